@@ -5,13 +5,24 @@ import { openWorld, type World, type WorldDatabase, type WorldOptions } from '@f
 import { createLog } from '../apps/service/src/log.ts';
 import { startPostgres } from '../apps/service/src/store/postgres.ts';
 
+/** No bench reaches these. */
+export const UNBOUNDED = {
+  MAX_OPEN_BATCHES: '10000',
+  MAX_OPEN_PIPELINES: '1000000',
+  MAX_LOCKED_LAMPORTS_PER_PROJECT: '1000000000000000',
+  MAX_LOCKED_LAMPORTS_UNADMITTED: '1000000000000000',
+  MAX_SPENT_LAMPORTS_PER_PROJECT: '1000000000000000',
+} as const;
+
 /** Opens a service as in production: the database flushes every commit to disk. */
 export function openBenchWorld(
   environment: Readonly<Record<string, string>> = {},
   options: WorldOptions = {},
 ): Promise<World> {
-  const unbounded = { MAX_OPEN_BATCHES: '10000', MAX_OPEN_PIPELINES: '1000000', NONCE_POOL_SIZE: '400' };
-  return openWorld({ ...unbounded, ...environment }, { openDatabase: openDurableDatabase, ...options });
+  return openWorld(
+    { ...UNBOUNDED, NONCE_POOL_SIZE: '400', ...environment },
+    { openDatabase: openDurableDatabase, ...options },
+  );
 }
 
 async function openDurableDatabase(): Promise<WorldDatabase> {

@@ -7,6 +7,7 @@ import { generateKeyPairSigner } from '@solana/kit';
 import { type InitDeps, initBatch } from '../apps/service/src/batches/init.ts';
 import { systemClock } from '../apps/service/src/clock.ts';
 import { compilePipelines } from '../apps/service/src/compile/compile-pipeline.ts';
+import { parseConfig } from '../apps/service/src/config.ts';
 import { createLog } from '../apps/service/src/log.ts';
 import type { Project } from '../apps/service/src/model/project.ts';
 import { createSchemaPool } from '../apps/service/src/payload-schemas/pool.ts';
@@ -14,7 +15,7 @@ import { createChain } from '../apps/service/src/solana/chain.ts';
 import { startJobs } from '../apps/service/src/store/jobs/jobs.ts';
 import { findProject } from '../apps/service/src/store/projects/projects.ts';
 import { createMetrics } from '../apps/service/src/telemetry/metrics.ts';
-import { openBenchWorld } from './bench-world.ts';
+import { openBenchWorld, UNBOUNDED } from './bench-world.ts';
 import { type Figures, ms, percent, percentile, timeMs } from './figures.ts';
 
 const SAMPLES = 200;
@@ -40,6 +41,7 @@ async function measure(world: World): Promise<Figures> {
     log: createLog('error'),
     metrics: createMetrics(),
   });
+  const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig(UNBOUNDED);
   const schemas = createSchemaPool({ log: createLog('error'), clock: systemClock });
   const deps: InitDeps = {
     schemas,
@@ -51,7 +53,9 @@ async function measure(world: World): Promise<Figures> {
     metrics: createMetrics(),
     batchExpirySeconds: 86_400,
     companyOperators: new Set(),
-    fairUse: { maxOpenBatches: 10_000, maxOpenPipelines: 1_000_000 },
+    fairUse,
+    caps,
+    prices: { maxTipLamports, maxComputeUnitPrice },
   };
   const [http, useCase, compile]: [number[], number[], number[]] = [[], [], []];
   // In turn, so that a slow moment of the machine affects all three.
@@ -84,6 +88,7 @@ function initInProcess(deps: InitDeps, project: Project, pipelines: readonly Pip
   return initBatch(deps, {
     project,
     scopes: project.scopes,
+    keyId: null,
     idempotencyKey: randomUUID(),
     body: { pipelines },
   });

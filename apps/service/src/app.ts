@@ -95,17 +95,18 @@ async function compose(
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();
-  const { fairUse, batchExpirySeconds, companyOperators } = config;
+  const { fairUse, caps, batchExpirySeconds, companyOperators, maxTipLamports, maxComputeUnitPrice } = config;
+  const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
+  const prices = { maxTipLamports: blockEngineUrl === null ? 0n : maxTipLamports, maxComputeUnitPrice };
+  const rules = { fairUse, caps, prices, batchExpirySeconds, companyOperators };
   /** Each role of a process has its own connections, with the rights of that role only. */
   const openDeps = async (role: DatabaseRole): Promise<RoleDeps> => {
     const { db, poolConfig } = await database.as(role);
     const jobs = await startJobs({ poolConfig, log, metrics });
     started.defer(() => jobs.stop());
-    return { db, poolConfig, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds, companyOperators };
+    return { db, poolConfig, jobs, chain, clock, log, metrics, ...rules };
   };
 
-  const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
-  const { maxTipLamports, maxComputeUnitPrice } = config;
   const sending = { blockEngineUrl, maxTipLamports, maxComputeUnitPrice };
   const workDeps = isWorker ? await openDeps('work') : null;
   if (workDeps !== null && signers.keys !== null) {
@@ -120,9 +121,9 @@ async function compose(
   }
   const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
   const secrets = webhookKey === null ? null : createWebhookSecrets(webhookKey);
-  const rules = { allowPrivate: config.webhooksMayBePrivate };
+  const receiverRules = { allowPrivate: config.webhooksMayBePrivate };
   if (workDeps !== null && secrets !== null) {
-    const delivering = startWebhooks({ ...workDeps, secrets, rules });
+    const delivering = startWebhooks({ ...workDeps, secrets, rules: receiverRules });
     started.defer(() => delivering.stop());
   } else if (isWorker) log.info('webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
   const serveDeps = roles.has('http') ? await openDeps('serve') : null;
@@ -137,7 +138,7 @@ async function compose(
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // This process sends no bundles; it only estimates their costs.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
-  const serving = serveDeps && { ...serveDeps, bundles, rpcUrl, webhooks: { secrets, rules } };
+  const serving = serveDeps && { ...serveDeps, bundles, rpcUrl, webhooks: { secrets, rules: receiverRules } };
   const url = serving && (await listen(config, serving, log, signers, started));
   const { lost } = database;
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, lost, stop: () => started.disposeAsync() };

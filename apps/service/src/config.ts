@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import type { Address } from '@solana/kit';
 import * as z from 'zod';
+import type { Caps } from './batches/caps.ts';
 import {
   base58Address,
   base58Addresses,
   flag,
+  lamports,
   logLevel,
   networks,
   port,
@@ -194,6 +196,36 @@ const SETTINGS = {
       '2000',
     ),
   },
+  caps: {
+    lockedPerProjectLamports: settingWithDefault(
+      'MAX_LOCKED_LAMPORTS_PER_PROJECT',
+      lamports(),
+      'most rent that the batches of a project lock; 2,000 open pipelines lock about 9 SOL',
+      '20000000000',
+    ),
+    lockedUnadmittedLamports: setting(
+      'MAX_LOCKED_LAMPORTS_UNADMITTED',
+      lamports(),
+      'most rent that all projects together lock that the company has not admitted: what strangers can take; default: 100 SOL',
+    ),
+    spentPerProjectLamports: settingWithDefault(
+      'MAX_SPENT_LAMPORTS_PER_PROJECT',
+      lamports(),
+      'most fees and tips that the batches of a project take in a UTC day, with what open ones may still take',
+      '5000000000',
+    ),
+    spentUnadmittedLamports: setting(
+      'MAX_SPENT_LAMPORTS_UNADMITTED',
+      lamports(),
+      'the same for all projects together that the company has not admitted; default: as `MAX_LOCKED_LAMPORTS_UNADMITTED`',
+    ),
+    keySharePercent: settingWithDefault(
+      'KEY_SHARE_PERCENT',
+      whole('percent', 1, 100),
+      "share of each of its project's caps that one API key may hold; 100 for all",
+      '50',
+    ),
+  },
   batchExpirySeconds: settingWithDefault(
     'BATCH_EXPIRY_SECONDS',
     whole('seconds', 1, 365 * SECONDS_PER_DAY),
@@ -239,8 +271,9 @@ type Values<Tree> = {
 };
 
 /** The checked configuration of a process. */
-export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate'> {
+export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate' | 'caps'> {
   readonly webhooksMayBePrivate: boolean;
+  readonly caps: Caps;
 }
 
 /** One sentence per invalid setting. */
@@ -263,6 +296,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return Object.freeze({
     ...values,
     databaseRoles: values.databaseUrl === null ? embeddedRoles(values.databaseRoles) : values.databaseRoles,
+    caps: withDefaults(values.caps),
     // Receivers of a local cluster run on the same machine.
     webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrls === null,
   });
@@ -274,6 +308,13 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
  */
 export function parseDatabaseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   return parseConfig({ ...environment, SOLANA_RPC_URL: undefined });
+}
+
+const DEFAULT_UNADMITTED_LAMPORTS = 100_000_000_000n;
+
+function withDefaults({ lockedUnadmittedLamports, spentUnadmittedLamports, ...caps }: Values<Settings>['caps']): Caps {
+  const locked = lockedUnadmittedLamports ?? DEFAULT_UNADMITTED_LAMPORTS;
+  return { ...caps, lockedUnadmittedLamports: locked, spentUnadmittedLamports: spentUnadmittedLamports ?? locked };
 }
 
 /** The embedded server belongs to the service, which may create roles in it. */

@@ -66,11 +66,16 @@ export function urls(...protocols: readonly string[]) {
 
 export function whole(unit: string, min: number, max: number) {
   return z.string().transform((text, context) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;
     context.addIssue({ code: 'custom', message: `is ${quote(text)}; it takes ${unit} from ${min} to ${max}` });
     return z.NEVER;
   });
+}
+
+/** Parses an amount of lamports, at most a million SOL. */
+export function lamports() {
+  return whole('lamports', 1, 1_000_000_000_000_000).transform(BigInt);
 }
 
 /** Parses a list like `10.0.0.0/8,127.0.0.1`. */

@@ -151,6 +151,16 @@ export const ERROR_NOTES: {
     remedy: 'Execute or cancel open batches first.',
     example: { open: 50, asked: 1, max: 50, unit: 'batches' },
   },
+  ERR_CAP_REACHED: {
+    remedy:
+      '`cap` has the figures. Execute or cancel open batches, and sign the cancel votes that are owed. Of a key’s share: use another key, or the console. Of all projects that are not admitted: try again later, or ask the company to admit yours. `Retry-After` is sent if the cap resets by itself.',
+    example: {
+      problem:
+        'This project’s batches lock 19.6 of at most 20 SOL of the operator as rent, and this batch needs 0.62 SOL. Execute or cancel open batches, and sign the cancel votes that are owed.',
+      cap: { scope: 'project', kind: 'locked', cap: '20000000000', used: '19600000000', asked: '620000000' },
+      retryAfterSeconds: null,
+    },
+  },
   ERR_TOO_MANY_STREAMS: {
     remedy: 'Open one stream per batch, and close it when you no longer need it.',
     example: { open: 20, max: 20 },
@@ -219,6 +229,10 @@ export const ERROR_NOTES: {
       webhookId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
       reason: 'The receiver answered 410 Gone: it wants no more events.',
     },
+  },
+  ERR_TOO_MANY_KEYS: {
+    remedy: 'Revoke a key that you no longer need. A rotation with an overlap of 0 seconds needs no room.',
+    example: { max: 20 },
   },
   ERR_TOO_MANY_WEBHOOKS: { remedy: 'Delete a webhook that you no longer need.', example: { max: 10 } },
   ERR_WEBHOOKS_UNAVAILABLE: {

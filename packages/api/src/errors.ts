@@ -1,4 +1,4 @@
-import type { Problem } from './schemas.ts';
+import type { Problem, ReachedCap } from './schemas.ts';
 
 /**
  * The catalogue of errors: for each code its HTTP status, a summary, and a sentence that is built from typed context.
@@ -182,6 +182,12 @@ export const ERRORS = {
     'The project has the maximum number of webhooks.',
     (c: { max: number }) => `The project has ${c.max} webhooks, which is the maximum. Delete one first.`,
   ),
+  ERR_TOO_MANY_KEYS: define(
+    409,
+    'The project has the maximum number of API keys that work.',
+    (c: { max: number }) =>
+      `The project has ${c.max} API keys that work, which is the maximum. Revoke one first, or rotate one without an overlap.`,
+  ),
   ERR_BODY_TOO_LARGE: define(
     413,
     'The body is larger than 2 MiB.',
@@ -209,6 +215,11 @@ export const ERRORS = {
     'The project has too many open batches or pipelines.',
     (c: { open: number; asked: number; max: number; unit: 'batches' | 'pipelines' | 'withdrawals' }) =>
       `The project has ${c.open} open ${c.unit} and this request adds ${c.asked}; the maximum is ${c.max}. Execute or cancel open ones first.`,
+  ),
+  ERR_CAP_REACHED: define(
+    429,
+    'The batch would take more of the operator’s SOL, or of a cap that keys share, than the project, the key, or all projects that are not admitted may hold.',
+    (c: { problem: string; cap: ReachedCap; retryAfterSeconds: number | null }) => c.problem,
   ),
   ERR_TOO_MANY_STREAMS: define(
     429,
@@ -318,10 +329,15 @@ export function isApiError<Code extends ErrorCode = ErrorCode>(error: unknown, c
   return error instanceof ApiError && (code === undefined || error.code === code);
 }
 
-/** Builds the body that answers an error: its code, its sentence, and the problems whose place is known. */
+/** Builds the body that answers an error: its code, its sentence, the problems whose place is known, the cap if it is one. */
 export function errorBody(error: Pick<ApiError, 'code' | 'message' | 'context'>) {
   const problems = problemsOf(error);
-  return { error: error.code, message: error.message, ...(problems.length > 0 && { problems: [...problems] }) };
+  return {
+    error: error.code,
+    message: error.message,
+    ...(problems.length > 0 && { problems: [...problems] }),
+    ...(isApiError(error, 'ERR_CAP_REACHED') && { cap: error.context.cap }),
+  };
 }
 
 function problemsOf({ code, message, context }: Pick<ApiError, 'code' | 'message' | 'context'>) {

@@ -305,11 +305,29 @@ export const PreviewBatchResponse = z
   })
   .meta({ id: 'PreviewBatchResponse' });
 
+export const ReachedCap = z
+  .object({
+    scope: z
+      .enum(['project', 'key', 'unadmitted'])
+      .describe('Who holds it: the project, the API key, or all projects together that the company has not admitted.'),
+    kind: z
+      .enum(['locked', 'spent', 'batches', 'pipelines', 'burn', 'airdrop'])
+      .describe(
+        '`locked`: rent that comes back. `spent`: fees and tips of the UTC day, and what open batches may still spend.',
+      ),
+    cap: z.string().describe('Lamports, a count, or whole tokens of `burn` and `airdrop`.'),
+    used: z.string(),
+    asked: z.string(),
+    resetsAt: isoDateTime.optional().describe('Absent if time alone returns nothing.'),
+  })
+  .meta({ id: 'ReachedCap', description: 'The cap that a request would exceed.' });
+
 export const ErrorBody = z
   .object({
     error: z.string(),
     message: z.string(),
     problems: z.array(Problem).optional().describe('What is wrong at which place, where that is known.'),
+    cap: ReachedCap.optional().describe('Only of `ERR_CAP_REACHED`.'),
   })
   .meta({ id: 'Error' });
 
@@ -336,5 +354,6 @@ export type PreviewBatchResponse = z.output<typeof PreviewBatchResponse>;
 export type Ledger = z.output<typeof Ledger>;
 export type BatchList = z.output<typeof BatchList>;
 export type Problem = z.output<typeof Problem>;
+export type ReachedCap = z.output<typeof ReachedCap>;
 export type ErrorBody = z.output<typeof ErrorBody>;
 export type Scope = z.output<typeof Scope>;

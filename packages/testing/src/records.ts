@@ -3,6 +3,7 @@ import type { Batch, CompiledPipeline } from '@flywheel/service/internal/model/b
 import type { DailyTotals, Project } from '@flywheel/service/internal/model/project.ts';
 import { endBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
+import type { Exposure } from '@flywheel/service/internal/store/batches/exposure.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
 import { insertAdmission } from '@flywheel/service/internal/store/company/admissions.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
@@ -112,9 +113,14 @@ export interface BatchOptions {
   readonly pipelines?: readonly CompiledPipeline[];
   readonly totals?: DailyTotals;
   readonly idempotencyKey?: string;
+  readonly keyId?: string;
+  /** Nothing by default. */
+  readonly exposure?: Exposure;
   readonly createdAt?: Date;
   readonly day?: string;
 }
+
+export const NO_EXPOSURE: Exposure = { lockedLamports: 0n, spendLamports: 0n };
 
 /** Stores a batch as init does, with a nonce created for it. */
 export async function storeBatch(db: Db, project: Project, options: BatchOptions = {}): Promise<Batch> {
@@ -143,8 +149,9 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
       updatedAt: createdAt,
       endedAt: null,
     };
-    const idempotency = { key: options.idempotencyKey ?? randomUUID(), requestHash: new Uint8Array(randomBytes(32)) };
-    await insertBatch(trx, batch, idempotency, { day, totals }, []);
+    const requestHash = new Uint8Array(randomBytes(32));
+    const { idempotencyKey = randomUUID(), keyId = null, exposure = NO_EXPOSURE } = options;
+    await insertBatch(trx, batch, { idempotencyKey, requestHash, keyId }, { day, totals, exposure }, []);
     return batch;
   });
 }

@@ -260,7 +260,7 @@ const CONSOLE_HANDLERS: Handlers<typeof CONSOLE_OPERATIONS> = {
   createKey: async () => ({ status: 200, body: { keyId: BATCH_ID, apiKey: '' } }),
   revokeKey: async (_context, { params }) => ({
     status: 200,
-    body: { keyId: params.keyId, revokedAt: NOW.toISOString() },
+    body: { keyId: params.keyId, revokedAt: NOW.toISOString(), cancelledBatches: 0 },
   }),
 };
 

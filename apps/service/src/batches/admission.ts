@@ -1,51 +1,120 @@
-import { ApiError, type BatchKind, type InitWarning } from '@flywheel/api';
+import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
 import { proofHash, toDecimal } from '@flywheel/protocol';
 import { dailyTotals } from '../compile/totals.ts';
-import type { CompiledPipeline } from '../model/batch.ts';
+import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
-import type { DailyTotals, Project, Token } from '../model/project.ts';
-import { countOpen } from '../store/batches/new-batches.ts';
+import type { Project, Token } from '../model/project.ts';
+import { type CapUse, type HeldUse, lockUnadmittedUse, readCapUse, readSetupUse } from '../store/batches/exposure.ts';
+import type { Reserved } from '../store/batches/new-batches.ts';
 import { findSeenProofs } from '../store/batches/proofs.ts';
 import { findMissedRotation, findOpenRotation } from '../store/batches/rotations.ts';
 import { findPause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
-import { findDailyLimits } from '../store/projects/projects.ts';
-import type { Deps, FairUse } from './deps.ts';
+import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, findUnadmittedErrors } from './caps.ts';
+import type { Deps } from './deps.ts';
+import { boundBurnedIndex, boundExposure } from './exposure.ts';
 
-/** Amounts that a new batch reserves, and warnings for its answer. */
+/** A batch to be admitted. */
+export interface Candidate {
+  readonly project: Project;
+  readonly kind: BatchKind;
+  /** The API key that asks; null for the console. */
+  readonly keyId: string | null;
+  readonly pipelines: readonly CompiledPipeline[];
+}
+
+/** What a new batch reserves, and warnings for its answer. */
 export interface Admission {
-  readonly reserved: { readonly day: string; readonly totals: DailyTotals };
+  readonly reserved: Reserved;
   readonly warnings: readonly InitWarning[];
+  /** True if the project has another batch of the kind of which something is, or will be, on chain. */
+  readonly hasExposedOfKind: boolean;
 }
 
 /**
- * Checks a new batch against the limits of its kind and reserves its daily amounts. The caller must hold the lock of the
- * project's flywheel, and must roll back when this throws.
- * @throws ApiError ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED,
- * ERR_ROTATION_REFUSED
+ * Checks a new batch against the limits of its kind and the caps of its project and key, and reserves its daily amounts. The
+ * caller must hold the lock of the project's flywheel, and must roll back when this throws.
+ * @throws ApiError ERR_UNAUTHORIZED for a key that was revoked meanwhile, ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES,
+ * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_ROTATION_REFUSED
  */
-export async function admitBatch(
-  deps: Pick<Deps, 'clock' | 'fairUse'>,
-  trx: Db,
-  { project, kind }: { readonly project: Project; readonly kind: BatchKind },
-  pipelines: readonly CompiledPipeline[],
-): Promise<Admission> {
-  switch (kind) {
-    case 'pipelines':
-      await requireNoReadyRotation(trx, project);
-      return admitPipelines(deps, trx, project, pipelines);
-    case 'withdrawal':
-      await requireNoReadyRotation(trx, project);
-      await requireRoomForWithdrawal(trx, project);
-      return reserveNothing(deps);
-    case 'rotation':
-      await requireNoOpenRotation(trx, project);
-      return reserveNothing(deps);
-    default:
-      throw new Error(`No rule admits batches of kind ${kind satisfies never}.`);
-  }
+export async function admitBatch(deps: LimitDeps, trx: Db, candidate: Candidate): Promise<Admission> {
+  const { project, kind } = candidate;
+  if (kind === 'rotation') await requireNoOpenRotation(trx, project);
+  else await requireNoReadyRotation(trx, project);
+
+  const day = utcDay(deps.clock.now());
+  const asked = askOfCaps(deps, candidate);
+  // Read under the lock: the limits may have been lowered while this request waited for it.
+  const use = await readUse({ ...deps, db: trx }, candidate);
+  if (use.key?.isRevoked) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The API key was revoked meanwhile.' });
+  const errors = findLimitErrors(deps, project, use, asked);
+  const [tooMuch] = errors.filter((error) => !isOfKey(error));
+  if (tooMuch) throw tooMuch;
+  const { totals, exposure } = asked;
+  const { hasExposedOfKind } = use;
+  const reserved = { day, totals, exposure };
+  if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
+  // Last, so that a limit of the whole project is named first.
+  const [ofKey] = errors;
+  if (ofKey) throw ofKey;
+  const warnings = kind === 'pipelines' ? await findRepeatedProofs(trx, project, candidate.pipelines) : [];
+  return { reserved, warnings, hasExposedOfKind };
 }
+
+/**
+ * Checks the caps that all projects share that the company has not admitted, with everything of this batch stored. Their
+ * requests wait for each other here until the transaction ends, so it is the last step.
+ * @throws ApiError ERR_CAP_REACHED
+ */
+export async function admitUnadmitted(
+  deps: LimitDeps,
+  trx: Db,
+  candidate: Candidate,
+  admission: Pick<Admission, 'hasExposedOfKind'>,
+): Promise<void> {
+  const { project } = candidate;
+  if (project.isAdmitted) return;
+  const now = deps.clock.now();
+  const use = await lockUnadmittedUse(trx, utcDay(now));
+  const asked = askOfCaps(deps, candidate);
+  const others = {
+    lockedLamports: use.lockedLamports - asked.exposure.lockedLamports,
+    spentLamports: use.spentLamports - asked.exposure.spendLamports,
+  };
+  const [error] = findUnadmittedErrors({ ...deps, token: project.token, now }, others, admission, asked);
+  if (error) throw error;
+}
+
+/**
+ * Checks the caps again before the setup of a batch: a day may have passed, attempts may have failed, or a setting may be
+ * lower. Only batches whose setup has begun count, so the oldest ones go on.
+ */
+export async function findSetupError(
+  deps: LimitDeps & Pick<Deps, 'db'>,
+  { id: projectId, isAdmitted, token }: Project,
+  { id: batchId, kind, pipelines }: Batch,
+): Promise<ApiError<'ERR_CAP_REACHED'> | null> {
+  const now = deps.clock.now();
+  const day = utcDay(now);
+  const [ofProject, ofUnadmitted] = await Promise.all([
+    readSetupUse(deps.db, { batchId, projectId, day }),
+    isAdmitted ? null : readSetupUse(deps.db, { batchId, projectId: null, day }),
+  ]);
+  const { own } = ofProject;
+  // A batch that has spent all it had reserved still needs a transaction.
+  const leastLamports = boundBurnedIndex(deps.prices);
+  const spendLamports = own.spendLamports > leastLamports ? own.spendLamports : leastLamports;
+  const asked = { kind, pipelineCount: pipelines.length, totals: NO_TOTALS, exposure: { ...own, spendLamports } };
+  const use = { project: ofProject.begun, unadmitted: ofUnadmitted?.begun ?? null, hasExposedOfKind: true };
+  const [error = null] = findLamportsErrors({ ...deps, token, now }, use, asked);
+  return error;
+}
+
+/** Daily limits do not apply to withdrawals and rotations. */
+const NO_TOTALS = { burnBaseUnits: 0n, airdropBaseUnits: 0n } as const;
+
+type LimitDeps = Pick<Deps, 'clock' | 'fairUse' | 'caps' | 'prices'>;
 
 /** @throws ApiError ERR_PAUSED while the company has paused this project, or all projects. */
 export async function requireUnpausedProject({ db }: Pick<Deps, 'db'>, { id }: Pick<Project, 'id'>): Promise<void> {
@@ -53,21 +122,12 @@ export async function requireUnpausedProject({ db }: Pick<Deps, 'db'>, { id }: P
   if (pause) throw new ApiError('ERR_PAUSED', { isForAll: pause.isForAll, reason: pause.reason });
 }
 
-/** Lists the fair-use limits that a project would exceed with one more batch. Empty when it may create the batch. */
-export async function findFairUseErrors(
-  db: Db,
-  fairUse: FairUse,
-  { id }: Pick<Project, 'id'>,
-  pipelineCount: number,
-): Promise<ApiError<'ERR_TOO_MANY_OPEN_BATCHES'>[]> {
-  const open = await countOpen(db, id);
-  const counts = [
-    { open: open.batches, asked: 1, max: fairUse.maxOpenBatches, unit: 'batches' },
-    { open: open.pipelines, asked: pipelineCount, max: fairUse.maxOpenPipelines, unit: 'pipelines' },
-  ] as const;
-  return counts
-    .filter((count) => count.open + count.asked > count.max)
-    .map((count) => new ApiError('ERR_TOO_MANY_OPEN_BATCHES', count));
+/** Lists the limits and caps that a project would exceed with one more batch. Empty when it may create the batch. */
+export async function findLimitErrorsOf(
+  deps: LimitDeps & Pick<Deps, 'db'>,
+  candidate: Candidate,
+): Promise<LimitError[]> {
+  return findLimitErrors(deps, candidate.project, await readUse(deps, candidate), askOfCaps(deps, candidate));
 }
 
 /** A project's daily limit for one kind of action, in base units. */
@@ -122,39 +182,69 @@ async function requireNoReadyRotation(trx: Db, { flywheel }: Project): Promise<v
   if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });
 }
 
-async function admitPipelines(
-  { clock, fairUse }: Pick<Deps, 'clock' | 'fairUse'>,
-  trx: Db,
-  project: Project,
-  pipelines: readonly CompiledPipeline[],
-): Promise<Admission> {
-  const [tooMany] = await findFairUseErrors(trx, fairUse, project, pipelines.length);
-  if (tooMany) throw tooMany;
-
-  const { id, token } = project;
+function readUse(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { project: { id: projectId, isAdmitted }, kind, keyId }: Candidate,
+): Promise<CapUse> {
   const now = clock.now();
-  const day = utcDay(now);
-  const totals = dailyTotals(pipelines, token);
-  // Read again: the limits may have been lowered while this request waited for the lock.
-  const dailyLimits = await findDailyLimits(trx, id);
-  const exceeded = await reserveDailyAmounts(trx, { id, dailyLimits }, day, totals);
-  if (exceeded) {
-    const { kind, usedBaseUnits } = exceeded;
-    const [capBaseUnits, askedBaseUnits] = [dailyLimits[`${kind}BaseUnits`], totals[`${kind}BaseUnits`]];
-    const limit = { kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt: startOfNextUtcDay(now) };
-    throw dailyLimitError(limit, token);
-  }
-  return { reserved: { day, totals }, warnings: await findRepeatedProofs(trx, project, pipelines) };
+  return readCapUse(db, { projectId, kind, keyId, isAdmitted, day: utcDay(now), now });
+}
+
+function askOfCaps({ prices }: LimitDeps, { project, kind, pipelines }: Candidate): AskedOfCaps {
+  return {
+    kind,
+    pipelineCount: pipelines.length,
+    totals: kind === 'pipelines' ? dailyTotals(pipelines, project.token) : NO_TOTALS,
+    exposure: boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
+  };
+}
+
+function isOfKey(error: LimitError): boolean {
+  return isApiError(error, 'ERR_CAP_REACHED') && error.context.cap.scope === 'key';
+}
+
+type LimitError = ApiError<'ERR_TOO_MANY_OPEN_BATCHES'> | ApiError<'ERR_CAP_REACHED'>;
+
+function findLimitErrors(deps: LimitDeps, { token }: Project, use: CapUse, asked: AskedOfCaps): LimitError[] {
+  const rules = { ...deps, token, now: deps.clock.now() };
+  return [...findCountErrors(deps.fairUse, use.project, asked), ...findCapErrors(rules, use, asked)];
 }
 
 /** Each open withdrawal locks a nonce and some of the operator's SOL. */
 const MAX_OPEN_WITHDRAWALS = 10;
 
-async function requireRoomForWithdrawal(trx: Db, { id }: Project): Promise<void> {
-  const { batches: open } = await countOpen(trx, id, 'withdrawal');
-  if (open < MAX_OPEN_WITHDRAWALS) return;
-  const context = { open, asked: 1, max: MAX_OPEN_WITHDRAWALS, unit: 'withdrawals' } as const;
-  throw new ApiError('ERR_TOO_MANY_OPEN_BATCHES', context);
+function findCountErrors(
+  { maxOpenBatches, maxOpenPipelines }: FairUse,
+  open: Pick<HeldUse, 'batches' | 'pipelines'>,
+  { kind, pipelineCount }: AskedOfCaps,
+): ApiError<'ERR_TOO_MANY_OPEN_BATCHES'>[] {
+  const batches = { open: open.batches, asked: 1 };
+  const counts = {
+    pipelines: [
+      { ...batches, max: maxOpenBatches, unit: 'batches' },
+      { open: open.pipelines, asked: pipelineCount, max: maxOpenPipelines, unit: 'pipelines' },
+    ],
+    withdrawal: [{ ...batches, max: MAX_OPEN_WITHDRAWALS, unit: 'withdrawals' }],
+    rotation: [],
+  } as const;
+  return counts[kind]
+    .filter((count) => count.open + count.asked > count.max)
+    .map((count) => new ApiError('ERR_TOO_MANY_OPEN_BATCHES', count));
+}
+
+async function reserveAmounts(
+  { clock }: Pick<Deps, 'clock'>,
+  trx: Db,
+  { id, token }: Project,
+  { dailyLimits }: CapUse,
+  { day, totals }: Reserved,
+): Promise<void> {
+  const exceeded = await reserveDailyAmounts(trx, { id, dailyLimits }, day, totals);
+  if (!exceeded) return;
+  const { kind, usedBaseUnits } = exceeded;
+  const [capBaseUnits, askedBaseUnits] = [dailyLimits[`${kind}BaseUnits`], totals[`${kind}BaseUnits`]];
+  const resetsAt = startOfNextUtcDay(clock.now());
+  throw dailyLimitError({ kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt }, token);
 }
 
 async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<void> {
@@ -162,9 +252,4 @@ async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<vo
   if (batchId === null) return;
   const problem = `batch ${batchId} replaces a member. Try again when it has ended.`;
   throw new ApiError('ERR_ROTATION_REFUSED', { problem });
-}
-
-/** Daily limits do not apply to withdrawals and rotations. */
-function reserveNothing({ clock }: Pick<Deps, 'clock'>): Admission {
-  return { reserved: { day: utcDay(clock.now()), totals: { burnBaseUnits: 0n, airdropBaseUnits: 0n } }, warnings: [] };
 }

@@ -15,7 +15,8 @@ import { locateBatch, proposalCancel } from '../squads/instructions.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findBatch } from '../store/batches/batches.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
-import { lockUnbegun } from '../store/batches/ends.ts';
+import { findUnapprovedIds, lockUnbegun } from '../store/batches/ends.ts';
+import { lockFlywheel } from '../store/batches/new-batches.ts';
 import type { Deps } from './deps.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
 import { readProgress } from './jobs/progress.ts';
@@ -58,6 +59,31 @@ export async function cancelBatch(
   await deps.jobs.enqueue(deps.db, { type: 'close', batchId, multisig: project.flywheel.multisig.address });
   return { batch: ended, cancelTx: await buildCancel(deps, project, ended) };
 }
+
+/**
+ * Cancels the open batches of a revoked key that the wallet has not approved. Those that the chain shows with an approval
+ * end after the bundle in flight.
+ * @returns how many it has cancelled.
+ */
+export async function cancelBatchesOfKey(
+  deps: Deps,
+  project: Project,
+  { keyId, actor }: { readonly keyId: string; readonly actor: Address },
+): Promise<number> {
+  // A request of the key that was answered meanwhile holds the lock until its batch is stored.
+  const ids = await deps.db.transaction().execute(async (trx) => {
+    await lockFlywheel(trx, project.flywheel.id);
+    return findUnapprovedIds(trx, keyId);
+  });
+  for (let i = 0; i < ids.length; i += CANCELLED_AT_ONCE) {
+    const batches = await Promise.all(ids.slice(i, i + CANCELLED_AT_ONCE).map((id) => readBatch(deps, project, id)));
+    await Promise.all(batches.map((batch) => endOrEnqueue(deps, project, batch, actor)));
+  }
+  return ids.length;
+}
+
+/** Each takes a connection of the database. */
+const CANCELLED_AT_ONCE = 4;
 
 async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: Address | undefined): Promise<void> {
   const { db, clock, jobs } = deps;

@@ -7,7 +7,7 @@ import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
 import { insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/new-batches.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
-import { admitBatch } from './admission.ts';
+import { admitBatch, admitUnadmitted } from './admission.ts';
 import type { Deps } from './deps.ts';
 
 /** Identifies the request that creates a batch. Each kind of batch has idempotency keys of its own. */
@@ -21,6 +21,8 @@ export interface BatchKey {
 }
 
 export interface NewBatch {
+  /** The API key that asks; null for the console. */
+  readonly keyId: string | null;
   readonly pipelines: readonly CompiledPipeline[];
   /** Warnings found before the batch is admitted. */
   readonly warnings?: readonly InitWarning[];
@@ -81,7 +83,7 @@ async function writeBatch(
   deps: Deps,
   trx: Db,
   key: BatchKey,
-  { pipelines, warnings: known = [], audit }: NewBatch,
+  { keyId, pipelines, warnings: known = [], audit }: NewBatch,
 ): Promise<CreatedBatch> {
   const { jobs, clock, batchExpirySeconds } = deps;
   const { project, kind, idempotencyKey, requestHash } = key;
@@ -92,8 +94,9 @@ async function writeBatch(
   const earlier = await findCreatedBatch(trx, key);
   if (earlier) return earlier;
 
-  const { reserved, warnings: found } = await admitBatch(deps, trx, key, pipelines);
-  const warnings = [...known, ...found];
+  const candidate = { project, kind, keyId, pipelines };
+  const admission = await admitBatch(deps, trx, candidate);
+  const warnings = [...known, ...admission.warnings];
   const now = clock.now();
   const id = randomUUID();
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
@@ -117,12 +120,13 @@ async function writeBatch(
     updatedAt: now,
     endedAt: null,
   };
-  await insertBatch(trx, batch, { key: idempotencyKey, requestHash }, reserved, warnings);
+  await insertBatch(trx, batch, { idempotencyKey, requestHash, keyId }, admission.reserved, warnings);
   if (audit !== null) await insertAuditEntry(trx, { ...audit, at: now, projectId: project.id, batchId: id });
   const job = { batchId: id, multisig: flywheel.multisig.address };
   const expiresAt = new Date(now.getTime() + batchExpirySeconds * 1_000);
   await jobs.enqueue(trx, { type: 'setup', ...job });
   await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter: expiresAt });
+  await admitUnadmitted(deps, trx, candidate, admission);
   return { batch, warnings, replayed: false };
 }
 

@@ -6,6 +6,8 @@ import { type Run, requireRun } from '../store/batches/runs.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Caps, FairUse } from './caps.ts';
+import type { Prices } from './exposure.ts';
 
 /** Dependencies and settings of the use cases. None of them can sign. */
 export interface Deps {
@@ -16,16 +18,13 @@ export interface Deps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly fairUse: FairUse;
+  readonly caps: Caps;
+  /** The highest prices that a worker pays. */
+  readonly prices: Prices;
   /** The wallets that may decide for the company. */
   readonly companyOperators: ReadonlySet<Address>;
   /** Seconds after which an open batch that was not executed ends FAILED. */
   readonly batchExpirySeconds: number;
-}
-
-/** Limits on a project's open batches. Each open batch locks some of the operator's SOL as rent. */
-export interface FairUse {
-  readonly maxOpenBatches: number;
-  readonly maxOpenPipelines: number;
 }
 
 /** Dependencies of the worker: the operator's signer, the bundle sender and a stop signal. */

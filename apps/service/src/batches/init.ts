@@ -16,6 +16,8 @@ export interface InitRequest {
   readonly project: Project;
   /** Scopes of the API key. They may be fewer than the project's. */
   readonly scopes: ReadonlySet<Scope>;
+  /** The API key that asks; null for the console. */
+  readonly keyId: string | null;
   /** Lowercase. */
   readonly idempotencyKey: string;
   /** The JSON body, not validated yet. */
@@ -30,7 +32,7 @@ export interface InitRequest {
  * @throws ApiError for an invalid request, and those of `createBatchIdempotently`.
  */
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
-  const { project, scopes, idempotencyKey, body, actor } = request;
+  const { project, scopes, keyId, idempotencyKey, body, actor } = request;
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
   const earlier = await findCreatedBatch(deps.db, key);
   if (earlier) return earlier;
@@ -44,5 +46,5 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
   const pipelines = await compilePipelines(requested, project);
 
   const audit = actor === undefined ? null : ({ actor, action: 'batch.initialized' } as const);
-  return createBatchIdempotently(deps, key, { pipelines, audit });
+  return createBatchIdempotently(deps, key, { keyId, pipelines, audit });
 }

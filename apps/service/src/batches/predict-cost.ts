@@ -12,7 +12,7 @@ import type { Multisig } from '../model/project.ts';
 import type { BundleSender } from '../solana/bundles.ts';
 import { approvalFeeLamports } from '../squads/approval.ts';
 import { closeGroups, executionGroup, setupGroups } from '../squads/groups.ts';
-import { batchAccountSizes } from '../squads/rent.ts';
+import { ACCOUNT_OVERHEAD_BYTES, accountSizes } from '../squads/rent.ts';
 import { operatorLimits, withTip } from './bundles/assemble-bundle.ts';
 import type { Deps } from './deps.ts';
 
@@ -43,11 +43,10 @@ export async function predictCost(
   computeUnits: ReadonlyMap<number, number>,
 ): Promise<OperatorCost> {
   const batch = { batchIndex: ANY_BATCH_INDEX, pipelines };
-  const vaultMessages = pipelines.map(({ vaultMessage }) => vaultMessage);
   const [tip, terms, rentLamports, setup, execution, close] = await Promise.all([
     bundles.tip(multisig.operator),
     bundles.terms(multisig.lookupTable.addresses),
-    readRentLamports({ chain }, batchAccountSizes(multisig, vaultMessages)),
+    readRentLamports({ chain }, accountSizes(multisig, { kind: 'pipelines', pipelines })),
     setupGroups(multisig, batch),
     Promise.all(
       pipelines.map((pipeline, position) => {
@@ -69,9 +68,6 @@ export async function predictCost(
     rentLockedLamports: rentLamports,
   };
 }
-
-/** Bytes that the rent counts for every account in addition to its data (Agave, `ACCOUNT_STORAGE_OVERHEAD`). */
-const ACCOUNT_OVERHEAD_BYTES = 128n;
 
 /** Rent is proportional to bytes, so one request to the node is enough. */
 async function readRentLamports({ chain }: Pick<Deps, 'chain'>, sizes: readonly number[]): Promise<bigint> {

@@ -10,7 +10,7 @@ import type { Project } from '../model/project.ts';
 import { checkPayloads } from '../payload-schemas/check.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
-import { type DailyLimit, dailyLimitError, findFairUseErrors, findRepeatedProofs } from './admission.ts';
+import { type DailyLimit, dailyLimitError, findLimitErrorsOf, findRepeatedProofs } from './admission.ts';
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
@@ -46,24 +46,24 @@ export interface PreviewIssue {
  */
 export async function previewBatch(
   deps: PreviewDeps,
-  { project, scopes, body }: Omit<InitRequest, 'idempotencyKey'>,
+  { project, scopes, keyId, body }: Omit<InitRequest, 'idempotencyKey'>,
 ): Promise<Preview> {
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
   await checkPayloads(deps, project, request.pipelines);
   const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
-  const [{ check, cost }, limits, fairUseErrors, heldRecipients, warnings] = await Promise.all([
+  const [{ check, cost }, limits, capErrors, heldRecipients, warnings] = await Promise.all([
     deps.chain.decide(landedSlot, (chain) => checkAndPrice({ ...deps, chain }, project, pipelines)),
     readLimits(deps, project, pipelines),
-    findFairUseErrors(deps.db, deps.fairUse, project, pipelines.length),
+    findLimitErrorsOf(deps, { project, kind: 'pipelines', keyId, pipelines }),
     findMixedRecipients(deps, project, request.pipelines),
     findRepeatedProofs(deps.db, project, pipelines),
   ]);
   const limitErrors = [limits.burn, limits.airdrop]
     .filter(isExceeded)
     .map((limit) => dailyLimitError(limit, project.token));
-  const errors = [...limitErrors, ...fairUseErrors].map(({ code, message }) => ({
+  const errors = [...limitErrors, ...capErrors].map(({ code, message }) => ({
     code,
     place: null,
     message,

@@ -18,6 +18,7 @@ import {
   findApiKeys,
   findStoredKey,
   insertApiKey,
+  lockAndCountKeys,
   replaceApiKey,
   revokeApiKey,
   type StoredKey,
@@ -47,7 +48,7 @@ export async function listKeys(
 /**
  * Creates a key for a project of this wallet.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for another wallet’s project; ERR_INVALID_REQUEST for a scope that the
- * project does not have or an expiry that has passed.
+ * project does not have or an expiry that has passed; ERR_TOO_MANY_KEYS.
  */
 export async function createKey(
   { db, clock }: KeyDeps,
@@ -71,6 +72,7 @@ export async function createKey(
   };
   return db.transaction().execute(async (trx) => {
     const created = await storeNewKey({ db: trx, clock }, project, key);
+    await requireRoom({ db: trx, clock }, projectId);
     await insertAuditEntry(trx, {
       ...entry(wallet, projectId, clock),
       action: 'key.created',
@@ -85,7 +87,7 @@ export async function createKey(
  * Replaces a key by a new one with the same scopes. The old key works until the overlap is over or it expires. Of two
  * simultaneous rotations of one key, the second fails.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND; ERR_INVALID_REQUEST for a key that has been replaced, is
- * revoked or has expired, and for an expiry that has passed.
+ * revoked or has expired, and for an expiry that has passed; ERR_TOO_MANY_KEYS.
  */
 export async function rotateKey(
   { db, clock }: KeyDeps,
@@ -106,6 +108,7 @@ export async function rotateKey(
     const replacedExpiresAt = await replaceApiKey(trx, { projectId, keyId, replacedBy: created.keyId, endsAt, now });
     // The rollback also removes the new key.
     if (!replacedExpiresAt) throw await replacementError(trx, projectId, keyId);
+    await requireRoom({ db: trx, clock }, projectId);
     await insertAuditEntry(trx, {
       ...entry(wallet, projectId, clock),
       action: 'key.rotated',
@@ -118,7 +121,8 @@ export async function rotateKey(
 }
 
 /**
- * Revokes a key immediately and permanently. Repeating it returns the first revocation.
+ * Revokes a key immediately and permanently. Repeating it returns the first revocation. The caller cancels the key's batches
+ * (`cancelBatchesOfKey`).
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND
  */
 export async function revokeKey(
@@ -126,7 +130,7 @@ export async function revokeKey(
   wallet: Address,
   projectId: string,
   keyId: string,
-): Promise<RevokedKey> {
+): Promise<Omit<RevokedKey, 'cancelledBatches'>> {
   await requireOwnProject({ db }, wallet, projectId);
   return db.transaction().execute(async (trx) => {
     const now = clock.now();
@@ -144,6 +148,15 @@ export async function revokeKey(
     }
     return { keyId, revokedAt: key.revokedAt.toISOString() };
   });
+}
+
+/** Enough for a key in each part of a system. Each adds its own requests to those of the project. */
+const MAX_LIVE_KEYS = 20;
+
+/** Counts the keys that work, the new one included, under the lock of the project: of simultaneous requests none is missed. */
+async function requireRoom({ db: trx, clock }: KeyDeps, projectId: string): Promise<void> {
+  if ((await lockAndCountKeys(trx, projectId, clock.now())) <= MAX_LIVE_KEYS) return;
+  throw new ApiError('ERR_TOO_MANY_KEYS', { max: MAX_LIVE_KEYS });
 }
 
 /** Creates a key, stores its hash and returns the key, which cannot be read again. */

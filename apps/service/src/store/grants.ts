@@ -87,6 +87,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
         ...(['idempotency_key', 'request_hash', 'pipeline_count', 'burn_amount', 'airdrop_amount'] as const),
         ...(['reserved_day', 'nonce_address', 'nonce_value', 'warnings', 'types', 'burn_count'] as const),
         ...(['airdrop_count', 'memo_count', 'created_at', 'updated_at'] as const),
+        ...(['key_id', 'locked_lamports', 'reserved_lamports'] as const),
       ],
       update: [
         // A request to execute, and the company's decision, which `work` verifies.
@@ -103,6 +104,8 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
         ...(['finalized_at', 'ended_at', 'end_cause', 'end_finalized_at', 'closed_at', 'updated_at'] as const),
         ...(['signed_tx', 'signed_at', 'company_asked_at', 'company_decided_at'] as const),
         ...(['company_operator', 'company_reason'] as const),
+        // What it has locked and may still spend, as the chain shows it.
+        ...(['locked_lamports', 'reserved_lamports'] as const),
       ],
     },
   },
@@ -119,6 +122,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   daily_amounts: {
     serve: { select: true, insert: ['project_id', 'day'], update: ['burned', 'airdropped'] },
     work: { select: true, update: ['burned', 'airdropped'] },
+  },
+  daily_spending: {
+    serve: { select: true },
+    work: { select: true, insert: ['project_id', 'key_id', 'day', 'lamports'], update: ['lamports'] },
   },
   bundles: {
     serve: { select: true },

@@ -22,6 +22,7 @@ import * as companyTerms from '../../migrations/0020-company-terms.ts';
 import * as companyAdmissions from '../../migrations/0021-company-admissions.ts';
 import * as admissionChanges from '../../migrations/0022-admission-changes.ts';
 import * as rejectionsAndFirstTerms from '../../migrations/0023-rejections-and-first-terms.ts';
+import * as exposure from '../../migrations/0024-exposure.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -48,6 +49,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0021-company-admissions': companyAdmissions,
   '0022-admission-changes': admissionChanges,
   '0023-rejections-and-first-terms': rejectionsAndFirstTerms,
+  '0024-exposure': exposure,
 };
 
 /**

@@ -29,6 +29,7 @@ export interface Schema extends CompanyTables {
   batches: BatchesTable;
   pipelines: PipelinesTable;
   daily_amounts: DailyAmountsTable;
+  daily_spending: DailySpendingTable;
   bundles: BundlesTable;
   ledger_entries: LedgerEntriesTable;
   created_token_accounts: CreatedTokenAccountsTable;
@@ -151,6 +152,12 @@ export interface BatchesTable {
   /** Time at which the approval in `signed_tx` arrived. */
   signed_at: Date | null;
   end_cause: EndCause | null;
+  /** The API key that created it; null for the console. */
+  key_id: string | null;
+  /** Rent of its accounts and its nonce; 0 once nothing of it is left on chain. */
+  locked_lamports: Generated<bigint>;
+  /** What its fees and tips may still take. */
+  reserved_lamports: Generated<bigint>;
 }
 
 export interface PipelinesTable {
@@ -177,6 +184,15 @@ interface DailyAmountsTable {
   day: string;
   burned: Generated<bigint>;
   airdropped: Generated<bigint>;
+}
+
+/** Fees and tips of batches, on the day on which they were recorded. */
+interface DailySpendingTable {
+  project_id: string;
+  /** null for the console. */
+  key_id: string | null;
+  day: string;
+  lamports: bigint;
 }
 
 export interface BundlesTable {

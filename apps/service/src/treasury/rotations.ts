@@ -108,7 +108,7 @@ async function rotate(
   const { approver, from, to } = rotation;
   const change = { before: { [approver]: from }, after: { [approver]: to } };
   const audit = { actor, action: 'rotation.requested', ...change } as const;
-  return createBatchIdempotently(deps, key, { pipelines: [compileRotation(rotation)], audit });
+  return createBatchIdempotently(deps, key, { keyId: null, pipelines: [compileRotation(rotation)], audit });
 }
 
 /** Squads would accept such a rotation, and fail only when it is executed. */

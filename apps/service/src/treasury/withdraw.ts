@@ -39,7 +39,7 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
 
   const warnings = messages.map((message) => ({ pipeline: 0, message }));
   const audit = { actor: project.wallet, action: 'withdrawal.requested', after: body } as const;
-  return createBatchIdempotently(deps, key, { pipelines, warnings, audit });
+  return createBatchIdempotently(deps, key, { keyId: null, pipelines, warnings, audit });
 }
 
 /** Proof type in the memo of a withdrawal. */

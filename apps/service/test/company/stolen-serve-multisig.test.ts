@@ -14,6 +14,7 @@ import { findMultisig, land, readBatchOnChain } from '@flywheel/testing/chain';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { TEST_ROLES } from '@flywheel/testing/postgres';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { NO_EXPOSURE } from '@flywheel/testing/records';
 import { approve as approveByWallet, setUpWithdrawal } from '@flywheel/testing/treasury';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import {
@@ -192,9 +193,10 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
   /** Writes a project with a batch, with the rights of serve. */
   async function writeRows(project: Project, batch: Batch): Promise<void> {
     await insertProject(serve, project, batch.createdAt);
-    const key = { key: randomUUID(), requestHash: new Uint8Array(32) };
+    const origin = { idempotencyKey: randomUUID(), requestHash: new Uint8Array(32), keyId: null };
     const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
-    await insertBatch(serve, batch, key, { day: batch.createdAt.toISOString().slice(0, 10), totals }, []);
+    const day = batch.createdAt.toISOString().slice(0, 10);
+    await insertBatch(serve, batch, origin, { day, totals, exposure: NO_EXPOSURE }, []);
   }
 
   async function enqueue({ id: batchId }: Batch, multisig: Address, type: 'setup' | 'execute'): Promise<void> {

@@ -10,6 +10,7 @@ import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, getAddressEncoder, type TransactionPartialSigner } from '@solana/kit';
 import type { Role } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
+import { parseConfig } from '../../src/config.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
@@ -58,7 +59,7 @@ describe('a signer that rejects', () => {
     const [clock, log] = [systemClock, quietLog];
     const metrics = createMetrics();
     const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log, metrics });
-    const fairUse = { maxOpenBatches: 10, maxOpenPipelines: 2_000 };
+    const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig({});
     const chain = createChain({ rpcUrls: [rpcUrl], clock, log });
     const deps = {
       db: world.db,
@@ -68,6 +69,8 @@ describe('a signer that rejects', () => {
       log,
       metrics,
       fairUse,
+      caps,
+      prices: { maxTipLamports, maxComputeUnitPrice },
       batchExpirySeconds: 3_600,
       companyOperators: new Set<Address>(),
     };

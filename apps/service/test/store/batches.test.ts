@@ -7,6 +7,7 @@ import {
   ANY_SLOTS,
   DAY,
   later,
+  NO_EXPOSURE,
   NOW,
   newPipeline,
   RESERVED,
@@ -26,13 +27,20 @@ import {
   findBatchWithoutPipelines,
   findCurrentBatch,
 } from '../../src/store/batches/batches.ts';
-import { countOpen, insertBatch, takeBatchIndex } from '../../src/store/batches/new-batches.ts';
+import { readCapUse } from '../../src/store/batches/exposure.ts';
+import { insertBatch, takeBatchIndex } from '../../src/store/batches/new-batches.ts';
 import { findSeenProofs } from '../../src/store/batches/proofs.ts';
 import { findMissedRotation } from '../../src/store/batches/rotations.ts';
 import { leaseNonce, updateNonceValue } from '../../src/store/nonces.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 100);
+
+async function countOpen(projectId: string) {
+  const question = { projectId, kind: 'pipelines', keyId: null, isAdmitted: true, day: DAY, now: NOW } as const;
+  const { batches, pipelines } = (await readCapUse(db, question)).project;
+  return { batches, pipelines };
+}
 
 const INIT_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };
 
@@ -83,7 +91,7 @@ test('another project’s batch is not found under the caller’s project', asyn
   assert.equal(await findBatchWithoutPipelines(db, batch.id, stranger.id), null);
   assert.equal(await findBatchByIdempotencyKey(db, stranger.id, idempotencyKey), null);
   assert.equal(await findCurrentBatch(db, stranger.id, new Date(0)), null);
-  assert.deepEqual(await countOpen(db, stranger.id), { batches: 0, pipelines: 0 });
+  assert.deepEqual(await countOpen(stranger.id), { batches: 0, pipelines: 0 });
   const hashes = await Promise.all(batch.pipelines.map(proofHash));
   assert.equal((await findSeenProofs(db, stranger.id, hashes)).size, 0);
   assert.deepEqual(await findBatchesToSetUp(db, stranger.flywheel.id, { upToIndex: 1_000n, reachedIndex: 0n }), []);
@@ -116,7 +124,7 @@ test('20 simultaneous requests with one idempotency key create one batch', async
   assert.equal(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
   const found = await findBatchByIdempotencyKey(db, project.id, idempotencyKey);
   assert.equal(found?.batch.batchIndex, 1n);
-  assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 2 });
+  assert.deepEqual(await countOpen(project.id), { batches: 1, pipelines: 2 });
 });
 
 test('a batch is found by its idempotency key, with the request’s hash and the warnings', async () => {
@@ -145,7 +153,8 @@ test('a batch is found by its idempotency key, with the request’s hash and the
       endedAt: null,
     };
     const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
-    await insertBatch(trx, batch, { key, requestHash }, { day: DAY, totals }, warnings);
+    const origin = { idempotencyKey: key, requestHash, keyId: null };
+    await insertBatch(trx, batch, origin, { day: DAY, totals, exposure: NO_EXPOSURE }, warnings);
     return batch;
   });
   assert.deepEqual(await findBatchByIdempotencyKey(db, project.id, key), { batch: stored, requestHash, warnings });
@@ -154,9 +163,9 @@ test('a batch is found by its idempotency key, with the request’s hash and the
 test('open batches and their pipelines are counted until they end', async () => {
   const project = await storeProject(db);
   const [first] = [await storeBatch(db, project), await storeBatch(db, project, { pipelines: [newPipeline()] })];
-  assert.deepEqual(await countOpen(db, project.id), { batches: 2, pipelines: 3 });
+  assert.deepEqual(await countOpen(project.id), { batches: 2, pipelines: 3 });
   await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
-  assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 1 });
+  assert.deepEqual(await countOpen(project.id), { batches: 1, pipelines: 1 });
 });
 
 test('the current batch is the newest open one, else the newest recently ended one, else none', async () => {

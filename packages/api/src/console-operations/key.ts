@@ -29,7 +29,7 @@ export const KEY_OPERATIONS = {
     params: projectParams,
     body: CreateKeyRequest,
     responses: { 200: { description: 'The key.', schema: CreatedKey } },
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_TOO_MANY_KEYS'],
   },
   rotateKey: {
     ...SESSION,
@@ -40,14 +40,15 @@ export const KEY_OPERATIONS = {
     params: keyParams,
     body: RotateKeyRequest,
     responses: { 200: { description: 'The new key, shown only here.', schema: RotatedKey } },
-    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_KEY_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_KEY_NOT_FOUND', 'ERR_TOO_MANY_KEYS'],
   },
   revokeKey: {
     ...SESSION,
     method: 'DELETE',
     path: '/console/api/projects/{projectId}/keys/{keyId}',
     summary: 'Revoke an API key',
-    description: 'Takes effect at once and cannot be undone. A repeated request gets the same response.',
+    description:
+      'Takes effect at once and cannot be undone. The key’s open batches that the wallet has not approved are cancelled with it. A repeated request returns the first revocation, and cancels what is left.',
     params: keyParams,
     responses: { 200: { description: 'Revoked.', schema: RevokedKey } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_KEY_NOT_FOUND'],

@@ -14,7 +14,13 @@ export const CreateKeyRequest = z
 
 export const CreatedKey = z.object({ keyId: z.guid(), apiKey: z.string() }).meta({ id: 'CreatedKey' });
 
-export const RevokedKey = z.object({ keyId: z.guid(), revokedAt: isoDateTime }).meta({ id: 'RevokedKey' });
+export const RevokedKey = z
+  .object({
+    keyId: z.guid(),
+    revokedAt: isoDateTime,
+    cancelledBatches: z.int().describe('Open batches of the key that this request has cancelled.'),
+  })
+  .meta({ id: 'RevokedKey' });
 
 /** 30 days. */
 const MAX_OVERLAP_SECONDS = 30 * 86_400;

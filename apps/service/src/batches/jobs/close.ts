@@ -11,6 +11,7 @@ import {
   VOTE_WEIGHT,
 } from '@flywheel/squads';
 import { type Batch, toApiError } from '../../model/batch.ts';
+import { utcDay } from '../../model/clock.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { closeGroups } from '../../squads/groups.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
@@ -18,6 +19,7 @@ import { rotationCloseGroup } from '../../squads/rotation.ts';
 import { finalizeExecution } from '../../store/batches/batches.ts';
 import { findSignedDecisions } from '../../store/batches/company-approvals.ts';
 import { isEndFinalized, markClosed } from '../../store/batches/ends.ts';
+import { chargeBatch, limitReservation, releaseExposure } from '../../store/batches/exposure.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
@@ -25,6 +27,7 @@ import { executeResultOf } from '../bundles/results.ts';
 import { findContent } from '../compile-again.ts';
 import { findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { boundBurnedIndex, boundClosing } from '../exposure.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
@@ -52,6 +55,9 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
   const retryMs = isShownEarly ? await finalizeEnd(deps, project, batch) : null;
   if (retryMs !== null) return enqueueAgain(deps, multisig, batch, retryMs);
+  // Charges what the batch has cost before its reservation is returned.
+  await completeLedger(deps, multisig, batch);
+  await limitReservation(deps.db, batch.id, boundClosing(deps.prices, batch));
   // The end of the rotation that replaces the lost operator enqueues the job again.
   if (isOperatorLost(multisig)) return;
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
@@ -64,7 +70,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
       // A fork may take the closing away: the job runs once more when it is final.
       return enqueueAgain(deps, multisig, batch, CLOSED_CHECK_MS);
     }
-    if (step === 'not created') return;
+    if (step === 'not created') return releaseUncreated(deps, batch);
     if (step === 'awaits wallet') return enqueueAgain(deps, multisig, batch, CANCEL_POLL_MS);
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
   }
@@ -79,6 +85,17 @@ async function recordRejection(deps: RunDeps, project: Project, batch: Batch): P
   // The company signs nothing for a batch whose request compiles to something else.
   if (content instanceof DamagedRecord) return;
   await findRejection(deps, project, { batchIndex: batch.batchIndex, content }, decisions);
+}
+
+/**
+ * Returns what a batch had locked and reserved that was never created. The next setup uses up its index, which is charged
+ * now: a project that ends all its batches early would otherwise leave that cost to a later day.
+ */
+async function releaseUncreated(deps: RunDeps, { id }: Batch): Promise<void> {
+  const day = utcDay(deps.clock.now());
+  await fencedTransaction(deps, async (trx) => {
+    if (await releaseExposure(trx, id)) await chargeBatch(trx, id, day, boundBurnedIndex(deps.prices));
+  });
 }
 
 /**

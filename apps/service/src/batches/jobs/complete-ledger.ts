@@ -1,30 +1,44 @@
 import type { Signature } from '@solana/kit';
 import { withdrawnLamports } from '../../compile/totals.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
+import { utcDay } from '../../model/clock.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { TransactionCosts } from '../../solana/answers.ts';
+import { chargeBatch } from '../../store/batches/exposure.ts';
 import { findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.ts';
+import { inTransaction } from '../../store/db.ts';
 import type { WorkerDeps } from '../deps.ts';
 
-/** Records the costs of a batch's landed transactions that have no ledger entry yet. */
+/** Records the costs of a batch's landed transactions that have no ledger entry yet, and charges them to the present day. */
 export async function completeLedger(
-  { db, chain }: WorkerDeps,
+  { db, chain, clock }: WorkerDeps,
   multisig: Multisig,
   { id: batchId, pipelines = [] }: Pick<Batch, 'id'> & Partial<Pick<Batch, 'pipelines'>>,
 ): Promise<void> {
   const withdrawn = withdrawnLamports(pipelines);
   const unrecorded = await findUnrecorded(db, batchId);
+  if (unrecorded.length === 0) return;
   const entries = await Promise.all(
     unrecorded.map(async ({ signature, ...known }) => {
       const costs = await chain.transactionCosts(signature as Signature);
       return costs && toEntry({ signature, ...known }, costs, multisig, withdrawn);
     }),
   );
-  await insertLedgerEntries(
-    db,
-    batchId,
-    entries.filter((entry) => entry !== null),
-  );
+  await inTransaction(db, async (trx) => {
+    const recorded = await insertLedgerEntries(
+      trx,
+      batchId,
+      entries.filter((entry) => entry !== null),
+    );
+    await chargeBatch(trx, batchId, utcDay(clock.now()), sumOf(recorded));
+  });
+}
+
+/** Rent that an execution takes from the operator does not return: nothing that it creates is closed later. */
+function sumOf(entries: readonly LedgerEntry[]): bigint {
+  return entries.reduce((sum, { phase, feeLamports, tipLamports, rentOutLamports }) => {
+    return sum + feeLamports + tipLamports + (phase === 'execution' ? rentOutLamports : 0n);
+  }, 0n);
 }
 
 function toEntry(

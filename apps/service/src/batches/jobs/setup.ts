@@ -3,12 +3,13 @@ import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@
 import type { Batch } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
-import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
-import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
+import { accountSizes } from '../../squads/rent.ts';
+import { isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
+import { findSetupError } from '../admission.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
@@ -35,7 +36,9 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   const batches = isAgain ? [...missing, batch] : missing;
   for (const next of batches) {
     await burnDeadIndices(deps, multisig, next);
-    const blocker = await setUpOne(deps, project, next);
+    // A withdrawal or a rotation goes on, and with it the batches before it.
+    const error = batch.kind === 'pipelines' ? await findSetupError(deps, project, next) : null;
+    const blocker = error === null ? await setUpOne(deps, project, next) : { cap: error.message };
     if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
   }
 }
@@ -44,12 +47,14 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
 type SetupBlocker =
   | { readonly shortLamports: string }
   | { readonly lostLandings: number }
+  | { readonly cap: string }
   | { readonly history: 'incomplete' };
 
 function describeBlocker(blocker: SetupBlocker): string {
   if ('shortLamports' in blocker) {
     return `the operator of the service lacks ${toDecimal(BigInt(blocker.shortLamports), SOL_DECIMALS)} SOL.`;
   }
+  if ('cap' in blocker) return blocker.cap;
   if ('lostLandings' in blocker) return `${blocker.lostLandings} bundles in a row did not land.`;
   return 'the cluster’s nodes do not have its whole history.';
 }
@@ -70,7 +75,7 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
     const cursor = await readSetupCursor(deps, multisig, batch);
     if (cursor === 'finished') {
       await finalize(deps, batch);
-      await recordRent(deps, multisig, batch);
+      await recordCosts(deps, multisig, batch);
       return null;
     }
     if (cursor === 'taken' || cursor === 'gone') {
@@ -87,7 +92,10 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
     if (landing.state === 'landed') continue;
     if (landing.state === 'lost') {
       lostLandings += 1;
-      if (lostLandings >= MAX_LOST_LANDINGS) return { lostLandings };
+      if (lostLandings >= MAX_LOST_LANDINGS) {
+        await recordCosts(deps, multisig, batch);
+        return { lostLandings };
+      }
       continue;
     }
     const failure = landing.err;
@@ -106,13 +114,7 @@ const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /** Computes the lamports that the operator lacks for the batch's rent and its reserve; 0 or less when it has enough. */
 async function operatorShortage({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<bigint> {
-  const sizes =
-    batch.kind === 'rotation'
-      ? rotationAccountSizes(multisig, actionsOf(batch))
-      : batchAccountSizes(
-          multisig,
-          batch.pipelines.map(({ vaultMessage }) => vaultMessage),
-        );
+  const sizes = accountSizes(multisig, batch);
   const rents = await Promise.all(sizes.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
   const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
   const [account] = await chain.accounts([multisig.operator]);
@@ -199,8 +201,8 @@ async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
   return null;
 }
 
-/** Adds the setup's costs to the ledger early, so that locked rent is visible. If this fails, the closing adds them. */
-async function recordRent(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
+/** Charges the setup's costs early, so that the next attempt counts them. If this fails, the closing charges them. */
+async function recordCosts(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   try {
     await completeLedger(deps, multisig, batch);
   } catch (error) {

@@ -34,12 +34,13 @@ const KIND = 'pipelines';
 export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
   return {
     initBatch: {
-      checksBody: ({ project, keyScopes: scopes }, { headers, body }) =>
-        replyToInit(deps, { project, scopes, idempotencyKey: headers['x-idempotency-key'], body }),
+      checksBody: ({ project, keyId, keyScopes: scopes }, { headers, body }) =>
+        replyToInit(deps, { project, scopes, keyId, idempotencyKey: headers['x-idempotency-key'], body }),
     },
 
     previewBatch: {
-      checksBody: ({ project, keyScopes: scopes }, { body }) => replyToPreview(deps, { project, scopes, body }),
+      checksBody: ({ project, keyId, keyScopes: scopes }, { body }) =>
+        replyToPreview(deps, { project, scopes, keyId, body }),
     },
 
     executeBatch: async ({ project, closing: signal }, { headers, body }) => {

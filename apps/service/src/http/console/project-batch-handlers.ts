@@ -52,14 +52,15 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
       checksBody: async ({ wallet: actor }, { params, headers, body }) => {
         const project = await own(actor, params);
         const { scopes } = project;
-        return replyToInit(deps, { project, scopes, idempotencyKey: headers['x-idempotency-key'], body, actor });
+        const idempotencyKey = headers['x-idempotency-key'];
+        return replyToInit(deps, { project, scopes, keyId: null, idempotencyKey, body, actor });
       },
     },
 
     previewProjectBatch: {
       checksBody: async ({ wallet }, { params, body }) => {
         const project = await own(wallet, params);
-        return replyToPreview(deps, { project, scopes: project.scopes, body });
+        return replyToPreview(deps, { project, scopes: project.scopes, keyId: null, body });
       },
     },
 

@@ -1,6 +1,7 @@
 import type { KEY_OPERATIONS, PROJECT_OPERATIONS, REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { cancelBatchesOfKey } from '../../batches/cancel.ts';
 import { trySchema } from '../../payload-schemas/check.ts';
-import { requireVisibleProject } from '../../projects/access.ts';
+import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
 import { readHistory } from '../../projects/history.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../projects/keys.ts';
 import { readOverview, readUsage } from '../../projects/overview.ts';
@@ -69,10 +70,12 @@ export function createKeyHandlers(deps: ConsoleDeps): Handlers<typeof KEY_OPERAT
       body: await rotateKey(deps, wallet, params.projectId, params.keyId, body),
     }),
 
-    revokeKey: async ({ wallet }, { params }) => ({
-      status: 200,
-      body: await revokeKey(deps, wallet, params.projectId, params.keyId),
-    }),
+    revokeKey: async ({ wallet: actor }, { params: { projectId, keyId } }) => {
+      const revoked = await revokeKey(deps, actor, projectId, keyId);
+      const project = await requireOwnProject(deps, actor, projectId);
+      const cancelledBatches = await cancelBatchesOfKey(deps, project, { keyId, actor });
+      return { status: 200, body: { ...revoked, cancelledBatches } };
+    },
   };
 }
 

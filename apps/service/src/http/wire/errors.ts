@@ -56,6 +56,9 @@ export function answerError(
   if (typeof answer.context === 'object' && 'retryAfterSeconds' in answer.context) {
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
+  if (isApiError(answer, 'ERR_CAP_REACHED') && answer.context.retryAfterSeconds !== null) {
+    reply.header('retry-after', String(answer.context.retryAfterSeconds));
+  }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
   reply

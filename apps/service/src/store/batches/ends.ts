@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
+import { releaseExposure } from './exposure.ts';
 
 /** Locks a batch and returns true if it is open and no bundle of its execution is recorded. */
 export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
@@ -15,7 +16,21 @@ export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Records that nothing of an ended batch is left on chain. */
+/** Finds the open batches of an API key that the wallet has not approved, in order. */
+export async function findUnapprovedIds(trx: Db, keyId: string): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('batches')
+    .select('id')
+    .where('key_id', '=', keyId)
+    .where('ended_at', 'is', null)
+    .where('signed_tx', 'is', null)
+    .where('execution_began_at', 'is', null)
+    .orderBy('batch_index')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Records that nothing of an ended batch is left on chain: it locks and reserves nothing any more. */
 export async function markClosed(db: Db, batchId: string, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const { numUpdatedRows } = await trx
@@ -24,6 +39,7 @@ export async function markClosed(db: Db, batchId: string, now: Date): Promise<bo
       .where('id', '=', batchId)
       .where('closed_at', 'is', null)
       .executeTakeFirst();
+    await releaseExposure(trx, batchId);
     if (numUpdatedRows === 1n) await recordEvent(trx, batchId, { type: 'batch.closed', at: now });
     return numUpdatedRows === 1n;
   });

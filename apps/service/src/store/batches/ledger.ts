@@ -23,10 +23,17 @@ export async function findUnrecorded(
   );
 }
 
-/** Stores ledger entries; a transaction is recorded once, however often it is read. */
-export async function insertLedgerEntries(db: Db, batchId: string, entries: readonly LedgerEntry[]): Promise<void> {
-  if (entries.length === 0) return;
-  await db
+/**
+ * Stores ledger entries; a transaction is recorded once, however often it is read.
+ * @returns those that were not stored before.
+ */
+export async function insertLedgerEntries(
+  db: Db,
+  batchId: string,
+  entries: readonly LedgerEntry[],
+): Promise<LedgerEntry[]> {
+  if (entries.length === 0) return [];
+  const rows = await db
     .insertInto('ledger_entries')
     .values(
       entries.map((entry) => ({
@@ -41,7 +48,10 @@ export async function insertLedgerEntries(db: Db, batchId: string, entries: read
       })),
     )
     .onConflict((conflict) => conflict.column('signature').doNothing())
+    .returning('signature')
     .execute();
+  const stored = new Set(rows.map(({ signature }) => signature));
+  return entries.filter(({ signature }) => stored.has(signature));
 }
 
 export async function findLedgerEntries(db: Db, batchId: string): Promise<LedgerEntry[]> {

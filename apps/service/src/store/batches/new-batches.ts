@@ -1,4 +1,4 @@
-import type { BatchKind, InitWarning } from '@flywheel/api';
+import type { InitWarning } from '@flywheel/api';
 import { sql } from 'kysely';
 import type { Batch } from '../../model/batch.ts';
 import type { DailyTotals } from '../../model/project.ts';
@@ -6,13 +6,30 @@ import type { Db } from '../db.ts';
 import { summarizePipelines } from './batch-records.ts';
 import { toPipelineRows } from './batch-rows.ts';
 import { recordEvent } from './events.ts';
+import type { Exposure } from './exposure.ts';
+
+/** What a new batch takes of limits and caps. */
+export interface Reserved {
+  /** The UTC day whose limits the amounts are taken from. */
+  readonly day: string;
+  readonly totals: DailyTotals;
+  readonly exposure: Exposure;
+}
+
+/** What identifies the request that creates a batch. */
+export interface BatchOrigin {
+  readonly idempotencyKey: string;
+  readonly requestHash: Uint8Array;
+  /** The API key; null for the console. */
+  readonly keyId: string | null;
+}
 
 /** Stores a new batch with its pipelines and its first event. */
 export async function insertBatch(
   trx: Db,
   batch: Batch,
-  idempotency: { readonly key: string; readonly requestHash: Uint8Array },
-  reserved: { readonly day: string; readonly totals: DailyTotals },
+  { idempotencyKey, requestHash, keyId }: BatchOrigin,
+  { day, totals, exposure }: Reserved,
   warnings: readonly InitWarning[],
 ): Promise<void> {
   await trx
@@ -25,12 +42,15 @@ export async function insertBatch(
       kind: batch.kind,
       batch_index: batch.batchIndex,
       status: batch.status,
-      idempotency_key: idempotency.key,
-      request_hash: idempotency.requestHash,
+      idempotency_key: idempotencyKey,
+      request_hash: requestHash,
+      key_id: keyId,
       pipeline_count: batch.pipelines.length,
-      burn_amount: reserved.totals.burnBaseUnits,
-      airdrop_amount: reserved.totals.airdropBaseUnits,
-      reserved_day: reserved.day,
+      burn_amount: totals.burnBaseUnits,
+      airdrop_amount: totals.airdropBaseUnits,
+      reserved_day: day,
+      locked_lamports: exposure.lockedLamports,
+      reserved_lamports: exposure.spendLamports,
       nonce_address: batch.nonce.address,
       nonce_value: batch.nonce.value,
       warnings: JSON.stringify(warnings),
@@ -65,26 +85,4 @@ export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigin
     .returning('last_batch_index')
     .executeTakeFirstOrThrow();
   return last_batch_index;
-}
-
-/**
- * Counts the open batches and pipelines of a project, of one kind. An executed batch counts until its end is finalized: a
- * fork can make the operator pay its rent again.
- */
-export async function countOpen(
-  db: Db,
-  projectId: string,
-  kind: BatchKind = 'pipelines',
-): Promise<{ readonly batches: number; readonly pipelines: number }> {
-  const { batches, pipelines } = await db
-    .selectFrom('batches')
-    .select((eb) => [
-      eb.fn.countAll<bigint>().as('batches'),
-      eb.fn.sum<bigint | null>('pipeline_count').as('pipelines'),
-    ])
-    .where('project_id', '=', projectId)
-    .where('kind', '=', kind)
-    .where('end_finalized_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return { batches: Number(batches), pipelines: Number(pipelines ?? 0n) };
 }

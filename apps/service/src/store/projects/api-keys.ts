@@ -92,6 +92,19 @@ export async function findExpiringKeys(
   return rows.map(toStoredKey);
 }
 
+/** Locks a project until the transaction ends, and counts its keys that work. */
+export async function lockAndCountKeys(trx: Db, projectId: string, now: Date): Promise<number> {
+  await trx.selectFrom('projects').select('id').where('id', '=', projectId).forNoKeyUpdate().execute();
+  const { count } = await trx
+    .selectFrom('api_keys')
+    .select((eb) => eb.fn.countAll<bigint>().as('count'))
+    .where('project_id', '=', projectId)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** Records when a key was used. Of simultaneous uses the latest stays. */
 export async function touchApiKey(db: Db, keyId: string, now: Date): Promise<void> {
   await db

@@ -76,15 +76,6 @@ export async function lockProject(trx: Db, wallet: Address, projectId: string): 
   return findProjectOfWallet(trx, wallet, projectId);
 }
 
-export async function findDailyLimits(db: Db, projectId: string): Promise<DailyTotals> {
-  const row = await db
-    .selectFrom('projects')
-    .select(['burn_limit', 'airdrop_limit'])
-    .where('id', '=', projectId)
-    .executeTakeFirstOrThrow();
-  return { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit };
-}
-
 export async function updateDailyLimits(
   trx: Db,
   projectId: string,

@@ -1,0 +1,210 @@
+import { ApiError, type BatchKind, type ReachedCap } from '@flywheel/api';
+import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { startOfNextUtcDay } from '../model/clock.ts';
+import type { DailyTotals, Token } from '../model/project.ts';
+import type { CapUse, Exposure, HeldUse, KeyUse, LamportsUse } from '../store/batches/exposure.ts';
+
+/** Limits on a project's open batches. */
+export interface FairUse {
+  readonly maxOpenBatches: number;
+  readonly maxOpenPipelines: number;
+}
+
+/** Caps on what batches take of the operator's lamports, and the share of every cap that one API key may hold. */
+export interface Caps {
+  readonly lockedPerProjectLamports: bigint;
+  readonly spentPerProjectLamports: bigint;
+  /** Of all projects together that the company has not admitted. */
+  readonly lockedUnadmittedLamports: bigint;
+  readonly spentUnadmittedLamports: bigint;
+  readonly keySharePercent: number;
+}
+
+/** What a new batch asks of the caps. */
+export interface AskedOfCaps {
+  readonly kind: BatchKind;
+  readonly pipelineCount: number;
+  readonly totals: DailyTotals;
+  readonly exposure: Exposure;
+}
+
+export interface CapRules {
+  readonly caps: Caps;
+  readonly fairUse: FairUse;
+  readonly token: Pick<Token, 'decimals'>;
+  readonly now: Date;
+}
+
+type CapError = ApiError<'ERR_CAP_REACHED'>;
+
+/**
+ * Lists the caps that a new batch would exceed. Batches that wait for a cancel vote count for withdrawals and rotations too,
+ * but cannot block them: these have room beyond each cap.
+ */
+export function findCapErrors(rules: CapRules, use: CapUse, asked: AskedOfCaps): CapError[] {
+  return [
+    ...findLamportsErrors(rules, use, asked),
+    ...(use.key === null ? [] : findExceededShares(rules, use.key, use, asked)),
+  ];
+}
+
+/** Lists the caps of a project, and those that projects share, that a batch would exceed. */
+export function findLamportsErrors(
+  rules: CapRules,
+  use: Pick<CapUse, 'unadmitted' | 'hasExposedOfKind'> & { readonly project: LamportsUse },
+  asked: AskedOfCaps,
+): CapError[] {
+  const { lockedPerProjectLamports: lockedLamports, spentPerProjectLamports: spentLamports } = rules.caps;
+  return [
+    ...findExceeded(rules, { scope: 'project', use: use.project, caps: { lockedLamports, spentLamports } }, asked),
+    ...(use.unadmitted === null ? [] : findUnadmittedErrors(rules, use.unadmitted, use, asked)),
+  ];
+}
+
+/**
+ * Lists the caps that a new batch would exceed of those that all projects share that the company has not admitted. The first
+ * withdrawal or rotation of a project never exceeds the one of locked rent, so that no stranger can keep funds in a vault.
+ */
+export function findUnadmittedErrors(
+  rules: CapRules,
+  use: LamportsUse,
+  { hasExposedOfKind }: Pick<CapUse, 'hasExposedOfKind'>,
+  asked: AskedOfCaps,
+): CapError[] {
+  const { lockedUnadmittedLamports: lockedLamports, spentUnadmittedLamports: spentLamports } = rules.caps;
+  const errors = findExceeded(rules, { scope: 'unadmitted', use, caps: { lockedLamports, spentLamports } }, asked);
+  const isExempt = asked.kind !== 'pipelines' && !hasExposedOfKind;
+  return errors.filter(({ context: { cap } }) => !(isExempt && cap.kind === 'locked'));
+}
+
+/** Withdrawals and rotations may take a quarter more than a cap. */
+const ROOM_DIVISOR = 4n;
+
+function findExceeded(
+  rules: Pick<CapRules, 'now'>,
+  { scope, use, caps }: { readonly scope: ReachedCap['scope']; readonly use: LamportsUse; readonly caps: LamportsUse },
+  { kind, exposure }: AskedOfCaps,
+): CapError[] {
+  const measured = [
+    { kind: 'locked', used: use.lockedLamports, asked: exposure.lockedLamports, cap: caps.lockedLamports },
+    { kind: 'spent', used: use.spentLamports, asked: exposure.spendLamports, cap: caps.spentLamports },
+  ] as const;
+  return measured
+    .map((each) => ({
+      ...each,
+      scope,
+      decimals: SOL_DECIMALS,
+      cap: kind === 'pipelines' ? each.cap : withRoom(each.cap),
+    }))
+    .filter(isExceeded)
+    .map((each) => capError(rules, each));
+}
+
+function withRoom(cap: bigint): bigint {
+  return cap + cap / ROOM_DIVISOR;
+}
+
+/**
+ * Lists the shares that a key would exceed. A share of open batches, pipelines and daily amounts only matters beside another
+ * key: revoking a project's only key returns all of them at once.
+ */
+function findExceededShares(
+  rules: CapRules,
+  key: KeyUse,
+  { dailyLimits }: Pick<CapUse, 'dailyLimits'>,
+  asked: AskedOfCaps,
+): CapError[] {
+  const { caps, fairUse, token } = rules;
+  // Rounded up, so that a key may hold at least one batch.
+  const shareOf = (cap: bigint) => (cap * BigInt(caps.keySharePercent) + 99n) / 100n;
+  const shares = {
+    lockedLamports: shareOf(caps.lockedPerProjectLamports),
+    spentLamports: shareOf(caps.spentPerProjectLamports),
+  };
+  const exceeded = findExceeded(rules, { scope: 'key', use: key, caps: shares }, asked);
+  if (!key.hasOthers || asked.kind !== 'pipelines') return exceeded;
+  const ofBatches = { used: key.batches, asked: 1, max: fairUse.maxOpenBatches };
+  const ofPipelines = { used: key.pipelines, asked: asked.pipelineCount, max: fairUse.maxOpenPipelines };
+  const held = [
+    { kind: 'batches', ...toBigints(ofBatches), decimals: 0 },
+    { kind: 'pipelines', ...toBigints(ofPipelines), decimals: 0 },
+    { kind: 'burn', ...ofDay(key, asked, dailyLimits, 'burnBaseUnits'), decimals: token.decimals },
+    { kind: 'airdrop', ...ofDay(key, asked, dailyLimits, 'airdropBaseUnits'), decimals: token.decimals },
+  ] as const;
+  const errors = held
+    .map(({ max, ...each }) => ({ ...each, scope: 'key' as const, cap: shareOf(max) }))
+    .filter(isExceeded)
+    .map((each) => capError(rules, each));
+  return [...exceeded, ...errors];
+}
+
+function toBigints({ used, asked, max }: { readonly used: number; readonly asked: number; readonly max: number }) {
+  return { used: BigInt(used), asked: BigInt(asked), max: BigInt(max) };
+}
+
+function ofDay({ openTotals }: HeldUse, { totals }: AskedOfCaps, limits: DailyTotals, kind: keyof DailyTotals) {
+  return { used: openTotals[kind], asked: totals[kind], max: limits[kind] };
+}
+
+interface Measured {
+  readonly scope: ReachedCap['scope'];
+  readonly kind: ReachedCap['kind'];
+  readonly used: bigint;
+  readonly asked: bigint;
+  readonly cap: bigint;
+  /** Of the amounts; 0 for counts. */
+  readonly decimals: number;
+}
+
+function isExceeded({ used, asked, cap }: Measured): boolean {
+  return asked > 0n && used + asked > cap;
+}
+
+function capError({ now }: Pick<CapRules, 'now'>, measured: Measured): CapError {
+  const { scope, kind, used, asked, cap, decimals } = measured;
+  const resets = kind === 'spent' ? startOfNextUtcDay(now) : null;
+  const isLamports = kind === 'locked' || kind === 'spent';
+  const text = (amount: bigint) => (isLamports ? String(amount) : toDecimal(amount, decimals));
+  const retryAfterSeconds = resets && Math.max(1, Math.ceil((resets.getTime() - now.getTime()) / 1_000));
+  return new ApiError('ERR_CAP_REACHED', {
+    problem: describe(measured, resets),
+    cap: {
+      ...{ scope, kind, cap: text(cap), used: text(used), asked: text(asked) },
+      ...(resets && { resetsAt: resets.toISOString() }),
+    },
+    retryAfterSeconds,
+  });
+}
+
+const HOLDERS = {
+  project: 'This project’s batches',
+  key: 'The batches of this API key',
+  unadmitted: 'The batches of all projects that the company has not admitted',
+} as const;
+
+const STEPS = {
+  project: 'Execute or cancel open batches, and sign the cancel votes that are owed.',
+  key: 'Execute or cancel its open batches, or use another key or the console.',
+  unadmitted: 'Try again later, or ask the company to admit this project.',
+} as const;
+
+/** Builds a sentence with the figures, and one with the next step. */
+function describe({ scope, kind, used, asked, cap, decimals }: Measured, resets: Date | null): string {
+  const [holder, step] = [HOLDERS[scope], STEPS[scope]];
+  const [has, needs, most] = [used, asked, cap].map((amount) => toDecimal(amount, decimals));
+  const tooLarge = asked > cap ? ' It never fits: send fewer pipelines in a batch.' : '';
+  switch (kind) {
+    case 'locked':
+      return `${holder} lock ${has} of at most ${most} SOL of the operator as rent, and this batch needs ${needs} SOL.${tooLarge} ${step}`;
+    case 'spent':
+      return `${holder} have spent, or may still spend, ${has} of at most ${most} SOL in fees and tips today, and this batch may need ${needs} SOL.${tooLarge} Batches return what they did not spend when they end, and the day ends at ${resets?.toISOString()}. ${step}`;
+    case 'batches':
+    case 'pipelines':
+      return `${holder} hold ${has} of at most ${most} open ${kind}, and this request adds ${needs}. ${step}`;
+    case 'burn':
+    case 'airdrop':
+      return `${holder} that are open hold ${has} of at most ${most} tokens of the daily ${kind} limit, and this batch needs ${needs}. ${step}`;
+    default:
+      throw new Error(`No sentence describes the cap ${kind satisfies never}.`);
+  }
+}

@@ -1,0 +1,295 @@
+import type { BatchKind } from '@flywheel/api';
+import { type RawBuilder, sql } from 'kysely';
+import type { DailyTotals } from '../../model/project.ts';
+import type { Db } from '../db.ts';
+
+// The sums are read from the batches themselves, so that no counter can differ from them.
+
+/** Upper bounds of what a batch puts at risk of the operator's lamports. */
+export interface Exposure {
+  /** Rent of its accounts and its nonce, which comes back when they are closed. */
+  readonly lockedLamports: bigint;
+  /** Fees and tips, which do not come back. */
+  readonly spendLamports: bigint;
+}
+
+/** Lamports of the operator that batches have taken. */
+export interface LamportsUse {
+  /** Rent of batches of which something is, or will be, on chain. */
+  readonly lockedLamports: bigint;
+  /** Fees and tips of the day, and what unclosed batches may still spend. */
+  readonly spentLamports: bigint;
+}
+
+/** What batches hold of every cap. */
+export interface HeldUse extends LamportsUse {
+  /** Open batches of the asked kind. */
+  readonly batches: number;
+  readonly pipelines: number;
+  /** Amounts of open batches that count for the day. */
+  readonly openTotals: DailyTotals;
+}
+
+/** The use of all caps that a new batch is measured against. */
+export interface CapUse {
+  readonly project: HeldUse;
+  /** The part of one API key; null if no key asks. */
+  readonly key: KeyUse | null;
+  /** The use of all projects that are not admitted, together; null for an admitted project. */
+  readonly unadmitted: LamportsUse | null;
+  /** True if the project has a batch of the asked kind of which something is, or will be, on chain. */
+  readonly hasExposedOfKind: boolean;
+  readonly dailyLimits: DailyTotals;
+}
+
+export interface KeyUse extends HeldUse {
+  readonly isRevoked: boolean;
+  /** True if the project has another key that works and that neither replaces this one nor is replaced. */
+  readonly hasOthers: boolean;
+}
+
+export interface CapQuestion {
+  readonly projectId: string;
+  readonly kind: BatchKind;
+  /** The key that asks; null for the console. */
+  readonly keyId: string | null;
+  readonly isAdmitted: boolean;
+  /** The UTC day, `2026-11-21`. */
+  readonly day: string;
+  readonly now: Date;
+}
+
+/**
+ * Reads the use of all caps in one statement. An executed batch is open until its end is finalized, because a fork can make
+ * the operator pay its rent again. The project's sums are exact while the caller holds the lock of its flywheel.
+ */
+export async function readCapUse(
+  db: Db,
+  { projectId, kind, keyId, isAdmitted, day, now }: CapQuestion,
+): Promise<CapUse> {
+  const { rows } = await sql<CapRow>`
+    with held as (
+      select kind = ${kind} as is_kind, key_id = ${keyId}::uuid as is_own, end_finalized_at is null as is_open,
+        reserved_day = ${day}::date as is_today, pipeline_count, burn_amount, airdrop_amount, locked_lamports,
+        reserved_lamports
+      from batches
+      where project_id = ${projectId} and (end_finalized_at is null or locked_lamports > 0 or reserved_lamports > 0)
+    ), spending as (
+      select key_id = ${keyId}::uuid as is_own, lamports
+      from daily_spending where project_id = ${projectId} and day = ${day}
+    )
+    select projects.burn_limit, projects.airdrop_limit, whole.*, part.*,
+      keys.revoked_at is not null as is_revoked, coalesce(keys.has_others, false) as has_others,
+      pool.locked as pool_locked, pool.spent as pool_spent
+    from projects
+    cross join (
+      select coalesce(bool_or(is_kind and locked_lamports > 0), false) as has_exposed_of_kind, ${sumsOf('')}
+      from held
+    ) as whole
+    cross join (select ${sumsOf('key_')} from held where is_own) as part
+    left join (
+      select revoked_at, exists (
+        select from api_keys as others
+        where others.project_id = ${projectId} and others.id <> api_keys.id
+          and others.id is distinct from api_keys.replaced_by and others.replaced_by is null
+          and others.revoked_at is null and (others.expires_at is null or others.expires_at > ${now})
+      ) as has_others
+      from api_keys where id = ${keyId}::uuid
+    ) as keys on true
+    left join (${isAdmitted ? sql`select null::bigint as locked, null::bigint as spent` : unadmittedUse(day)}) as pool on true
+    where projects.id = ${projectId}
+  `.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error(`Project ${projectId} does not exist.`);
+  return {
+    project: {
+      batches: row.batches,
+      pipelines: row.pipelines,
+      lockedLamports: row.locked,
+      spentLamports: row.spent,
+      openTotals: { burnBaseUnits: row.burned, airdropBaseUnits: row.airdropped },
+    },
+    key: keyId === null ? null : toKeyUse(row),
+    unadmitted:
+      row.pool_locked === null || row.pool_spent === null
+        ? null
+        : { lockedLamports: row.pool_locked, spentLamports: row.pool_spent },
+    hasExposedOfKind: row.has_exposed_of_kind,
+    dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
+  };
+}
+
+/** Lock under which the use of the projects that are not admitted is read and added to. */
+const UNADMITTED_LOCK = 0x63617073; // 'caps'
+
+/**
+ * Reads the use of all projects that are not admitted, under a lock until the transaction ends. Admitted projects never wait
+ * for it.
+ */
+export async function lockUnadmittedUse(trx: Db, day: string): Promise<LamportsUse> {
+  await sql`select pg_advisory_xact_lock(${UNADMITTED_LOCK})`.execute(trx);
+  return readUnadmittedUse(trx, day);
+}
+
+export async function readUnadmittedUse(db: Db, day: string): Promise<LamportsUse> {
+  const { rows } = await sql<{ locked: bigint; spent: bigint }>`${unadmittedUse(day)}`.execute(db);
+  return toLamportsUse(rows);
+}
+
+/** Reads the use of a project, or of all of them. */
+export async function readLamportsUse(db: Db, day: string, projectId?: string): Promise<LamportsUse> {
+  const { rows } = await sql<{ locked: bigint; spent: bigint }>`
+    select coalesce(sum(locked_lamports), 0) as locked,
+      coalesce(sum(reserved_lamports), 0) + (
+        select coalesce(sum(lamports), 0) from daily_spending
+        where day = ${day} ${projectId === undefined ? sql`` : sql`and project_id = ${projectId}`}
+      ) as spent
+    from batches
+    where (locked_lamports > 0 or reserved_lamports > 0)
+      ${projectId === undefined ? sql`` : sql`and project_id = ${projectId}`}
+  `.execute(db);
+  return toLamportsUse(rows);
+}
+
+/** What the setup of a batch is measured against, and what the batch itself still holds. */
+export interface SetupUse {
+  readonly begun: LamportsUse;
+  readonly own: Exposure;
+}
+
+/**
+ * Reads the use of the other batches whose setup has begun, with what was spent on the day: of the batch's project, or for
+ * null of all projects that are not admitted.
+ */
+export async function readSetupUse(
+  db: Db,
+  { batchId, projectId, day }: { readonly batchId: string; readonly projectId: string | null; readonly day: string },
+): Promise<SetupUse> {
+  const counted = projectId === null ? sql`not ${isAdmittedFlywheel}` : sql`project_id = ${projectId}`;
+  const spending = projectId === null ? sql`not ${isAdmittedProject}` : sql`project_id = ${projectId}`;
+  const { rows } = await sql<{ locked: bigint; spent: bigint; own_locked: bigint; own_reserved: bigint }>`
+    select coalesce(sum(locked_lamports) filter (where id <> ${batchId}), 0) as locked,
+      coalesce(sum(reserved_lamports) filter (where id <> ${batchId}), 0) + (
+        select coalesce(sum(lamports), 0) from daily_spending where day = ${day} and ${spending}
+      ) as spent,
+      coalesce(sum(locked_lamports) filter (where id = ${batchId}), 0) as own_locked,
+      coalesce(sum(reserved_lamports) filter (where id = ${batchId}), 0) as own_reserved
+    from batches
+    where (locked_lamports > 0 or reserved_lamports > 0) and ${counted}
+      and (id = ${batchId} or exists (select from bundles where batch_id = batches.id))
+  `.execute(db);
+  const [sums] = rows;
+  if (!sums) throw new Error('Four sums are always one row.');
+  return {
+    begun: toLamportsUse(rows),
+    own: { lockedLamports: sums.own_locked, spendLamports: sums.own_reserved },
+  };
+}
+
+/** Charges lamports to the day of a batch's project and key, and takes them from what the batch may still spend. */
+export async function chargeBatch(trx: Db, batchId: string, day: string, lamports: bigint): Promise<void> {
+  if (lamports === 0n) return;
+  await sql`
+    with charged as (
+      update batches set reserved_lamports = greatest(0, reserved_lamports - ${lamports}::bigint)
+      where id = ${batchId}
+      returning project_id, key_id
+    )
+    insert into daily_spending (project_id, key_id, day, lamports)
+    select project_id, key_id, ${day}::date, ${lamports}::bigint from charged
+    on conflict (project_id, day, key_id) do update set lamports = daily_spending.lamports + excluded.lamports
+  `.execute(trx);
+}
+
+/** Lowers what an ended batch may still spend to what its closing may take. */
+export async function limitReservation(db: Db, batchId: string, maxLamports: bigint): Promise<void> {
+  await db
+    .updateTable('batches')
+    .set({ reserved_lamports: maxLamports })
+    .where('id', '=', batchId)
+    .where('reserved_lamports', '>', maxLamports)
+    .execute();
+}
+
+/** Records that a batch locks nothing and spends nothing any more. @returns false if that was recorded before. */
+export async function releaseExposure(trx: Db, batchId: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('batches')
+    .set({ locked_lamports: 0n, reserved_lamports: 0n })
+    .where('id', '=', batchId)
+    .where((eb) => eb.or([eb('locked_lamports', '>', 0n), eb('reserved_lamports', '>', 0n)]))
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+interface Sums<Prefix extends string> {
+  readonly row: { readonly [Name in `${Prefix}${'batches' | 'pipelines'}`]: number } & {
+    readonly [Name in `${Prefix}${'locked' | 'spent' | 'burned' | 'airdropped'}`]: bigint;
+  };
+}
+
+type CapRow = Sums<''>['row'] &
+  Sums<'key_'>['row'] & {
+    readonly burn_limit: bigint;
+    readonly airdrop_limit: bigint;
+    readonly has_exposed_of_kind: boolean;
+    readonly is_revoked: boolean;
+    readonly has_others: boolean;
+    readonly pool_locked: bigint | null;
+    readonly pool_spent: bigint | null;
+  };
+
+/** The sums over the rows of `held`, and over all rows of `spending` or those of the key. */
+function sumsOf(prefix: '' | 'key_'): RawBuilder<unknown> {
+  const name = (column: string) => sql.ref(`${prefix}${column}`);
+  return sql`
+    count(*) filter (where is_kind and is_open)::int as ${name('batches')},
+    coalesce(sum(pipeline_count) filter (where is_kind and is_open), 0)::int as ${name('pipelines')},
+    coalesce(sum(burn_amount) filter (where is_open and is_today), 0) as ${name('burned')},
+    coalesce(sum(airdrop_amount) filter (where is_open and is_today), 0) as ${name('airdropped')},
+    coalesce(sum(locked_lamports), 0) as ${name('locked')},
+    coalesce(sum(reserved_lamports), 0) + (
+      select coalesce(sum(lamports), 0) from spending ${prefix === '' ? sql`` : sql`where is_own`}
+    ) as ${name('spent')}
+  `;
+}
+
+/** `batches` of the outer statement. */
+const isAdmittedFlywheel = sql`exists (
+  select from flywheels join company_admissions on company_admissions.multisig = flywheels.multisig
+  where flywheels.id = batches.flywheel_id
+)`;
+
+/** `daily_spending` of the outer statement. */
+const isAdmittedProject = sql`exists (
+  select from flywheels join company_admissions on company_admissions.multisig = flywheels.multisig
+  where flywheels.project_id = daily_spending.project_id and archived_at is null
+)`;
+
+function unadmittedUse(day: string): RawBuilder<unknown> {
+  return sql`
+    select coalesce(sum(locked_lamports), 0) as locked,
+      coalesce(sum(reserved_lamports), 0) + (
+        select coalesce(sum(lamports), 0) from daily_spending where day = ${day} and not ${isAdmittedProject}
+      ) as spent
+    from batches
+    where (locked_lamports > 0 or reserved_lamports > 0) and not ${isAdmittedFlywheel}
+  `;
+}
+
+function toKeyUse(row: CapRow): KeyUse {
+  return {
+    batches: row.key_batches,
+    pipelines: row.key_pipelines,
+    lockedLamports: row.key_locked,
+    spentLamports: row.key_spent,
+    openTotals: { burnBaseUnits: row.key_burned, airdropBaseUnits: row.key_airdropped },
+    isRevoked: row.is_revoked,
+    hasOthers: row.has_others,
+  };
+}
+
+function toLamportsUse([sums]: readonly { readonly locked: bigint; readonly spent: bigint }[]): LamportsUse {
+  if (!sums) throw new Error('Two sums are always one row.');
+  return { lockedLamports: sums.locked, spentLamports: sums.spent };
+}

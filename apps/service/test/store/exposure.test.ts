@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { type ApiError, isApiError } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { DAY, NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
+import type { Deps } from '../../src/batches/deps.ts';
+import { boundBurnedIndex, boundExposure } from '../../src/batches/exposure.ts';
+import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
+import { parseConfig } from '../../src/config.ts';
+import type { Project } from '../../src/model/project.ts';
+import {
+  chargeBatch,
+  type Exposure,
+  limitReservation,
+  lockUnadmittedUse,
+  readCapUse,
+  readLamportsUse,
+  readSetupUse,
+  releaseExposure,
+} from '../../src/store/batches/exposure.ts';
+import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
+
+const { db } = await openTestDatabase();
+await storeNonces(db, 200);
+
+const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig({});
+const prices = { maxTipLamports, maxComputeUnitPrice };
+const PIPELINES = [{ type: 'A', payload: '{}', actions: [{ action: 'MEMO' as const, message: 'hello' }] }];
+
+/** The exposure of a batch of `PIPELINES`, which is the same for every project. */
+const ONE = await exposureOf(newProject());
+
+test('50 simultaneous requests of a project lock no more than its cap', async () => {
+  const project = await storeProject(db, { isAdmitted: true });
+  const deps = depsWith({ lockedPerProjectLamports: 7n * ONE.lockedLamports + ONE.lockedLamports - 1n });
+  const { created, errors } = await settle(Array.from({ length: 50 }, () => create(deps, project)));
+  assert.equal(created, 7);
+  for (const { context, message } of errors) {
+    const { scope, kind, used, asked } = context.cap;
+    assert.deepEqual(
+      [scope, kind, used, asked],
+      ['project', 'locked', ...text(7n * ONE.lockedLamports, ONE.lockedLamports)],
+    );
+    assert.match(message, /0\.\d+ of at most 0\.\d+ SOL .* needs 0\.\d+ SOL\. Execute or cancel open batches/);
+  }
+  assert.equal((await readLamportsUse(db, DAY, project.id)).lockedLamports, 7n * ONE.lockedLamports);
+});
+
+test('50 simultaneous requests of 25 projects that are not admitted spend no more than their cap', async () => {
+  const strangers = await Promise.all(Array.from({ length: 25 }, () => storeProject(db)));
+  const admitted = await storeProject(db, { isAdmitted: true });
+  const deps = depsWith({ spentUnadmittedLamports: 10n * ONE.spendLamports });
+  const [ofStrangers, ofAdmitted] = await Promise.all([
+    settle([...strangers, ...strangers].map((project) => create(deps, project))),
+    settle(Array.from({ length: 10 }, () => create(deps, admitted))),
+  ]);
+  assert.equal(ofStrangers.created, 10);
+  for (const { context } of ofStrangers.errors) {
+    assert.equal(context.cap.scope, 'unadmitted');
+    assert.equal(context.cap.resetsAt, '2026-11-22T00:00:00.000Z');
+    assert.equal(context.retryAfterSeconds, 12 * 3_600);
+  }
+  assert.deepEqual(ofAdmitted, { created: 10, errors: [] });
+});
+
+test('an admitted project does not wait for the lock of the others', async () => {
+  const [stranger, admitted] = [await storeProject(db), await storeProject(db, { isAdmitted: true })];
+  const waiting = await db.transaction().execute(async (trx) => {
+    await lockUnadmittedUse(trx, DAY);
+    const attempt = create(depsWith({}), stranger);
+    await create(depsWith({}), admitted);
+    await waitUntil(
+      'the stranger waits',
+      () => countLockWaits(db),
+      (count) => count === 1,
+    );
+    return { attempt };
+  });
+  await waiting.attempt;
+});
+
+test('what a batch is charged leaves its reservation and stays on the day', async () => {
+  const project = await storeProject(db);
+  const keyId = await storeKey(project);
+  const { id } = await storeBatch(db, project, { keyId, exposure: { lockedLamports: 100n, spendLamports: 50n } });
+  const use = async (day = DAY) => {
+    const { lockedLamports, spentLamports } = await readLamportsUse(db, day, project.id);
+    return [lockedLamports, spentLamports];
+  };
+  assert.deepEqual(await use(), [100n, 50n]);
+  await chargeBatch(db, id, DAY, 20n);
+  assert.deepEqual(await use(), [100n, 50n]);
+  await chargeBatch(db, id, DAY, 40n);
+  assert.deepEqual(await use(), [100n, 60n], 'more than was reserved is charged as well');
+  assert.deepEqual(await use('2026-11-22'), [100n, 0n]);
+  const { key } = await readUse(project, keyId);
+  assert.equal(key?.spentLamports, 60n);
+  assert.equal(await releaseExposure(db, id), true);
+  assert.equal(await releaseExposure(db, id), false);
+  assert.deepEqual(await use(), [0n, 60n]);
+});
+
+test('an ended batch keeps only what its closing may take', async () => {
+  const project = await storeProject(db);
+  const { id } = await storeBatch(db, project, { exposure: { lockedLamports: 100n, spendLamports: 50n } });
+  for (const [limit, left] of [
+    [60n, 50n],
+    [30n, 30n],
+    [40n, 30n],
+  ] as const) {
+    await limitReservation(db, id, limit);
+    assert.equal((await readLamportsUse(db, DAY, project.id)).spentLamports, left);
+  }
+});
+
+test('a setup is measured against the batches that have begun, not against those that wait', async () => {
+  const project = await storeProject(db);
+  const exposure = { lockedLamports: 100n, spendLamports: 50n };
+  const [first] = [await storeBatch(db, project, { exposure }), await storeBatch(db, project, { exposure })];
+  const { begun, own } = await readSetupUse(db, { batchId: first.id, projectId: project.id, day: DAY });
+  assert.deepEqual([begun, own], [{ lockedLamports: 0n, spentLamports: 0n }, exposure]);
+});
+
+test('a key takes its share of lamports even alone, and of batches only beside another key', async () => {
+  const project = await storeProject(db, { isAdmitted: true });
+  const [thief, owner] = [await storeKey(project), await storeKey(project)];
+  const rules = depsWith({}, { maxOpenBatches: 4, maxOpenPipelines: 100 });
+  const { created, errors } = await settle(Array.from({ length: 6 }, () => create(rules, project, thief)));
+  assert.equal(created, 2);
+  assert.deepEqual(errors[0]?.context.cap, { scope: 'key', kind: 'batches', cap: '2', used: '2', asked: '1' });
+  assert.equal((await settle([create(rules, project, owner)])).created, 1);
+
+  await revokeApiKey(db, project.id, owner, NOW);
+  assert.equal((await settle([create(rules, project, thief)])).created, 1, 'the only key may hold all of them');
+  const locked = depsWith({ lockedPerProjectLamports: 8n * ONE.lockedLamports });
+  const { errors: shares } = await settle([create(locked, project, thief), create(locked, project, thief)]);
+  assert.equal(shares[0]?.context.cap.scope, 'key');
+  assert.equal((await settle([create(locked, project, null)])).created, 1, 'the console has the whole cap');
+});
+
+test('a withdrawal is accepted beside batches that fill the caps, until it fills the room that is kept for it', async () => {
+  const project = await storeProject(db);
+  const { lockedLamports } = ONE;
+  const deps = depsWith({ lockedPerProjectLamports: 4n * lockedLamports, lockedUnadmittedLamports: 1n });
+  await storeBatch(db, project, { exposure: { lockedLamports: 4n * lockedLamports, spendLamports: 0n } });
+  assert.equal((await settle([create(deps, project)])).created, 0);
+  assert.equal((await settle([create(deps, project, null, 'withdrawal')])).created, 1);
+  assert.equal((await settle([create(deps, project, null, 'withdrawal')])).created, 0);
+});
+
+test('a batch of a key that was revoked while it waited is refused', async () => {
+  const project = await storeProject(db);
+  const keyId = await storeKey(project);
+  await revokeApiKey(db, project.id, keyId, NOW);
+  await assert.rejects(create(depsWith({}), project, keyId), (error) => isApiError(error, 'ERR_UNAUTHORIZED'));
+});
+
+test('the cost of an unused index is within what the smallest batch reserves', () => {
+  assert.ok(boundBurnedIndex(prices) < ONE.spendLamports);
+});
+
+function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fairUse): Deps {
+  const used: Pick<Deps, 'db' | 'jobs' | 'clock' | 'fairUse' | 'caps' | 'prices' | 'batchExpirySeconds' | 'log'> = {
+    db,
+    jobs: { enqueue: async () => undefined },
+    clock: { now: () => NOW, sleep: async () => undefined },
+    fairUse: counts,
+    caps: { ...caps, ...changes },
+    prices,
+    batchExpirySeconds: 3_600,
+    log: quietLog,
+  };
+  return used as Deps; // the creation of a batch uses nothing else
+}
+
+async function create(
+  deps: Deps,
+  project: Project,
+  keyId: string | null = null,
+  kind: 'pipelines' | 'withdrawal' = 'pipelines',
+): Promise<unknown> {
+  const key = { project, kind, idempotencyKey: randomUUID(), requestHash: new Uint8Array(32) } as const;
+  const pipelines = await compilePipelines(PIPELINES, project);
+  return createBatchIdempotently(deps, key, { keyId, pipelines, audit: null });
+}
+
+async function settle(attempts: readonly Promise<unknown>[]) {
+  const settled = await Promise.allSettled(attempts);
+  const errors = settled.flatMap((attempt): ApiError<'ERR_CAP_REACHED'>[] => {
+    if (attempt.status === 'fulfilled') return [];
+    if (isApiError(attempt.reason, 'ERR_CAP_REACHED')) return [attempt.reason];
+    throw attempt.reason;
+  });
+  return { created: settled.length - errors.length, errors };
+}
+
+async function exposureOf(project: Project): Promise<Exposure> {
+  const pipelines = await compilePipelines(PIPELINES, project);
+  return boundExposure(prices, project.flywheel.multisig, { kind: 'pipelines', pipelines });
+}
+
+function readUse(project: Project, keyId: string) {
+  return readCapUse(db, { projectId: project.id, kind: 'pipelines', keyId, isAdmitted: false, day: DAY, now: NOW });
+}
+
+async function storeKey({ id: projectId }: Project): Promise<string> {
+  const id = randomUUID();
+  const prefix = randomAddress().slice(0, 12);
+  const key = { id, projectId, prefix, hash: new Uint8Array(32), name: null, scopes: new Set(['burn'] as const) };
+  await insertApiKey(db, { ...key, createdAt: NOW, expiresAt: null });
+  return id;
+}
+
+function text(...amounts: readonly bigint[]): string[] {
+  return amounts.map(String);
+}
