@@ -3,12 +3,14 @@ import { benchExecution } from './execution.ts';
 import { printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
 import { benchLocalnet } from './localnet.ts';
+import { benchNeighbours } from './neighbours.ts';
 import { benchVersus } from './versus/versus.ts';
 
 const BENCHES = {
   init: benchInit,
   execution: benchExecution,
   localnet: benchLocalnet,
+  neighbours: benchNeighbours,
   versus: benchVersus,
   console: benchConsole,
 };

@@ -107,12 +107,17 @@ async function compose(
     return { db, poolConfig, jobs, chain, clock, log, metrics, ...rules };
   };
 
-  const sending = { blockEngineUrl, maxTipLamports, maxComputeUnitPrice };
+  const requestIntervalMs = config.blockEngineRequestsPerSecond && 1_000 / config.blockEngineRequestsPerSecond;
+  const sending = {
+    ...{ blockEngineUrl, maxTipLamports, maxComputeUnitPrice },
+    ...(requestIntervalMs !== null && { requestIntervalMs }),
+  };
   const workDeps = isWorker ? await openDeps('work') : null;
   if (workDeps !== null && signers.keys !== null) {
     const worker = await startWorker(workDeps, workDeps.jobs, {
       signers: signers.keys,
       noncePoolSize: config.noncePoolSize,
+      maxBatches: config.workerMaxBatches,
       rotationGraceSeconds: config.rotationGraceSeconds,
       sending,
       signal,

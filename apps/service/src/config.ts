@@ -244,6 +244,17 @@ const SETTINGS = {
     'free durable nonces for new batches; each locks 0.0014 SOL of the operator',
     '32',
   ),
+  blockEngineRequestsPerSecond: setting(
+    'BLOCK_ENGINE_REQUESTS_PER_SECOND',
+    whole('requests', 1, 1_000),
+    'requests that this worker may send to the block engine; divide what your agreement allows by the number of workers. Projects share them in turn. Default: 1; no limit on this machine',
+  ),
+  workerMaxBatches: settingWithDefault(
+    'WORKER_MAX_BATCHES',
+    whole('batches', 4, 10_000),
+    'batches that one worker has in flight; most of them wait for the cluster. Setups can always have a quarter, and executions a quarter',
+    '1024',
+  ),
   maxTipLamports: settingWithDefault(
     'MAX_TIP_LAMPORTS',
     whole('lamports', 1_000, 1_000_000_000).transform(BigInt),

@@ -8,9 +8,11 @@ import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
 import { refillNonces } from './batches/jobs/nonce-pool.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
+import { type Turn, takeTurns } from './batches/turn.ts';
 import { reviewChanges } from './company/review-changes.ts';
 import { signSuccessions } from './company/sign-successions.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
+import { createFairGate } from './model/fair-gate.ts';
 import type { Project } from './model/project.ts';
 import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
@@ -26,8 +28,13 @@ import { findProjectOfBatch } from './store/projects/projects.ts';
 export interface WorkerOptions {
   readonly signers: SignerKeys;
   readonly noncePoolSize: number;
+  /** Batches in flight, at most. */
+  readonly maxBatches: number;
   readonly rotationGraceSeconds: number;
-  readonly sending: Pick<BundleSenderOptions, 'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice'>;
+  readonly sending: Pick<
+    BundleSenderOptions,
+    'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice' | 'requestIntervalMs'
+  >;
   /** Ends the start while it waits for the first nonce. */
   readonly signal?: AbortSignal;
 }
@@ -36,7 +43,7 @@ export interface WorkerOptions {
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, noncePoolSize, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
+  { signers, noncePoolSize, maxBatches, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
@@ -58,9 +65,17 @@ export async function startWorker(
     signal: stopping.signal,
   };
   const checkMultisig = createMultisigCheck(ownKeysOf(signers));
-  await jobs.work((job, signal) => {
-    return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]), checkMultisig }, signers, job);
-  });
+  const gate = createFairGate({ capacity: MAX_WORKING_BATCHES, clock });
+  await jobs.work(
+    (job, given, share) => {
+      const signal = AbortSignal.any([stopping.signal, given]);
+      const jobDeps = { ...workerDeps, signal, checkMultisig };
+      if (job.type === 'review-changes') return reviewChanges(jobDeps);
+      if (job.type === 'refill-nonces') return refillNonces({ ...jobDeps, chain: deps.chain.view(0n, 'nonces') });
+      return takeTurns(gate, { share, signal }, (turn) => runBatchJob({ ...jobDeps, turn }, signers, job));
+    },
+    { maxBatches },
+  );
   await warnOfUnchangeableTerms(deps);
   await jobs.enqueue(deps.db, { type: 'review-changes' });
   // As a job, because the queue runs one refill at a time even if several workers start together.
@@ -85,6 +100,12 @@ async function warnOfUnchangeableTerms({ db, log, companyOperators }: Deps): Pro
   );
 }
 
+/**
+ * Batches that compile, sign, read and write at a time; the others wait for the chain. It leaves connections of the ten of
+ * the process's pool to everything else, and more would only share the processor.
+ */
+const MAX_WORKING_BATCHES = 8;
+
 /** A new database's pool fills in about two seconds. The worker also starts when the cluster is unreachable. */
 const MAX_AWAIT_NONCES_MS = 15_000;
 
@@ -101,14 +122,14 @@ async function awaitNonces({ db, clock, log, operator }: WorkerDeps, signal: Abo
   );
 }
 
-/** Runs one job. The queue retries a job that throws: every step continues from the cursor on chain. */
-async function runJob(
-  { checkMultisig, ...deps }: WorkerDeps & { readonly checkMultisig: MultisigCheck },
+/**
+ * Runs one job of a batch. The queue retries a job that throws: every step continues from the cursor on chain.
+ */
+async function runBatchJob(
+  { checkMultisig, ...deps }: WorkerDeps & { readonly checkMultisig: MultisigCheck; readonly turn: Turn },
   signers: SignerKeys,
-  job: Job,
+  job: BatchJob,
 ): Promise<void> {
-  if (job.type === 'review-changes') return reviewChanges(deps);
-  if (job.type === 'refill-nonces') return refillNonces({ ...deps, chain: deps.chain.view(0n, 'nonces') });
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);

@@ -26,6 +26,7 @@ export interface Nodes {
 }
 
 export interface PinnedNode {
+  /** The same for every choice of this node. */
   readonly transport: RpcTransport;
   /** Host and port of the node. */
   readonly host: string;
@@ -68,7 +69,7 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
       'the RPC node cannot answer; asking another one',
     );
   };
-  const guarded = (node: Node): RpcTransport => {
+  const guard = (node: Node): RpcTransport => {
     return async (request) => {
       try {
         return await node.transport(request);
@@ -78,6 +79,8 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
       }
     };
   };
+  const transports = new Map(each.map((node) => [node, guard(node)]));
+  const guarded = (node: Node): RpcTransport => transports.get(node) ?? guard(node);
   const firstOf = (subject: string): Node => {
     const node = ordered.find((candidate) => !left.get(subject)?.has(candidate)) ?? ordered[0];
     if (!node) throw new RangeError('At least one RPC URL is needed.');

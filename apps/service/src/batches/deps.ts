@@ -8,6 +8,7 @@ import type { Jobs } from '../store/jobs/jobs.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caps, FairUse } from './caps.ts';
 import type { Prices } from './exposure.ts';
+import type { Turn } from './turn.ts';
 
 /** Dependencies and settings of the use cases. None of them can sign. */
 export interface Deps {
@@ -54,6 +55,8 @@ export interface RunDeps extends WorkerDeps {
   readonly presentKeys: PresentKeys;
   /** Fencing token: a newer run of the same multisig invalidates it. */
   readonly run: Run;
+  /** Lets other jobs work while this one waits for the chain. */
+  readonly turn: Turn;
 }
 
 /**

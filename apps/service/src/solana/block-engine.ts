@@ -12,6 +12,7 @@ import {
 import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import * as z from 'zod';
 import type { Clock } from '../model/clock.ts';
+import { createFairGate, type Share } from '../model/fair-gate.ts';
 import { ask, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
@@ -23,6 +24,11 @@ export interface BundleCarrier {
    * maximum.
    */
   tip(payer: Address, attempt?: number): Promise<Instruction | null>;
+  /**
+   * Waits until a bundle may be sent, because requests to the carrier are limited: projects take turns. Wait before the
+   * blockhash of the bundle is read.
+   */
+  awaitTurn(share: Share, signal: AbortSignal): Promise<void>;
   /** Resolves when the transactions are accepted; only the chain shows if they land. */
   send(transactions: readonly Base64EncodedWireTransaction[]): Promise<void>;
   /** Reads a hint that the chain has to confirm: blocks that are dropped can unbundle a bundle. */
@@ -33,7 +39,7 @@ export type BundleStatus = 'pending' | 'landed' | 'failed';
 
 export interface BlockEngineOptions {
   readonly url: string;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: Clock;
   readonly log?: Warn;
   readonly maxTipLamports?: bigint;
   readonly requestIntervalMs?: number;
@@ -49,6 +55,12 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
     api: createJsonRpcApi<BlockEngineApi>({ responseTransformer: (answer) => Answer.parse(answer).result }),
     transport: createRpcTransport({ url: url.href, clock, intervalMs, ...(log && { log }) }),
   });
+  const gate = intervalMs === 0 ? null : createFairGate({ capacity: 1, clock });
+  const awaitTurn: BundleCarrier['awaitTurn'] = async (share, signal) => {
+    if (gate === null) return;
+    const leave = await gate.enter(share, signal);
+    void clock.sleep(intervalMs).then(leave, leave);
+  };
   let tipAccounts: readonly Address[] | null = null;
   let floorLamports = MIN_TIP_LAMPORTS;
   return {
@@ -65,6 +77,8 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
       const lamports = floorLamports * 2n ** BigInt(Math.min(attempt, MAX_DOUBLINGS));
       return transfer(payer, account, clamp(lamports, MIN_TIP_LAMPORTS, maxTipLamports));
     },
+
+    awaitTurn,
 
     send: async (transactions) => {
       const request = rpc.sendBundle(transactions, { encoding: 'base64' });
@@ -83,6 +97,10 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
     },
 
     status: async (bundleId) => {
+      // No bundle waits for a status, which is only a hint.
+      if (gate?.isBusy()) return 'pending';
+      const share = { servedUntilMs: clock.now().getTime() };
+      await awaitTurn(share, NEVER);
       const inflight = await ask('getInflightBundleStatuses', rpc.getInflightBundleStatuses([bundleId]), Inflight);
       const status = inflight?.value.find((entry) => entry?.bundle_id === bundleId)?.status ?? 'Invalid';
       if (status === 'Landed') return 'landed';
@@ -90,6 +108,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
       if (status === 'Pending') return 'pending';
       // The status is invalid for a bundle that is older than five minutes, or so new that the engine does not list it
       // yet.
+      await awaitTurn(share, NEVER);
       const landed = await ask('getBundleStatuses', rpc.getBundleStatuses([bundleId]), Landed);
       const entry = landed?.value.find((found) => found?.bundle_id === bundleId);
       const confirmation = entry?.confirmation_status ?? entry?.confirmationStatus ?? 'processed';
@@ -102,6 +121,9 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
 export function bundleIdOf(signatures: readonly Signature[]): string {
   return createHash('sha256').update(signatures.join(',')).digest('hex');
 }
+
+/** A request takes milliseconds, so that it may outlast the job that asked. */
+const NEVER = new AbortController().signal;
 
 /** Path of Jito’s JSON-RPC for bundles. */
 const PATH = '/api/v1/bundles';

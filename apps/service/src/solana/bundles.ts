@@ -102,6 +102,7 @@ const BLOCKHASH_LIFE_BLOCKS = 150n;
 function createOrderedSender(deps: Pick<BundleSenderOptions, 'chain' | 'clock' | 'signal'>): BundleCarrier {
   return {
     tip: async () => null,
+    awaitTurn: async () => undefined,
     send: async (transactions) => {
       const lastValidBlockHeight = (await deps.chain.blockHeight()) + BLOCKHASH_LIFE_BLOCKS;
       for (const [position, transaction] of transactions.entries()) {

@@ -5,6 +5,7 @@ import {
   type Blockhash,
   type Commitment,
   createSolanaRpcFromTransport,
+  type RpcTransport,
   type Signature,
 } from '@solana/kit';
 import {
@@ -17,11 +18,11 @@ import {
   paired,
   type Simulation,
   SimulationAnswer,
-  StatusesAnswer,
 } from './answers.ts';
 import { createFloor, type Floor, NO_FLOOR } from './floor.ts';
 import { createPastReads, type NamingTransaction, type PastReads, readNaming } from './past-transactions.ts';
 import { ask, type ChainRpc, nodeErrorOf, shapes } from './rpc.ts';
+import { createStatusReader, type StatusReader } from './status-reader.ts';
 import { signatureOf } from './transactions.ts';
 
 /**
@@ -123,6 +124,8 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   const nodes = createNodes({ ...options, urls: rpcUrls });
   const senders = nodes.each.map((transport) => createSolanaRpcFromTransport(transport));
   const rentLamports = new Map<number, bigint>();
+  /** One for each node: all views of a node ask together. */
+  const statusReaders = new Map<RpcTransport, StatusReader>();
   const { clock = { sleep } } = options;
   const facts = {
     ...createPastReads(() => nodes.inOrder().map((transport) => createSolanaRpcFromTransport(transport))),
@@ -131,7 +134,9 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   const view: Chain['view'] = (seenSlot = 0n, subject = '') => {
     const { transport, host, leave } = nodes.pin(subject);
     const rpc = createSolanaRpcFromTransport(transport);
-    const reads = createReads(rpc, createFloor(clock, seenSlot), rentLamports);
+    const readStatuses = statusReaders.get(transport) ?? createStatusReader(rpc, clock);
+    statusReaders.set(transport, readStatuses);
+    const reads = createReads(rpc, createFloor(clock, seenSlot), rentLamports, readStatuses);
     return { ...reads, ...facts, view, decide, host, leaveNode: leave };
   };
   const decide: Chain['decide'] = async (seenSlot, read) => {
@@ -145,7 +150,12 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
     }
   };
   const anyNode = createSolanaRpcFromTransport(nodes.failover);
-  return { ...createReads(anyNode, NO_FLOOR, rentLamports), ...facts, view, decide };
+  return {
+    ...createReads(anyNode, NO_FLOOR, rentLamports, createStatusReader(anyNode, clock)),
+    ...facts,
+    view,
+    decide,
+  };
 }
 
 /** Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough. */
@@ -170,7 +180,12 @@ async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction):
 
 type Reads = Omit<Chain, 'send' | 'view' | 'decide' | keyof PastReads>;
 
-function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigint>): Reads {
+function createReads(
+  rpc: ChainRpc,
+  floor: Floor,
+  rentLamports: Map<number, bigint>,
+  readStatuses: StatusReader,
+): Reads {
   return {
     accounts: (addresses, { commitment = 'confirmed' } = {}) =>
       inChunks(addresses, MAX_ACCOUNTS, async (chunk) => {
@@ -210,26 +225,14 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
     },
 
     signatureOutcomes: async (signatures) => {
-      const contextSlots: bigint[] = [];
-      const outcomes = await inChunks(signatures, MAX_SIGNATURES, async (chunk) => {
-        // This method takes no minContextSlot. Its caller compares the context slot.
-        const request = rpc.getSignatureStatuses(chunk, { searchTransactionHistory: true });
-        const { context, value } = await ask('getSignatureStatuses', request, StatusesAnswer);
-        contextSlots.push(context.slot);
-        return paired('getSignatureStatuses', chunk, value, (signature, status) => {
-          // Later reads ask for this slot at least: one from the future would never be answered.
-          if (status && status.slot > context.slot) {
-            throw new Error(`getSignatureStatuses: ${signature} is in slot ${status.slot}, after ${context.slot}.`);
-          }
-          return status ?? 'unknown';
-        });
-      });
+      // This method takes no minContextSlot. Its caller compares the context slot.
+      const { contextSlot, statuses } = await readStatuses(signatures);
+      const outcomes = statuses.map((status) => status ?? 'unknown');
       for (const outcome of outcomes) {
         if (outcome === 'unknown' || outcome.confirmation === 'processed') continue;
         floor.raise('confirmed', outcome.slot);
         if (outcome.confirmation === 'finalized') floor.raise('finalized', outcome.slot);
       }
-      const [contextSlot = 0n] = contextSlots.toSorted((a, b) => Number(a - b));
       return { contextSlot, outcomes };
     },
 
@@ -260,9 +263,8 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
   };
 }
 
-/** Limit of one call (Solana RPC, getMultipleAccounts and getSignatureStatuses). */
+/** Limit of one call (Solana RPC, getMultipleAccounts). */
 const MAX_ACCOUNTS = 100;
-const MAX_SIGNATURES = 256;
 
 async function inChunks<Item, Result>(
   items: readonly Item[],

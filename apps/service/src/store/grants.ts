@@ -68,7 +68,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     },
     work: {
       select: true,
-      update: ['operator', 'lost_operator', 'company', 'wallet', 'last_batch_index', 'run_number'],
+      update: ['operator', 'lost_operator', 'company', 'wallet', 'last_batch_index', 'run_number', 'served_at'],
     },
   },
   api_keys: {

@@ -94,6 +94,8 @@ interface FlywheelsTable {
   lookup_table_addresses: Address[];
   last_batch_index: Generated<bigint>;
   run_number: Generated<bigint>;
+  /** When a worker began its last job for the project; null before the first one. */
+  served_at: Date | null;
   archived_at: Date | null;
 }
 

@@ -8,8 +8,22 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  const batchesInFlight = (count: (kind: 'setup' | 'execution') => number) => {
+    const inFlight: Gauge<'kind'> = new Gauge({
+      name: 'flywheel_batches_in_flight',
+      help: 'Batches that this worker works on: those that it sets up, and the others.',
+      labelNames: ['kind'],
+      collect: () => {
+        for (const kind of ['setup', 'execution'] as const) inFlight.set({ kind }, count(kind));
+      },
+      registers,
+    });
+  };
   return {
     registry,
+
+    /** Adds the gauge of a worker's batches, which reads the worker's own counts. */
+    observeBatchesInFlight: batchesInFlight,
 
     /** Labelled by the route's pattern, because a label per path would be a time series per batch. */
     requestSeconds: new Histogram({

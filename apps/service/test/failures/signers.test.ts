@@ -82,6 +82,7 @@ describe('a signer that rejects', () => {
         previousCompany: null,
       },
       rotationGraceSeconds: 600,
+      maxBatches: 4,
       noncePoolSize: 5,
       sending: { blockEngineUrl: world.localnet.blockEngineUrl },
     });

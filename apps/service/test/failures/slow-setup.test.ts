@@ -27,6 +27,7 @@ test('a setup whose bundle has not landed for 15 s says so, as do the batches be
     log: quietLog,
     run: await beginRun(db, project.flywheel.id),
     signal: new AbortController().signal,
+    turn: { pause: <T>(wait: () => Promise<T>) => wait() },
     chain: {
       finalizedBlock: async () => {
         const atMs = clock.now().getTime();

@@ -20,7 +20,7 @@ import type { Multisig } from '../../model/project.ts';
 import type { SendingTerms } from '../../solana/sending-terms.ts';
 import { MIN_COMPUTE_UNIT_PRICE } from '../../solana/sending-terms.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
-import type { WorkerDeps } from '../deps.ts';
+import type { RunDeps } from '../deps.ts';
 
 export interface AssembledBundle {
   readonly transactions: readonly SignedTransaction[];
@@ -33,12 +33,13 @@ export interface AssembledBundle {
 }
 
 /**
- * Signs the first planned transactions as one bundle of at most `maxTransactions`, after those that are `signed` already.
+ * Waits for the turn of a bundle, and signs the first planned transactions as one bundle of at most `maxTransactions`, after
+ * those that are `signed` already.
  * A tip goes into the last transaction, because an engine may drop a transaction that only tips. It gets a transaction of
  * its own only if the last one has no room.
  */
 export async function assembleBundle(
-  deps: WorkerDeps,
+  deps: RunDeps,
   planned: readonly PlannedTransaction[],
   {
     maxTransactions,
@@ -53,8 +54,10 @@ export async function assembleBundle(
     readonly attempt?: number;
   },
 ): Promise<AssembledBundle> {
-  const { chain, bundles, operator } = deps;
+  const { chain, bundles, operator, turn, signal } = deps;
   const room = maxTransactions - signed.length;
+  // Before the blockhash is read, because the wait may be longer than its life.
+  await turn.pause(() => bundles.awaitTurn(turn.share, signal));
   const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address, attempt)]);
   const { messages, count } = withTip(planned, tip, { room, operator: operator.address });
   const transactions = await Promise.all(

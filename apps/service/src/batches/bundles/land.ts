@@ -67,6 +67,10 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
     await requireUnpaused(trx, deps.run.flywheelId);
     return insertBundle(trx, newBundle);
   });
+  return deps.turn.pause(() => sendRecorded(deps, bundle, version));
+}
+
+async function sendRecorded(deps: RunDeps, bundle: Bundle, version: TransactionVersion): Promise<Landing> {
   try {
     await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
   } catch (error) {
@@ -81,7 +85,7 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
       return { state: 'lost' };
     }
   }
-  const landing = await followBundle(deps, bundle, { trustEngine: true });
+  const landing = await pollBundle(deps, bundle, { trustEngine: true });
   // A transaction that failed on chain shows that the cluster accepts version 1.
   if (version === 1) deps.bundles.reportVersion1(landing.state === 'lost' ? 'lost' : 'landed');
   return landing;
@@ -100,33 +104,43 @@ export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): P
 }
 
 async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
+  await deps.turn.pause(() => deps.bundles.awaitTurn(deps.turn.share, deps.signal));
   await fencedTransaction(deps, (trx) => requireUnpaused(trx, deps.run.flywheelId));
-  try {
-    await deps.bundles.send(bundle.transactions);
-  } catch (error) {
-    // It may have landed, or its blockhash may have expired: the chain says which.
-    deps.log.info(
-      { batchId: bundle.batchId, bundleId: bundle.bundleId, err: error },
-      'a resumed bundle was not accepted',
-    );
-  }
-  return followBundle(deps, bundle);
+  return deps.turn.pause(async () => {
+    try {
+      await deps.bundles.send(bundle.transactions);
+    } catch (error) {
+      // It may have landed, or its blockhash may have expired: the chain says which.
+      deps.log.info(
+        { batchId: bundle.batchId, bundleId: bundle.bundleId, err: error },
+        'a resumed bundle was not accepted',
+      );
+    }
+    return pollBundle(deps, bundle);
+  });
 }
 
 /** A local cluster lands a bundle at once, other clusters within a slot or two. The delay is at most half a slot. */
 const FIRST_POLL_INTERVAL_MS = 25;
 const MAX_POLL_INTERVAL_MS = 200;
+/** A bundle expires after a minute or more, so that an expiry may be seen a second later. */
+const POLLS_PER_BLOCK = 5;
 /** About one status request a second: engines limit requests, and the status only shortens the wait. */
 const POLLS_PER_ENGINE_STATUS = 7;
 /** An engine may be wrong about the newest block, so its failure must be reported twice. */
 const MIN_ENGINE_FAILURES = 2;
+
+/** Waits for the fate of a sent bundle while other jobs work. */
+export function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
+  return deps.turn.pause(() => pollBundle(deps, bundle));
+}
 
 /**
  * Waits until every transaction of a sent bundle has landed, one has failed, or the rest can no longer land. With
  * `trustEngine` the wait also ends when the block engine reports a failure. Sending again is safe then, because the chain
  * refuses a repetition; the bundle stays `sent`, because it may still land.
  */
-export async function followBundle(
+async function pollBundle(
   deps: RunDeps,
   bundle: Bundle,
   { trustEngine = false }: { readonly trustEngine?: boolean } = {},
@@ -136,10 +150,11 @@ export async function followBundle(
   const slowAtMs = clock.now().getTime() + SLOW_MS;
   let isSlowReported = false;
   let engineFailures = 0;
+  let isAskingEngine = false;
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
     // The block first: a node that has passed it knows everything that landed up to its height.
-    const finalized = await chain.finalizedBlock();
+    const finalized = (polls - 1) % POLLS_PER_BLOCK === 0 ? await chain.finalizedBlock() : null;
     const { contextSlot, outcomes } = await chain.signatureOutcomes(signatures);
     const confirmed = outcomes.map((outcome) => outcome !== 'unknown' && outcome.confirmation !== 'processed');
     const slots = outcomes.flatMap((outcome, i) => (confirmed[i] && outcome !== 'unknown' ? [outcome.slot] : []));
@@ -154,11 +169,17 @@ export async function followBundle(
       const err = errorOf(outcomes[position]) ?? '';
       return settle(deps, bundle, landed, { state: 'failed', position, signature, err });
     }
-    const isExpired = finalized.blockHeight > bundle.lastValidBlockHeight && contextSlot >= finalized.slot;
+    const isExpired =
+      finalized !== null && finalized.blockHeight > bundle.lastValidBlockHeight && contextSlot >= finalized.slot;
     if (isExpired) return settle(deps, bundle, landed, { state: 'lost' });
-    if (trustEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
-      engineFailures += 1;
-      if (engineFailures === MIN_ENGINE_FAILURES) return { state: 'lost' };
+    if (engineFailures >= MIN_ENGINE_FAILURES) return { state: 'lost' };
+    if (trustEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && !isAskingEngine) {
+      isAskingEngine = true;
+      // Its turn may come late, while the chain is read on.
+      void engineStatus(deps, bundle).then((status) => {
+        if (status === 'failed') engineFailures += 1;
+        isAskingEngine = false;
+      });
     }
     if (bundle.phase !== 'execution' && !isSlowReported && clock.now().getTime() >= slowAtMs) {
       await reportSlow(deps, bundle);

@@ -26,10 +26,10 @@ const POLL_INTERVAL_MS = 400;
  * @returns `incomplete` if the node does not have the whole history of a closed batch.
  */
 export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<Finality | 'incomplete'> {
-  const { chain, clock, signal } = deps;
+  const { chain, clock, signal, turn } = deps;
   const seenSlot = await chain.slot();
   while ((await chain.finalizedBlock()).slot < seenSlot || !(await isFinalForAll(deps, batch))) {
-    await clock.sleep(POLL_INTERVAL_MS, signal);
+    await turn.pause(() => clock.sleep(POLL_INTERVAL_MS, signal));
   }
   return readFinality(deps, multisig, batch);
 }

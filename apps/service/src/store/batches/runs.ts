@@ -19,7 +19,7 @@ export class StaleRun extends Error {
 export async function beginRun(db: Db, flywheelId: string): Promise<Run> {
   const { run_number } = await db
     .updateTable('flywheels')
-    .set({ run_number: sql`run_number + 1` })
+    .set({ run_number: sql`run_number + 1`, served_at: sql`now()` })
     .where('id', '=', flywheelId)
     .returning('run_number')
     .executeTakeFirstOrThrow();

@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '@solana/kit';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
+import type { Share } from '../../model/fair-gate.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/tracing.ts';
 import type { Db } from '../db.ts';
+import { startListening } from '../listen.ts';
 import type { Log } from '../log.ts';
+import { type ClaimedRun, startClaiming } from './run-claimed.ts';
 import { joinWorkers, type Presence } from './takeover.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
@@ -26,17 +30,19 @@ export interface Jobs {
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /**
-   * Runs jobs, at most `concurrency` at once, one refill and one review. A handler that throws is retried without limit after a delay
+   * Runs jobs, those of `maxBatches` batches at most, one refill and one review. Projects are served in turn, and neither
+   * setups nor executions can take all places. A handler that throws is retried without limit after a delay
    * that grows to 10 s; its multisig waits meanwhile. A job may run again after it succeeded, if this process dies before
    * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
    * heartbeats have expired. The signal aborts when the job was given to another process.
    */
-  work(handler: JobHandler, options?: { readonly concurrency?: number }): Promise<void>;
+  work(handler: JobHandler, options?: { readonly maxBatches?: number }): Promise<void>;
   /** Stops taking jobs, waits for running ones, and returns those that take longer than the limit (default 10 s). */
   stop(options?: { readonly timeoutSeconds?: number }): Promise<void>;
 }
 
-export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
+/** `share` is that of the job's project, for what its handler takes of resources that all projects share. */
+export type JobHandler = (job: Job, signal: AbortSignal, share: Share) => Promise<void>;
 
 /** Creates the queue in the database's schema `jobs`, or upgrades it. The login must own it. */
 export async function installJobs(options: Omit<JobsOptions, 'metrics'>): Promise<void> {
@@ -59,7 +65,7 @@ export async function installJobs(options: Omit<JobsOptions, 'metrics'>): Promis
 export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Promise<Jobs> {
   const sender = createBoss({ poolConfig, log }, { supervise: false, max: SENDER_CONNECTIONS });
   await sender.start();
-  let worker: PgBoss | null = null;
+  let worker: Working | null = null;
   let presence: Presence | null = null;
   return {
     async enqueue(db, asked, { startAfter } = {}) {
@@ -73,16 +79,13 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
       const id = await sender.send(BATCH, job, { ...options, singletonKey: job.multisig });
       if (id === null) throw new Error(`The job ${job.type} of batch ${job.batchId} was not accepted by the queue.`);
     },
-    async work(handler, { concurrency = DEFAULT_CONCURRENCY } = {}) {
+    async work(handler, { maxBatches = DEFAULT_MAX_BATCHES } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');
       presence = await joinWorkers(poolConfig, log);
-      worker = createBoss({ poolConfig, log }, { supervise: true, max: concurrency + MAINTENANCE_CONNECTIONS });
-      await worker.start();
-      for (let i = 0; i < concurrency; i++) await startWorker(worker, BATCH, handler, { log, metrics });
-      for (const queue of Object.values(SINGLE_QUEUES)) await startWorker(worker, queue, handler, { log, metrics });
+      worker = await startWorking({ poolConfig, log, metrics }, handler, maxBatches);
     },
     async stop({ timeoutSeconds = DEFAULT_STOP_SECONDS } = {}) {
-      if (worker) await stopWorker(worker, timeoutSeconds);
+      await worker?.stop(timeoutSeconds);
       await presence?.leave();
       await sender.stop({ graceful: false });
     },
@@ -92,7 +95,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
 export interface JobsOptions {
   readonly poolConfig: pg.PoolConfig;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  readonly metrics: Pick<Metrics, 'jobSeconds'>;
+  readonly metrics: Pick<Metrics, 'jobSeconds' | 'observeBatchesInFlight'>;
 }
 
 /** A job as the queue stores it, with the trace of the request that enqueued it, if there is one. */
@@ -102,13 +105,13 @@ const BATCH = 'batch';
 /** The queues of jobs of which one runs at a time. */
 const SINGLE_QUEUES = { 'refill-nonces': 'nonces', 'review-changes': 'company' } as const;
 
-const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_MAX_BATCHES = 64;
 /** Container platforms kill a process 30 s after SIGTERM, and HTTP stops before the queue. */
 const DEFAULT_STOP_SECONDS = 10;
 /** A sender sends on the caller's connection; its own only read the queues' settings, once a minute. */
 const SENDER_CONNECTIONS = 1;
-/** Fetching, heartbeats and supervision of workers whose handlers hold no connection of the queue's. */
-const MAINTENANCE_CONNECTIONS = 2;
+/** Claims, heartbeats, ends and supervision. Handlers hold no connection of the queue's, however many run. */
+const WORKER_CONNECTIONS = 4;
 
 const QUEUE_OPTIONS = {
   // A permanently failed job would block its multisig; batches end in a state of their own instead.
@@ -154,7 +157,6 @@ function createBoss(
     application_name: 'flywheel-jobs',
     schema: 'jobs',
     schedule: false,
-    useListenNotify: own.supervise,
     superviseIntervalSeconds: SUPERVISION_SECONDS,
     monitorIntervalSeconds: SUPERVISION_SECONDS,
     // Only a worker needs the queues' counts, see there; a sender needs their settings, which a release changes.
@@ -165,44 +167,85 @@ function createBoss(
   return boss;
 }
 
-async function startWorker(
-  boss: PgBoss,
-  queue: string,
-  handler: JobHandler,
-  { log, metrics }: Omit<JobsOptions, 'poolConfig'>,
-): Promise<void> {
-  const options = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS };
-  const workerId: string = await boss.work<StoredJob>(queue, options, async (jobs) => {
-    for (const {
-      data: { trace, ...job },
-      signal,
-    } of jobs) {
-      const { type } = job;
-      const stopTimer = metrics.jobSeconds.startTimer({ type });
-      const attributes = { 'flywheel.job.type': type, ...('batchId' in job && { 'flywheel.batch.id': job.batchId }) };
-      try {
-        await tracedJob(`job ${type}`, attributes, trace, () => handler(job, signal));
-        stopTimer({ outcome: 'done' });
-      } catch (error) {
-        stopTimer({ outcome: 'failed' });
-        log.warn({ err: error, job }, 'job failed and will be run again');
-        throw error;
-      } finally {
-        // Fetch the next job at once: it may have waited for this one, and nothing else would announce it.
-        boss.notifyWorker(workerId);
-      }
-    }
-  });
+interface Working {
+  stop(timeoutSeconds: number): Promise<void>;
 }
 
-/** Stops a worker. Jobs that outlast the timeout fail, and another process retries them. */
-async function stopWorker(boss: PgBoss, timeoutSeconds: number): Promise<void> {
-  const timeout = new AbortController();
-  const finished = Promise.all(
-    [BATCH, ...Object.values(SINGLE_QUEUES)].map((queue) => boss.offWork(queue, { wait: true })),
-  );
-  const timedOut = sleep(timeoutSeconds * 1_000, undefined, { signal: timeout.signal }).catch(() => undefined);
-  await Promise.race([finished, timedOut]);
-  timeout.abort();
-  await boss.stop({ graceful: false });
+async function startWorking(
+  { poolConfig, log, metrics }: JobsOptions,
+  handler: JobHandler,
+  maxBatches: number,
+): Promise<Working> {
+  const boss = createBoss({ poolConfig, log }, { supervise: true, max: WORKER_CONNECTIONS });
+  await boss.start();
+  const run = (job: StoredJob, claimed: ClaimedRun) => runJob({ log, metrics }, handler, job, claimed);
+  const isSetup = ({ type }: StoredJob) => type === 'setup';
+  const batches = startClaiming({ boss, queue: BATCH, maxBatches, isSetup, run, log });
+  metrics.observeBatchesInFlight((kind) => batches.count(kind));
+  const singles = new Map<string, string>();
+  for (const queue of Object.values(SINGLE_QUEUES)) singles.set(queue, await startSingleWorker(boss, queue, run));
+  const wake = (queue: string) => {
+    const single = singles.get(queue);
+    if (queue === BATCH) batches.wake();
+    else if (single !== undefined) boss.notifyWorker(single);
+  };
+  const clock = {
+    now: () => new Date(),
+    sleep: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, { signal }),
+  };
+  const listening = startListening({ poolConfig, clock, log }, NOTIFY_CHANNEL, {
+    onListening: () => [BATCH, ...singles.keys()].forEach(wake),
+    onNotice: wake,
+  });
+  return {
+    async stop(timeoutSeconds) {
+      const timeout = new AbortController();
+      const finished = Promise.all(Object.values(SINGLE_QUEUES).map((queue) => boss.offWork(queue, { wait: true })));
+      const timedOut = sleep(timeoutSeconds * 1_000, undefined, { signal: timeout.signal }).catch(() => undefined);
+      await Promise.all([batches.stop(timeoutSeconds), Promise.race([finished, timedOut])]);
+      timeout.abort();
+      await listening.stop();
+      // Jobs of the other queues that outlast the timeout fail, and another process retries them.
+      await boss.stop({ graceful: false });
+    },
+  };
+}
+
+/** The channel on which pg-boss announces new jobs, with the queue's name (pg-boss 12.35, `notifyChannelSql`). */
+const NOTIFY_CHANNEL = `pgboss_${createHash('sha224').update('jobs').digest('hex').slice(0, 24)}`;
+
+/** Starts a worker of pg-boss for a queue that runs one job at a time. @returns its id. */
+async function startSingleWorker(
+  boss: PgBoss,
+  queue: string,
+  run: (job: StoredJob, claimed: ClaimedRun) => Promise<void>,
+): Promise<string> {
+  const workerId: string = await boss.work<StoredJob>(queue, { pollingIntervalSeconds: POLL_SECONDS }, async (jobs) => {
+    try {
+      for (const { data, signal } of jobs) await run(data, { signal, share: { servedUntilMs: 0 } });
+    } finally {
+      // Fetch the next job at once: it may have waited for this one, and nothing else would announce it.
+      boss.notifyWorker(workerId);
+    }
+  });
+  return workerId;
+}
+
+async function runJob(
+  { log, metrics }: Omit<JobsOptions, 'poolConfig'>,
+  handler: JobHandler,
+  { trace, ...job }: StoredJob,
+  { signal, share }: ClaimedRun,
+): Promise<void> {
+  const { type } = job;
+  const stopTimer = metrics.jobSeconds.startTimer({ type });
+  const attributes = { 'flywheel.job.type': type, ...('batchId' in job && { 'flywheel.batch.id': job.batchId }) };
+  try {
+    await tracedJob(`job ${type}`, attributes, trace, () => handler(job, signal, share));
+    stopTimer({ outcome: 'done' });
+  } catch (error) {
+    stopTimer({ outcome: 'failed' });
+    log.warn({ err: error, job }, 'job failed and will be run again');
+    throw error;
+  }
 }

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, test } from 'node:test';
+import { clearJobs, type Job, type Jobs, startTestJobs } from '@flywheel/testing/jobs';
+import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
+import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { claimJobs, keepClaims } from '../../src/store/jobs/claim.ts';
+import { roomOf } from '../../src/store/jobs/run-claimed.ts';
+
+type BatchJob = Extract<Job, { batchId: string }>;
+
+let database: TestDatabase;
+let jobs: Jobs;
+let pool: pg.Pool;
+let queueDb: { executeSql(text: string, values?: unknown[]): Promise<pg.QueryResult> };
+
+before(async () => {
+  database = await openTestDatabase();
+  jobs = await startTestJobs(database);
+  pool = new pg.Pool(database.poolConfig);
+  queueDb = { executeSql: (text, values) => pool.query(text, values) };
+});
+after(async () => {
+  await jobs.stop();
+  await pool.end();
+});
+beforeEach(() => clearJobs(database.db));
+
+test('claims serve the project that was served least recently, and a single batch before a backlog', async () => {
+  const names = ['served long ago', 'served just now', 'with a backlog', 'new'] as const;
+  const [old, recent, backlogged, fresh] = await Promise.all(names.map(() => storeMultisig()));
+  assert.ok(old && recent && backlogged && fresh);
+  await serve(recent, 1);
+  await serve(old, 200);
+  for (const multisig of [recent, old, backlogged, backlogged, fresh]) await enqueue('setup', multisig);
+  const order: (Address | undefined)[] = [];
+  for (let i = 0; i < 4; i++) order.push(...(await claim(1)));
+  assert.deepEqual(order, [fresh, backlogged, old, recent]);
+  assert.deepEqual(await claim(4), []);
+});
+
+test('claims leave a backlog behind for minutes at most', async () => {
+  const [backlogged, closedLoop] = [await storeMultisig(), await storeMultisig()];
+  for (let i = 0; i < 30; i++) await enqueue('setup', backlogged);
+  await enqueue('setup', closedLoop);
+  await serve(closedLoop, 30);
+  assert.deepEqual(await claim(1), [backlogged]);
+});
+
+test('claims keep a quarter of the places for setups, and a quarter for executions', async () => {
+  for (const type of ['setup', 'execute'] as const) {
+    await clearJobs(database.db);
+    for (let i = 0; i < 8; i++) await enqueue(type, await storeMultisig());
+    assert.equal((await claim(8)).length, 6);
+  }
+  await clearJobs(database.db);
+  for (let i = 0; i < 8; i++) {
+    for (const type of ['execute', 'setup'] as const) await enqueue(type, await storeMultisig());
+  }
+  const { rows } = await runClaim(8);
+  assert.equal(rows.filter(({ data }) => data.type === 'setup').length, 2);
+  assert.equal(rows.length, 8);
+});
+
+test('a claim is kept by its latest attempt only', async () => {
+  await enqueue('setup', await storeMultisig());
+  const [job] = (await runClaim(4)).rows;
+  assert.ok(job);
+  assert.deepEqual([...(await keepClaims(queueDb, [job]))], [job.id]);
+  await sql`update jobs.job set state = 'retry', start_after = now()`.execute(database.db);
+  assert.equal((await keepClaims(queueDb, [job])).size, 0);
+  const [again] = (await runClaim(4)).rows;
+  assert.equal(again?.retryCount, job.retryCount + 1);
+  assert.equal((await keepClaims(queueDb, [job])).size, 0);
+});
+
+async function storeMultisig(): Promise<Address> {
+  return (await storeProject(database.db)).flywheel.multisig.address;
+}
+
+async function serve(multisig: Address, secondsAgo: number): Promise<void> {
+  const servedAt = sql<Date>`now() - ${secondsAgo} * interval '1 second'`;
+  await database.db.updateTable('flywheels').set({ served_at: servedAt }).where('multisig', '=', multisig).execute();
+}
+
+function enqueue(type: BatchJob['type'], multisig: Address): Promise<void> {
+  return jobs.enqueue(database.db, { type, batchId: randomUUID(), multisig });
+}
+
+async function runClaim(maxBatches: number) {
+  return { rows: await claimJobs<BatchJob>(queueDb, roomOf(maxBatches, 0, 0)) };
+}
+
+/** Claims up to `places` jobs for a worker that has none. @returns their multisigs. */
+async function claim(places: number): Promise<Address[]> {
+  const room = { ...roomOf(Math.max(places, 4), 0, 0), total: places };
+  return (await claimJobs<BatchJob>(queueDb, room)).map(({ data }) => data.multisig);
+}
