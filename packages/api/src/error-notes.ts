@@ -133,7 +133,10 @@ export const ERROR_NOTES: {
     remedy: 'Start the registration again. Make sure that the wallet holds enough SOL.',
     example: { problem: 'the transaction did not land before its blockhash expired. Start again to get a new one.' },
   },
-  ERR_BODY_TOO_LARGE: { remedy: 'Split the batch into several.', example: { maxBytes: 2_097_152 } },
+  ERR_BODY_TOO_LARGE: {
+    remedy: 'Split the batch into several; or register fewer or shorter schemas.',
+    example: { maxBytes: 2_097_152 },
+  },
   ERR_UNSUPPORTED_MEDIA_TYPE: {
     remedy: 'Send JSON, uncompressed, with `Content-Type: application/json`.',
     example: { given: 'text/plain' },

@@ -190,7 +190,7 @@ export const ERRORS = {
   ),
   ERR_BODY_TOO_LARGE: define(
     413,
-    'The body is larger than 2 MiB.',
+    'The body is larger than the operation allows: 2 MiB for init and preview, 64 KiB for other operations under `/v1`.',
     (c: { maxBytes: number }) => `The body is larger than ${c.maxBytes} bytes.`,
   ),
   ERR_UNSUPPORTED_MEDIA_TYPE: define(

@@ -21,6 +21,8 @@ export interface Operation {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** Largest body in bytes; `MAX_BODY_BYTES` by default. It is refused by its length, before it is read. */
+  readonly maxBodyBytes?: number;
   /** Response of each successful status. */
   readonly responses: { readonly [status: number]: OperationResponse };
   /** Error codes beyond those that every operation with this authentication may return. */
@@ -28,6 +30,9 @@ export interface Operation {
   /** Error code for unexpected errors. */
   readonly fallback: ErrorCode;
 }
+
+/** Holds every body without pipelines, schemas or payloads. */
+export const MAX_BODY_BYTES = 64 * 1024;
 
 export interface OperationResponse {
   readonly description: string;

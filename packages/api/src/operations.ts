@@ -17,6 +17,9 @@ import {
 
 const batchId = idParam.describe('Id of the batch, from the response of init.');
 
+/** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
+const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
+
 /** Errors of a request whose pipelines do not compile, or cannot be checked. */
 const PIPELINE_ERRORS = [
   'ERR_FLYWHEEL_NO_INSTRUCTIONS',
@@ -45,6 +48,7 @@ export const OPERATIONS = {
       ),
     }),
     body: InitBatchRequest,
+    maxBodyBytes: MAX_PIPELINES_BODY_BYTES,
     responses: { 200: { description: 'The batch and the approval transaction to sign.', schema: InitBatchResponse } },
     errors: [
       ...PIPELINE_ERRORS,
@@ -69,6 +73,7 @@ export const OPERATIONS = {
     authentication: 'apiKey',
     rateLimit: 'preview',
     body: InitBatchRequest,
+    maxBodyBytes: MAX_PIPELINES_BODY_BYTES,
     responses: {
       200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
     },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { METHODS } from 'node:http';
-import { ApiError, CONSOLE_OPERATIONS, OPERATIONS } from '@flywheel/api';
+import { ApiError, CONSOLE_OPERATIONS, MAX_BODY_BYTES, OPERATIONS } from '@flywheel/api';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -16,7 +16,6 @@ import {
   answerClientError,
   answerError,
   type ContextFreeCode,
-  MAX_BODY_BYTES,
   MAX_HEADER_BYTES,
   SECURITY_HEADERS,
 } from './wire/errors.ts';

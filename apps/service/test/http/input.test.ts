@@ -95,7 +95,7 @@ describe('a validation error', () => {
   });
 
   it('quotes the caller’s names, shortened', async () => {
-    const name = 'n'.repeat(100_000);
+    const name = 'n'.repeat(50_000);
     const message = await refused(execute({ batchId: BATCH_ID, signedTx: 'y', [name]: 1 }), /unknown field "n+…"/);
     assert.ok(message.length < 200);
   });

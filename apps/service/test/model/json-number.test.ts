@@ -38,14 +38,27 @@ describe('parseJson', () => {
     assert.equal(new ImpreciseNumber('-0.1234567890123456789e10').significantDigits, 19);
   });
 
+  it('reads strings, escapes and signs beside such a number as they are', () => {
+    const parsed = parseJson('{"a\\"1234567890123456":"\\\\","b":[-1234567890123456.5e-3,"1234567890123456",-2e+1]}');
+    assert.deepEqual(parsed, {
+      'a"1234567890123456': '\\',
+      b: [new ImpreciseNumber('-1234567890123456.5e-3'), '1234567890123456', -20],
+    });
+    assert.deepEqual(parseJson(' 1234567890123456 '), new ImpreciseNumber('1234567890123456'));
+  });
+
   it('never takes an object for such a number', () => {
     const parsed = parseJson('{"imprecise":"1234567890123456","significantDigits":16}');
     assert.ok(!(parsed instanceof ImpreciseNumber));
   });
 
-  it('throws SyntaxError for a key that sets a prototype, unlimited nesting, and invalid JSON', () => {
-    assert.throws(() => parseJson('{"a":{"__proto__":{"isAdmin":true}}}'), /SyntaxError: .*__proto__/);
-    assert.throws(() => parseJson('['.repeat(500_000) + ']'.repeat(500_000)), /SyntaxError: .*too deeply/);
+  it('throws SyntaxError for a key that sets a prototype, deep nesting, too many values, and invalid JSON', () => {
+    for (const key of ['__proto__', '\\u005f_proto__', '__pr\\u006fto__']) {
+      assert.throws(() => parseJson(`{"a":{"${key}":{"isAdmin":true}}}`), /SyntaxError: .*__proto__/);
+    }
+    assert.throws(() => parseJson('['.repeat(65) + ']'.repeat(65)), /SyntaxError: .*deeper than 64 levels/);
+    assert.ok(parseJson('['.repeat(64) + ']'.repeat(64)));
+    assert.throws(() => parseJson(`[${'1,'.repeat(250_000)}1]`), /SyntaxError: .*more than 250000 values/);
     for (const text of ['', '{', 'undefined', '01', '{"a":1,}']) assert.throws(() => parseJson(text), SyntaxError);
   });
 });

@@ -8,6 +8,11 @@ export const OPEN = { authentication: 'none', rateLimit: 'console', fallback: 'E
 export const SESSION = { authentication: 'session', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
 export const COMPANY = { authentication: 'company', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
 
+/** Holds all proof types of a project: 256 KiB of schemas, and a thousand names and descriptions. */
+export const PROOF_TYPES_BODY_BYTES = 768 * 1024;
+/** Holds a payload of 64 KiB of which every byte is escaped, and a schema. */
+export const PAYLOAD_BODY_BYTES = 512 * 1024;
+
 export const projectParams = z.object({ projectId: idParam });
 export const batchParams = z.object({ projectId: idParam, batchId: idParam });
 export const keyParams = z.object({ projectId: idParam, keyId: idParam });

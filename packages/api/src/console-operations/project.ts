@@ -9,7 +9,7 @@ import {
   Usage,
 } from '../console-schemas/project.ts';
 import type { Operation } from '../operation.ts';
-import { page, projectParams, SESSION } from './common.ts';
+import { PROOF_TYPES_BODY_BYTES, page, projectParams, SESSION } from './common.ts';
 
 /** Operations on the wallet's own projects. Company operators may read every project. */
 export const PROJECT_OPERATIONS = {
@@ -78,6 +78,7 @@ export const PROJECT_OPERATIONS = {
     description: 'Replaces all proof types. Applies to batches that are created afterwards.',
     params: projectParams,
     body: ProofTypesRequest,
+    maxBodyBytes: PROOF_TYPES_BODY_BYTES,
     responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
   },

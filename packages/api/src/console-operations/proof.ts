@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ProofCheck, ProofCheckRequest, PublicVault } from '../console-schemas/proof.ts';
 import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
-import { OPEN } from './common.ts';
+import { OPEN, PAYLOAD_BODY_BYTES } from './common.ts';
 
 /** Operations that need no sign-in. */
 export const PROOF_OPERATIONS = {
@@ -15,6 +15,7 @@ export const PROOF_OPERATIONS = {
     description:
       'Takes a type and its payload, or a transaction signature. Reads the chain and says which pipeline of which batch is proven, if any.',
     body: ProofCheckRequest,
+    maxBodyBytes: PAYLOAD_BODY_BYTES,
     responses: { 200: { description: 'The result and its evidence.', schema: ProofCheck } },
     errors: [],
   },

@@ -11,7 +11,7 @@ import {
 import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
 import { idParam } from '../schemas.ts';
-import { SESSION } from './common.ts';
+import { PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES, SESSION } from './common.ts';
 
 export const REGISTRATION_OPERATIONS = {
   previewMint: {
@@ -33,6 +33,7 @@ export const REGISTRATION_OPERATIONS = {
     description:
       'Checks a schema as a registration does, and a payload against it as init does. Nothing is stored. An invalid schema or payload is part of the response, not an error.',
     body: SchemaTrialRequest,
+    maxBodyBytes: PAYLOAD_BODY_BYTES,
     responses: {
       200: { description: 'What is wrong with the schema or the payload, if anything.', schema: SchemaTrial },
     },
@@ -46,6 +47,7 @@ export const REGISTRATION_OPERATIONS = {
     description:
       'Checks the mint on chain and returns the transaction that creates the multisig and its lookup table. The wallet signs it and pays, within about a minute; call again to get a new one.',
     body: RegistrationRequest,
+    maxBodyBytes: PROOF_TYPES_BODY_BYTES,
     responses: { 200: { description: 'The transaction to sign.', schema: Registration } },
     errors: ['ERR_MINT_UNSUPPORTED', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
   },

@@ -1,4 +1,11 @@
-import { ApiError, type BatchEvent, type ErrorCode, type EventStream, type RateLimitName } from '@flywheel/api';
+import {
+  ApiError,
+  type BatchEvent,
+  type ErrorCode,
+  type EventStream,
+  MAX_BODY_BYTES,
+  type RateLimitName,
+} from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { tracedRequest } from '../../telemetry/tracing.ts';
@@ -55,6 +62,7 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
   return {
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    bodyLimit: operation.maxBodyBytes ?? MAX_BODY_BYTES,
     onRequest: async (request, reply) => {
       request.exchange.admitted = await admit(deps, bound, request, reply);
     },

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError, type ErrorCode, type ErrorContext, errorBody, isApiError } from '@flywheel/api';
+import { ApiError, type ErrorCode, type ErrorContext, errorBody, isApiError, MAX_BODY_BYTES } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 
 export const API_KEY_HEADER = 'x-service-api-key';
-
-/** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
-export const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
 /** Node's own bound on the request line and headers together; `maxHeaderSize` is set to it. */
 export const MAX_HEADER_BYTES = 16_384;
@@ -73,7 +70,7 @@ function fromFramework(error: unknown, request: FastifyRequest): ApiError | null
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new ApiError('ERR_BODY_TOO_LARGE', { maxBytes: MAX_BODY_BYTES });
+      return new ApiError('ERR_BODY_TOO_LARGE', { maxBytes: request.routeOptions.bodyLimit ?? MAX_BODY_BYTES });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', {
         given: request.headers['content-type']?.slice(0, 100) ?? 'nothing',
