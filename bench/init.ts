@@ -53,6 +53,7 @@ async function measure(world: World): Promise<Figures> {
     metrics: createMetrics(),
     batchExpirySeconds: 86_400,
     companyOperators: new Set(),
+    registration: 'open',
     fairUse,
     caps,
     prices: { maxTipLamports, maxComputeUnitPrice },

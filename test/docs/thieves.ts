@@ -22,6 +22,10 @@ const NO_FORGED_DECISION = service(
   'company/signed-decisions',
   'is not given for a decision whose row nobody signed, and the batch waits again',
 );
+const NO_FORGED_ADMISSION = service(
+  'company/admission',
+  'follows what an operator signed, once, and nothing that somebody else wrote',
+);
 const BYTES_ON_CHAIN = service(
   'execution/votes',
   'is not approved if the bytes on chain differ from the compiled ones: 409, FAILED, limits returned',
@@ -151,6 +155,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
         ),
         service('company/terms', 'ends the pause that the operator has signed for, and no other'),
       ],
+      'admit a project, for the same reason': [NO_FORGED_ADMISSION],
     },
   },
   'wallet of a company operator': {
@@ -204,6 +209,10 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
         ),
         service('compile/compile-again', 'compileAgain refuses an instruction that it cannot describe'),
         service('company/approved-count', 'still counts: Squads executes it for whoever opens it again'),
+      ],
+      'admit a project': [
+        NO_FORGED_ADMISSION,
+        service('store/roles', 'are enough for no schema change and for none of the other role’s rows'),
       ],
       'change what was sent, the ledger, or the audit log': [
         service('store/roles', 'are enough for no schema change and for none of the other role’s rows'),

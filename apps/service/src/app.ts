@@ -95,10 +95,11 @@ async function compose(
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();
-  const { fairUse, caps, batchExpirySeconds, companyOperators, maxTipLamports, maxComputeUnitPrice } = config;
+  const { fairUse, caps, batchExpirySeconds, companyOperators, registration, maxTipLamports, maxComputeUnitPrice } =
+    config;
   const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
   const prices = { maxTipLamports: blockEngineUrl === null ? 0n : maxTipLamports, maxComputeUnitPrice };
-  const rules = { fairUse, caps, prices, batchExpirySeconds, companyOperators };
+  const rules = { fairUse, caps, prices, batchExpirySeconds, companyOperators, registration };
   /** Each role of a process has its own connections, with the rights of that role only. */
   const openDeps = async (role: DatabaseRole): Promise<RoleDeps> => {
     const { db, poolConfig } = await database.as(role);

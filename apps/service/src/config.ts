@@ -11,6 +11,7 @@ import {
   networks,
   port,
   rateLimit,
+  registrationMode,
   roleName,
   url,
   urls,
@@ -182,6 +183,12 @@ const SETTINGS = {
       '60/60',
     ),
   },
+  registration: settingWithDefault(
+    'REGISTRATION',
+    registrationMode(),
+    'whose projects are served: `open`: all that are registered; `approval`: those that the company [has admitted](#who-is-served); `closed`: the same, and no project is registered. The same for `serve` and `work`',
+    'open',
+  ),
   fairUse: {
     maxOpenBatches: settingWithDefault(
       'MAX_OPEN_BATCHES',

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { RegistrationMode } from '@flywheel/api';
 import { type Address, isAddress } from '@solana/kit';
 import * as z from 'zod';
 
@@ -32,6 +33,12 @@ export function webhookKey() {
 export function logLevel() {
   return z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     error: (issue) => `is ${quote(issue.input)}; it may be fatal, error, warn, info, debug, trace or silent`,
+  });
+}
+
+export function registrationMode() {
+  return z.enum(RegistrationMode.options, {
+    error: (issue) => `is ${quote(issue.input)}; it may be ${RegistrationMode.options.join(', ')}`,
   });
 }
 

@@ -3,7 +3,7 @@ import { settleBundles } from './batches/bundles/land.ts';
 import { createMultisigCheck, type MultisigCheck, type OwnKeys } from './batches/check/multisig.ts';
 import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
-import { endOpen, endUnpayable } from './batches/jobs/end.ts';
+import { endOpen, endUnadmitted, endUnpayable } from './batches/jobs/end.ts';
 import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
 import { refillNonces } from './batches/jobs/nonce-pool.ts';
@@ -181,6 +181,7 @@ async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<B
 async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Project, batch: Batch): Promise<void> {
   switch (type) {
     case 'setup':
+      if (await endUnadmitted(deps, project, batch)) return;
       return (await endUnpayable(deps, project, batch)) ? undefined : setUpBatch(deps, project, batch);
     case 'execute':
       return (await endUnpayable(deps, project, batch)) ? undefined : executePipelines(deps, project, batch);

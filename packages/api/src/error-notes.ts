@@ -205,6 +205,15 @@ export const ERROR_NOTES: {
     remedy: 'Sign in with a wallet that COMPANY_OPERATORS lists.',
     example: { wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },
   },
+  ERR_PROJECT_NOT_ADMITTED: {
+    remedy:
+      'Contact the company. Once it has admitted the project, send the same request again. Withdrawals from the vault need no admission.',
+    example: { flywheelId: '0d9c3a76-3c0b-4f0e-8d63-5a5b7d9b2f10' },
+  },
+  ERR_REGISTRATION_CLOSED: {
+    remedy: 'Contact the company that runs the service. Projects that exist are not affected.',
+    example: undefined,
+  },
   ERR_OWN_BATCH: {
     remedy: 'Ask another operator of the company.',
     example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
@@ -274,6 +283,11 @@ export const ERROR_NOTES: {
   ERR_BATCH_NOT_WAITING: {
     remedy: 'Read the batch: it was approved or rejected, or it has ended.',
     example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d', reason: 'it is EXECUTED.' },
+  },
+  ERR_TOO_MANY_REGISTRATIONS: {
+    remedy:
+      'Ask the company to admit the projects that are registered, or wait until those that were not paid have expired.',
+    example: { pending: 5, max: 5, of: 'wallet' },
   },
   ERR_PAUSED: {
     remedy:

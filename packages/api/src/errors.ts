@@ -64,6 +64,17 @@ export const ERRORS = {
     'The signed-in wallet is not an operator of the company.',
     (c: { wallet: string }) => `Wallet ${c.wallet} is not one of the company’s operators (COMPANY_OPERATORS).`,
   ),
+  ERR_PROJECT_NOT_ADMITTED: define(
+    403,
+    'The company has not admitted the project, or no longer admits it.',
+    (c: { flywheelId: string }) =>
+      `The company does not admit this project (flywheel ${c.flywheelId}), so it can create no batches; nothing was taken. Ask the company to admit it, then send the request again.`,
+  ),
+  ERR_REGISTRATION_CLOSED: define(
+    403,
+    'The service registers no new projects.',
+    () => 'This service registers no new projects now. The wallet has paid nothing. Ask the company that runs it.',
+  ),
   ERR_OWN_BATCH: define(
     403,
     'The company operator’s wallet is also the project’s wallet. One wallet cannot approve for both sides.',
@@ -220,6 +231,12 @@ export const ERRORS = {
     429,
     'The batch would take more of the operator’s SOL, or of a cap that keys share, than the project, the key, or all projects that are not admitted may hold.',
     (c: { problem: string; cap: ReachedCap; retryAfterSeconds: number | null }) => c.problem,
+  ),
+  ERR_TOO_MANY_REGISTRATIONS: define(
+    429,
+    'Too many registrations of the wallet or the address are pending.',
+    (c: { pending: number; max: number; of: 'wallet' | 'address' }) =>
+      `${c.pending} registrations of this ${c.of} are pending; the maximum is ${c.max}. Wait until the company has admitted them. One that was begun and not paid counts for two minutes.`,
   ),
   ERR_TOO_MANY_STREAMS: define(
     429,

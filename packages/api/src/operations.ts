@@ -58,6 +58,7 @@ export const OPERATIONS = {
       'ERR_CAP_REACHED',
       'ERR_RECIPIENT_HELD_BACK',
       'ERR_ROTATION_OPEN',
+      'ERR_PROJECT_NOT_ADMITTED',
       'ERR_PAUSED',
       'ERR_NONCE_POOL_EMPTY',
     ],
@@ -77,7 +78,7 @@ export const OPERATIONS = {
     responses: {
       200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
     },
-    errors: [...PIPELINE_ERRORS, 'ERR_OPERATOR_UNFUNDED'],
+    errors: [...PIPELINE_ERRORS, 'ERR_PROJECT_NOT_ADMITTED', 'ERR_OPERATOR_UNFUNDED'],
     fallback: 'ERR_INTERNAL',
   },
   executeBatch: {

@@ -116,6 +116,22 @@ const NO_TOTALS = { burnBaseUnits: 0n, airdropBaseUnits: 0n } as const;
 
 type LimitDeps = Pick<Deps, 'clock' | 'fairUse' | 'caps' | 'prices'>;
 
+/** Tells if a project may create batches of pipelines. Withdrawals and rotations need no admission. */
+export function isServed(
+  { registration }: Pick<Deps, 'registration'>,
+  { isAdmitted }: Pick<Project, 'isAdmitted'>,
+): boolean {
+  return registration === 'open' || isAdmitted;
+}
+
+/** @throws ApiError ERR_PROJECT_NOT_ADMITTED if this service serves admitted projects only, and this is none. */
+export function requireServed(
+  deps: Pick<Deps, 'registration'>,
+  project: Pick<Project, 'isAdmitted' | 'flywheel'>,
+): void {
+  if (!isServed(deps, project)) throw new ApiError('ERR_PROJECT_NOT_ADMITTED', { flywheelId: project.flywheel.id });
+}
+
 /** @throws ApiError ERR_PAUSED while the company has paused this project, or all projects. */
 export async function requireUnpausedProject({ db }: Pick<Deps, 'db'>, { id }: Pick<Project, 'id'>): Promise<void> {
   const pause = await findPause(db, id);

@@ -1,3 +1,4 @@
+import type { RegistrationMode } from '@flywheel/api';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { BundleSender } from '../solana/bundles.ts';
@@ -26,6 +27,8 @@ export interface Deps {
   readonly companyOperators: ReadonlySet<Address>;
   /** Seconds after which an open batch that was not executed ends FAILED. */
   readonly batchExpirySeconds: number;
+  /** Whose projects are served. */
+  readonly registration: RegistrationMode;
 }
 
 /** Dependencies of the worker: the operator's signer, the bundle sender and a stop signal. */

@@ -5,7 +5,7 @@ import { checkPipelines } from '../compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../compile/request/parse-request.ts';
 import type { Project } from '../model/project.ts';
 import { checkPayloads, type SchemaDeps } from '../payload-schemas/check.ts';
-import { requireUnpausedProject } from './admission.ts';
+import { requireServed, requireUnpausedProject } from './admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from './create-batch.ts';
 import type { Deps } from './deps.ts';
 import { requireSeparated, requireWallets } from './recipients.ts';
@@ -36,6 +36,7 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
   const earlier = await findCreatedBatch(deps.db, key);
   if (earlier) return earlier;
+  requireServed(deps, project);
   await requireUnpausedProject(deps, project);
 
   const { pipelines: requested } = parseInitRequest(body);

@@ -10,7 +10,7 @@ import type { Project } from '../model/project.ts';
 import { checkPayloads } from '../payload-schemas/check.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
-import { type DailyLimit, dailyLimitError, findLimitErrorsOf, findRepeatedProofs } from './admission.ts';
+import { type DailyLimit, dailyLimitError, findLimitErrorsOf, findRepeatedProofs, requireServed } from './admission.ts';
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
@@ -48,6 +48,7 @@ export async function previewBatch(
   deps: PreviewDeps,
   { project, scopes, keyId, body }: Omit<InitRequest, 'idempotencyKey'>,
 ): Promise<Preview> {
+  requireServed(deps, project);
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
   await checkPayloads(deps, project, request.pipelines);

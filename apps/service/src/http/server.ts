@@ -11,6 +11,7 @@ import { healthRoutes, type ReadinessCheck } from './monitor.ts';
 import { bindHandlers, type Handlers } from './operations/handlers.ts';
 import { type Exchange, type OperationRouteDeps, operationRoute } from './operations/operation-route.ts';
 import { type SiteDeps, siteRoutes } from './site.ts';
+import { networkOf } from './wire/client-network.ts';
 import { hangUpOnClose } from './wire/connections.ts';
 import {
   answerClientError,
@@ -58,6 +59,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       requestId: request.id,
       log: log.child({ requestId: request.id }),
       origin: publicOrigin ?? `${request.protocol}://${request.host}`,
+      network: networkOf(request.ip),
       closing: closing.signal,
     },
     caller: null,

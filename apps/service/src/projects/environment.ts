@@ -1,4 +1,4 @@
-import type { Environment } from '@flywheel/api';
+import type { Environment, RegistrationMode } from '@flywheel/api';
 import { publicClusterOf } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 
@@ -9,6 +9,7 @@ export interface EnvironmentDeps {
   /** URL at which browsers reach the cluster; null: derived by `urlForBrowsers`. */
   readonly publicRpcUrl: string | null;
   readonly explorerUrl: string;
+  readonly registration: RegistrationMode;
 }
 
 /**
@@ -41,6 +42,7 @@ function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Envi
     webSocketUrl: webSocketUrlOf(rpcUrl, cluster),
     explorer: { url: deps.explorerUrl.replace(/\/+$/, ''), query: explorerQuery(rpcUrl, cluster) },
     squadsProgram: SQUADS_PROGRAM_ADDRESS,
+    registration: deps.registration,
   };
 }
 

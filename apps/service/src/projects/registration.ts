@@ -4,6 +4,7 @@ import {
   type MintPreview,
   type RegisteredProject,
   type Registration,
+  type RegistrationMode,
   type RegistrationRequest,
 } from '@flywheel/api';
 import { toDecimal } from '@flywheel/protocol';
@@ -36,7 +37,12 @@ import { findKeySuccessions } from '../store/company/key-successions.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
 import { insertProject } from '../store/projects/projects.ts';
-import { completeRegistration, findRegistration, insertRegistration } from '../store/projects/registrations.ts';
+import {
+  completeRegistration,
+  findRegistration,
+  insertRegistration,
+  type PendingBounds,
+} from '../store/projects/registrations.ts';
 import { storeNewKey } from './keys.ts';
 import { parseLimits, presentOwnSettings, requireProofTypes } from './settings.ts';
 import { programOf } from './summaries.ts';
@@ -80,19 +86,29 @@ export interface RegisterDeps {
   readonly company: Address;
   /** Recovery key of new projects; null for none. */
   readonly recovery: Address | null;
+  readonly registration: RegistrationMode;
+}
+
+/** Who begins a registration. */
+export interface Registrant {
+  readonly wallet: Address;
+  /** Network of the client, from `networkOf`. */
+  readonly network: string;
 }
 
 /**
  * Checks a mint and builds the transaction that creates the project's multisig and lookup table. The wallet signs it and
  * pays for it. It is signed already by the temporary key that determines the multisig's address.
- * @throws ApiError ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST, ERR_SCHEMA_CHECK_UNAVAILABLE
+ * @throws ApiError ERR_REGISTRATION_CLOSED, ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST, ERR_SCHEMA_CHECK_UNAVAILABLE,
+ * ERR_TOO_MANY_REGISTRATIONS
  */
 export async function createRegistration(
   deps: RegisterDeps & SchemaDeps,
-  wallet: Address,
+  { wallet, network }: Registrant,
   request: RegistrationRequest,
 ): Promise<Registration> {
-  const { db, chain, clock, operator, recovery, company } = deps;
+  const { db, chain, clock, operator, recovery, company, registration } = deps;
+  if (registration === 'closed') throw new ApiError('ERR_REGISTRATION_CLOSED');
   if (!isAddress(request.mint)) {
     const problem = 'must be a base58 address of 32 bytes.';
     throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.mint', problem });
@@ -120,17 +136,25 @@ export async function createRegistration(
 
   const successions = await findKeySuccessions(db, genesisHash);
   const registrationId = randomUUID();
-  await insertRegistration(db, {
+  const now = clock.now();
+  const newRegistration = {
     id: registrationId,
     wallet,
+    network,
     request,
     token: { id: token.id, mint: token.mint, decimals: mint.decimals, programAddress: mint.programAddress },
     multisig,
     createKey: createKey.address,
     message: messageBytes,
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
-    createdAt: clock.now(),
-  });
+    createdAt: now,
+  };
+  const exceeded = await insertRegistration(
+    db,
+    newRegistration,
+    registration === 'approval' ? pendingBounds(now) : null,
+  );
+  if (exceeded) throw new ApiError('ERR_TOO_MANY_REGISTRATIONS', exceeded);
   return {
     registrationId,
     transaction: wire,
@@ -140,6 +164,15 @@ export async function createRegistration(
     warnings: [...mint.warnings],
     successions: successions.map(({ role, from, to, signature }) => ({ role, from, to, signature })),
   };
+}
+
+/** An operator of the company reads each pending project, and someone who registers for others has a few wallets. */
+const MAX_PENDING = { wallet: 5, address: 20 } as const;
+/** A transaction can land for 150 blocks after its blockhash, which takes at most about 90 s. */
+const PAYABLE_MS = 120_000;
+
+function pendingBounds(now: Date): PendingBounds {
+  return { max: MAX_PENDING, payableSince: new Date(now.getTime() - PAYABLE_MS) };
 }
 
 /**

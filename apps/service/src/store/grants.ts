@@ -190,7 +190,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
       select: true,
       insert: [
         ...(['id', 'wallet', 'request', 'token', 'multisig', 'create_key', 'message'] as const),
-        ...(['last_valid_block_height', 'created_at'] as const),
+        ...(['last_valid_block_height', 'network', 'created_at'] as const),
       ],
       update: ['project_id'],
     },

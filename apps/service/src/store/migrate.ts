@@ -24,6 +24,7 @@ import * as admissionChanges from '../../migrations/0022-admission-changes.ts';
 import * as rejectionsAndFirstTerms from '../../migrations/0023-rejections-and-first-terms.ts';
 import * as exposure from '../../migrations/0024-exposure.ts';
 import * as servedProjects from '../../migrations/0025-served-projects.ts';
+import * as pendingRegistrations from '../../migrations/0026-pending-registrations.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -52,6 +53,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0023-rejections-and-first-terms': rejectionsAndFirstTerms,
   '0024-exposure': exposure,
   '0025-served-projects': servedProjects,
+  '0026-pending-registrations': pendingRegistrations,
 };
 
 /**

@@ -266,6 +266,7 @@ interface RegistrationsTable {
   request: Json<RegistrationRequest>;
   token: Json<Token>;
   multisig: Json<Multisig>;
+  network: string | null;
   create_key: Address;
   message: Uint8Array;
   last_valid_block_height: bigint;

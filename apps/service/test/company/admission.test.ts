@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { assertError, waitUntil } from '@flywheel/testing/batches';
+import { assertError, executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, init, send } from '@flywheel/testing/client';
 import { changeAdmission, signAdmission } from '@flywheel/testing/decisions';
+import type { GatedWorld } from '@flywheel/testing/gate';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import type { World } from '@flywheel/testing/world';
+import { setUpWithdrawal } from '@flywheel/testing/treasury';
 import { type Address, address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { sql } from 'kysely';
 import { readSignature } from '../../src/batches/decisions.ts';
 import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { findUnreviewedChanges, insertChange } from '../../src/store/company/changes.ts';
 import { askCompany, type Operator, openCompanyWorld } from './operators.ts';
 
-describe('the admission of a project', () => {
-  let world: World;
+/** Registrations of one wallet that may be pending. */
+const MAX_PENDING = 5;
+
+describe('with REGISTRATION=approval, the admission of a project', () => {
+  let world: GatedWorld;
   let operator: Operator;
   before(async () => {
-    const opened = await openCompanyWorld();
+    const opened = await openCompanyWorld({ REGISTRATION: 'approval' });
     world = opened.world;
     [operator] = opened.operators;
   });
@@ -80,6 +87,97 @@ describe('the admission of a project', () => {
       ],
     );
   });
+
+  it('is needed for init and preview, which answer 403 without it and take nothing', async () => {
+    const project = await createProject(world);
+    const { apiKey: key, cookie, projectId } = project;
+    const pipelines = [burnPipeline()];
+    const idempotencyKey = randomUUID();
+    const before = await readTaken();
+    const ofWallet = (path: string) => {
+      const headers = { cookie, 'x-idempotency-key': idempotencyKey };
+      return send(world.url, 'POST', `/console/api/projects/${projectId}/batches${path}`, {
+        headers,
+        body: { pipelines },
+      });
+    };
+    for (const answer of [
+      await init(world.url, key, pipelines, idempotencyKey),
+      await send(world.url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } }),
+      await ofWallet(''),
+      await ofWallet('/preview'),
+      await init(world.url, key, [{ notEven: 'valid' }]),
+    ]) {
+      assertError(answer, 403, 'ERR_PROJECT_NOT_ADMITTED', new RegExp(project.flywheelId));
+    }
+    assert.deepEqual(await readTaken(), before);
+    requireOk(await changeAdmission(world, operator, project, 'admit'));
+    requireOk(await init(world.url, key, pipelines, idempotencyKey));
+  });
+
+  it('keeps a batch whose setup has begun when it ends; later batches are not set up, and withdrawals still are', async () => {
+    const project = await createProject(world);
+    requireOk(await changeAdmission(world, operator, project, 'admit'));
+    const sending = world.gate.hold('sendBundle');
+    const begun = await openBatch(world, project, [burnPipeline()]);
+    await sending.reached;
+    const next = await openBatch(world, project, [burnPipeline()]);
+    requireOk(await changeAdmission(world, operator, project, 'withdraw'));
+    sending.release();
+    await waitForBatch(world, project, begun.id, ({ status }) => status === 'FINALIZED');
+    assert.equal(requireOk(await executeSigned(world, project, begun)).status, 'EXECUTED');
+    const { executeResult } = await waitForBatch(world, project, next.id, ({ status }) => status === 'FAILED');
+    assert.match(executeResult?.failedTxMsg ?? '', /does not admit this project/);
+    const asset = { asset: 'SOL', amount: '0.01', to: project.wallet.address } as const;
+    await setUpWithdrawal(world, project, asset);
+  });
+
+  it('bounds how many registrations of a wallet are pending, and frees their places', async () => {
+    const wallet = await generateKeyPairSigner();
+    const project = await createProject(world, { wallet });
+    const { cookie, mint } = project;
+    const body = { mint, burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const prepare = () => send(world.url, 'POST', '/console/api/registrations', { headers: { cookie }, body });
+    const answers = await Promise.all(Array.from({ length: MAX_PENDING + 3 }, prepare));
+    assert.equal(answers.filter(({ status }) => status === 200).length, MAX_PENDING - 1);
+    assertError(
+      await prepare(),
+      429,
+      'ERR_TOO_MANY_REGISTRATIONS',
+      /^5 registrations of this wallet .* maximum is 5\./,
+    );
+    requireOk(await changeAdmission(world, operator, project, 'admit'));
+    requireOk(await prepare());
+    assert.equal((await prepare()).status, 429);
+    // What was not paid can no longer be.
+    await sql`update registrations set created_at = created_at - interval '121 s'`.execute(world.db);
+    requireOk(await prepare());
+  });
+
+  it('is still needed with REGISTRATION=closed, and nothing is registered', async () => {
+    const [admitted, pending] = [await createProject(world), await createProject(world)];
+    requireOk(await changeAdmission(world, operator, admitted, 'admit'));
+    await world.restart({ REGISTRATION: 'closed' });
+    const { registration } = requireOk(await send(world.url, 'GET', '/console/api/environment'));
+    assert.equal(registration, 'closed');
+    const body = { mint: admitted.mint, burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const headers = { cookie: admitted.cookie };
+    const refused = await send(world.url, 'POST', '/console/api/registrations', { headers, body });
+    assertError(refused, 403, 'ERR_REGISTRATION_CLOSED', /has paid nothing/);
+    requireOk(await init(world.url, admitted.apiKey, [burnPipeline()]));
+    assertError(await init(world.url, pending.apiKey, [burnPipeline()]), 403, 'ERR_PROJECT_NOT_ADMITTED');
+  });
+
+  /** Counts all that init takes. */
+  async function readTaken(): Promise<unknown> {
+    const { rows } = await sql`
+      select (select count(*) from batches) as batches, (select count(*) from daily_amounts) as limits,
+        (select sum(last_batch_index) from flywheels) as indices,
+        (select count(*) from nonces where batch_id is not null) as nonces,
+        (select count(*) from jobs.job where data->>'batchId' is not null) as jobs
+    `.execute(world.db);
+    return rows;
+  }
 
   async function listAdmissions(): Promise<unknown> {
     const { projects } = requireOk(await askCompany(world, operator, 'GET', 'projects'));

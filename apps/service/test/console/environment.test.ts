@@ -16,6 +16,7 @@ const read = (genesisHash: string, deps: Partial<Omit<EnvironmentDeps, 'chain'>>
     rpcUrl: 'http://127.0.0.1:8899',
     publicRpcUrl: null,
     explorerUrl: 'https://explorer.solana.com',
+    registration: 'open',
     ...deps,
   })();
 
@@ -39,6 +40,7 @@ describe('GET environment', () => {
         query: `?cluster=custom&customUrl=${encodeURIComponent(world.localnet.url)}`,
       },
       squadsProgram: 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf',
+      registration: 'open',
     });
   });
 

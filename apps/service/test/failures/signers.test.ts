@@ -73,6 +73,7 @@ describe('a signer that rejects', () => {
       prices: { maxTipLamports, maxComputeUnitPrice },
       batchExpirySeconds: 3_600,
       companyOperators: new Set<Address>(),
+      registration: 'open' as const,
     };
     const worker = await startWorker(deps, jobs, {
       signers: {

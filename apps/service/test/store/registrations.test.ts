@@ -39,11 +39,34 @@ test('a claim without its project is rejected at the end of the transaction', as
   assert.deepEqual(await findRegistration(db, registration.id, registration.wallet), registration);
 });
 
+test('pending registrations of one network are bounded, whichever wallets begin them', async () => {
+  const network = '2001:db8:0:1::/64';
+  const bounds = { max: { wallet: 2, address: 3 }, payableSince: new Date(NOW.getTime() - 1) };
+  const reached = { of: 'address', pending: 3, max: 3 };
+  const attempts = await Promise.all(
+    Array.from({ length: 5 }, () => insertRegistration(db, newRegistration(network), bounds)),
+  );
+  assert.deepEqual(
+    attempts.filter((attempt) => attempt !== null),
+    [reached, reached],
+  );
+  assert.equal(await insertRegistration(db, newRegistration('192.0.2.1'), bounds), null);
+  const later = { ...bounds, payableSince: NOW };
+  assert.equal(await insertRegistration(db, newRegistration(network), later), null);
+});
+
 async function storeRegistration() {
+  const { network, ...registration } = newRegistration('192.0.2.7');
+  assert.equal(await insertRegistration(db, { ...registration, network }, null), null);
+  return registration;
+}
+
+function newRegistration(network: string) {
   const { wallet, token, flywheel } = newProject();
-  const registration = {
+  return {
     id: randomUUID(),
     wallet,
+    network,
     request: {
       mint: token.mint,
       burnLimit: '1',
@@ -59,6 +82,4 @@ async function storeRegistration() {
     lastValidBlockHeight: 2n ** 62n,
     createdAt: NOW,
   };
-  await insertRegistration(db, registration);
-  return registration;
 }

@@ -49,7 +49,12 @@ export const REGISTRATION_OPERATIONS = {
     body: RegistrationRequest,
     maxBodyBytes: PROOF_TYPES_BODY_BYTES,
     responses: { 200: { description: 'The transaction to sign.', schema: Registration } },
-    errors: ['ERR_MINT_UNSUPPORTED', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
+    errors: [
+      'ERR_MINT_UNSUPPORTED',
+      'ERR_SCHEMA_CHECK_UNAVAILABLE',
+      'ERR_REGISTRATION_CLOSED',
+      'ERR_TOO_MANY_REGISTRATIONS',
+    ],
   },
   confirmRegistration: {
     ...SESSION,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { RegistrationMode } from './registration.ts';
 import { base58Address, isoDateTime } from './values.ts';
 
 export const SignInChallengeRequest = z
@@ -46,6 +47,7 @@ export const Environment = z
       query: z.string().describe('Append this query string after that; may be empty.'),
     }),
     squadsProgram: z.string().describe('Address of the Squads program.'),
+    registration: RegistrationMode.optional().describe('Earlier releases, which are `open`, do not send it.'),
   })
   .meta({ id: 'Environment' });
 

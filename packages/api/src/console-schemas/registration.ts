@@ -18,6 +18,12 @@ export const ApprovalMode = z.enum(['automatic', 'manual']).meta({
     '`automatic`: the service signs for the company when all checks pass. `manual`: a person of the company approves each batch. Withdrawals and rotations need a person in both modes.',
 });
 
+export const RegistrationMode = z.enum(['open', 'approval', 'closed']).meta({
+  id: 'RegistrationMode',
+  description:
+    '`open`: every project that is registered is served. `approval`: a project is served once the company has admitted it. `closed`: no project is registered, and only those are served that the company has admitted.',
+});
+
 /** At most one type per pipeline of a batch. */
 export const ProofTypes = z.array(ProofType).max(MAX_PIPELINES_PER_BATCH);
 
@@ -116,6 +122,7 @@ export const MintPreview = z
 
 export type ProofType = z.output<typeof ProofType>;
 export type ApprovalMode = z.output<typeof ApprovalMode>;
+export type RegistrationMode = z.output<typeof RegistrationMode>;
 export type RegistrationRequest = z.output<typeof RegistrationRequest>;
 export type SchemaTrialRequest = z.output<typeof SchemaTrialRequest>;
 export type SchemaTrial = z.output<typeof SchemaTrial>;

@@ -11,6 +11,7 @@ import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
 import type { Db } from '../../store/db.ts';
 import { isNonceOf } from '../../store/nonces.ts';
 import { releaseRecipients } from '../../store/projects/held-recipients.ts';
+import { isServed } from '../admission.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
@@ -91,6 +92,17 @@ export async function endUnpayable(deps: RunDeps, project: Project, batch: Batch
   return true;
 }
 
+/**
+ * Ends a batch that is not set up if its project is not served. HTTP processes refuse such a batch too, but they write the rows
+ * of batches, and the admission may have ended since.
+ * @returns true if the batch has ended.
+ */
+export async function endUnadmitted(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
+  if (batch.kind !== 'pipelines' || batch.status !== 'AVAILABLE_TO_QUEUE' || isServed(deps, project)) return false;
+  await endOpen(deps, project, batch, 'unadmitted');
+  return true;
+}
+
 /** A node that lacks a part of the history rarely has it sooner. */
 const RETRY_MS = 15_000;
 
@@ -111,6 +123,8 @@ export const END_REASONS = {
     'A member of the multisig was replaced before this batch was approved, which made it stale. Send it as a new batch.',
   unpayable:
     'The key of the operator that pays for its approval is lost. Nothing was executed; send it as a new batch.',
+  unadmitted:
+    'The company does not admit this project. Nothing was executed; send it as a new batch when the company has admitted the project.',
 } as const;
 
 export function describeRejection(reason: string): string {

@@ -86,9 +86,9 @@ export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof R
 
     trySchema: async ({ wallet }, { body }) => ({ status: 200, body: await trySchema(deps, wallet, body) }),
 
-    createRegistration: async ({ wallet }, { body }) => ({
+    createRegistration: async ({ wallet, network }, { body }) => ({
       status: 200,
-      body: await createRegistration(deps, wallet, body),
+      body: await createRegistration(deps, { wallet, network }, body),
     }),
 
     confirmRegistration: async ({ wallet }, { params, body }) => ({

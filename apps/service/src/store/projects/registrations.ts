@@ -1,7 +1,8 @@
 import type { RegistrationRequest } from '@flywheel/api';
 import type { Address, ReadonlyUint8Array } from '@solana/kit';
+import { sql } from 'kysely';
 import type { Multisig, Token } from '../../model/project.ts';
-import type { Db } from '../db.ts';
+import { type Db, inTransaction } from '../db.ts';
 
 /** A registration whose transaction the wallet has not yet signed. */
 export interface RegistrationRecord {
@@ -20,15 +21,79 @@ export interface RegistrationRecord {
   readonly createdAt: Date;
 }
 
+/** How many registrations may be pending at once: registered and not admitted, or not paid and still payable. */
+export interface PendingBounds {
+  readonly max: { readonly wallet: number; readonly address: number };
+  /** A registration that was begun before it, and has not become a project, does not count. */
+  readonly payableSince: Date;
+}
+
+/** A bound that is reached. */
+export interface ReachedBound {
+  readonly of: 'wallet' | 'address';
+  readonly pending: number;
+  readonly max: number;
+}
+
+/**
+ * Stores a registration.
+ * @param bounds null for none.
+ * @returns null if it is stored; otherwise the bound that its wallet or its network has reached.
+ */
 export async function insertRegistration(
   db: Db,
-  registration: Omit<RegistrationRecord, 'message'> & { readonly message: ReadonlyUint8Array },
-): Promise<void> {
-  await db
+  registration: Omit<RegistrationRecord, 'message'> & NewFacts,
+  bounds: PendingBounds | null,
+): Promise<ReachedBound | null> {
+  return inTransaction(db, async (trx) => {
+    const reached = bounds === null ? null : await findReachedBound(trx, registration, bounds);
+    if (reached === null) await insert(trx, registration);
+    return reached;
+  });
+}
+
+interface NewFacts {
+  readonly message: ReadonlyUint8Array;
+  /** Network of the client. */
+  readonly network: string;
+}
+
+async function findReachedBound(
+  trx: Db,
+  { wallet, network }: Pick<RegistrationRecord, 'wallet'> & Pick<NewFacts, 'network'>,
+  { max, payableSince }: PendingBounds,
+): Promise<ReachedBound | null> {
+  // Simultaneous requests of one wallet or one network are counted one after another.
+  for (const name of [`registrations of wallet ${wallet}`, `registrations of network ${network}`]) {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx);
+  }
+  const { rows } = await sql<{ wallet: bigint; address: bigint }>`
+    select
+      count(*) filter (where wallet = ${wallet}) as wallet,
+      count(*) filter (where network = ${network}) as address
+    from registrations
+    where (wallet = ${wallet} or network = ${network}) and case
+      when project_id is null then created_at > ${payableSince}
+      else not exists (
+        select from flywheels join company_admissions on company_admissions.multisig = flywheels.multisig
+        where flywheels.project_id = registrations.project_id
+      )
+    end
+  `.execute(trx);
+  for (const bound of ['wallet', 'address'] as const) {
+    const pending = Number(rows[0]?.[bound] ?? 0n);
+    if (pending >= max[bound]) return { of: bound, pending, max: max[bound] };
+  }
+  return null;
+}
+
+async function insert(trx: Db, registration: Omit<RegistrationRecord, 'message'> & NewFacts): Promise<void> {
+  await trx
     .insertInto('registrations')
     .values({
       id: registration.id,
       wallet: registration.wallet,
+      network: registration.network,
       request: JSON.stringify(registration.request),
       token: JSON.stringify(registration.token),
       multisig: JSON.stringify(registration.multisig),
