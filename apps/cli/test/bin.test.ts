@@ -35,6 +35,7 @@ describe('the launcher', { skip: oldNode === null && NO_OLD_NODE }, () => {
         'So11111111111111111111111111111111111111112',
         '--batch-index',
         '1',
+        '--skip-verification',
         '--json',
       ],
       'AAAA',

@@ -249,17 +249,9 @@ describe('an error', () => {
   it('of signing says what is wrong with the transaction', async () => {
     await using folder = await makeTemporaryFolder();
     const { file } = await writeWallet(folder);
-    const { stderr } = await runCommand([
-      'sign',
-      '--wallet',
-      file,
-      '--multisig',
-      WRAPPED_SOL,
-      '--batch-index',
-      '1',
-      'AAAA',
-      '--json',
-    ]);
+    const line = ['sign', '--wallet', file, '--multisig', WRAPPED_SOL, '--batch-index', '1', 'AAAA', '--json'];
+    assert.match((await runCommand(line)).stderr, /ERR_USAGE.*Pass --company/);
+    const { stderr } = await runCommand([...line, '--skip-verification']);
     assert.deepEqual(JSON.parse(stderr), {
       error: 'ERR_SIGNING_REFUSED',
       message:

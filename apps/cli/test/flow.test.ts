@@ -43,7 +43,7 @@ describe('commands, one after another', () => {
   let walletFile: string;
   let requestFile: string;
   let mint: string;
-  let project: RegisteredProject;
+  let project: RegisteredProject & { readonly company: string };
 
   before(async () => {
     folder = await makeTemporaryFolder();
@@ -64,7 +64,7 @@ describe('commands, one after another', () => {
   /** Signs offline, as another machine would, with the multisig of the registration. */
   async function sign(batchId: string, proposalApproveTx: string): Promise<{ readonly signedTx: string }> {
     const { batchIndex } = await run<Batch>('status', batchId);
-    const which = ['--multisig', project.multisig, '--batch-index', batchIndex];
+    const which = ['--multisig', project.multisig, '--company', project.company, '--batch-index', batchIndex];
     return run('sign', '--wallet', walletFile, ...which, proposalApproveTx);
   }
 

@@ -109,7 +109,7 @@ export async function followBatch(
       const proposalApproveTx = current.proposalApproveTx ?? init.proposalApproveTx;
       const signedTx = await approve(client, { ...call, batchId, proposalApproveTx, isResumed }, () =>
         verify === 'trust-service'
-          ? signApproval(proposalApproveTx, wallet, current)
+          ? signApproval(proposalApproveTx, wallet, { ...current, company: 'trust-service' })
           : verifyAndSign(
               verify.rpcUrl,
               { wallet, proposalApproveTx, ...knownOf(verify, { ...current, pipelines }) },

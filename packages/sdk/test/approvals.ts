@@ -79,12 +79,12 @@ export function transfer(from: Address, to: Address): Instruction {
 }
 
 /** The proposal that the approvals of these tests vote for. */
-export const PROPOSAL: ProposalToApprove = { multisig: BATCH.multisig, batchIndex: BATCH.batchIndex };
+export const PROPOSAL = { multisig: BATCH.multisig, batchIndex: BATCH.batchIndex } as const;
 
 /** Builds a vote for a proposal. */
 export async function vote(
   member: Address,
-  { multisig, batchIndex }: ProposalToApprove = PROPOSAL,
+  { multisig, batchIndex }: Omit<ProposalToApprove, 'company'> = PROPOSAL,
 ): Promise<Instruction> {
   const owner = address(multisig);
   const proposal = await proposalAddress(owner, BigInt(batchIndex));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { isFlywheelError, signApproval } from '@flywheel/sdk';
+import { isFlywheelError, type ProposalToApprove, signApproval } from '@flywheel/sdk';
 import {
   type Base64EncodedWireTransaction,
   generateKeyPairSigner,
@@ -14,6 +14,7 @@ import { type ApprovalOptions, buildApproval, PROPOSAL, transfer, vote, voteWith
 let operator: KeyPairSigner;
 let wallet: KeyPairSigner;
 let company: KeyPairSigner;
+let proposal: ProposalToApprove;
 
 before(async () => {
   [operator, wallet, company] = await Promise.all([
@@ -21,11 +22,12 @@ before(async () => {
     generateKeyPairSigner(),
     generateKeyPairSigner(),
   ]);
+  proposal = { ...PROPOSAL, company: company.address };
 });
 
 describe('signApproval', () => {
   it('adds the wallet’s signature, keeps the operator’s and leaves the company’s empty', async () => {
-    const signed = decode(await signApproval(await approval(), wallet, PROPOSAL));
+    const signed = decode(await signApproval(await approval(), wallet, proposal));
     assert.deepEqual(signed.messageBytes, decode(await approval()).messageBytes);
     for (const { keyPair, address } of [wallet, operator]) {
       const signature = signed.signatures[address];
@@ -36,26 +38,26 @@ describe('signApproval', () => {
 
   it('ignores white space around the text, which files and pipes add', async () => {
     const text = await approval();
-    assert.equal(await signApproval(`\n${text}\n`, wallet, PROPOSAL), await signApproval(text, wallet, PROPOSAL));
+    assert.equal(await signApproval(`\n${text}\n`, wallet, proposal), await signApproval(text, wallet, proposal));
   });
 
   it('rejects a transaction that does anything but vote', async () => {
     const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
     await assert.rejects(
-      signApproval(text, wallet, PROPOSAL),
+      signApproval(text, wallet, proposal),
       refusal(/Instruction 4 calls 1{32}, which is not part of an approval/),
     );
   });
 
   it('rejects a transaction that the wallet would pay for', async () => {
     const text = await approval({ feePayer: wallet.address });
-    await assert.rejects(signApproval(text, wallet, PROPOSAL), refusal(/Your wallet would pay the fee/));
+    await assert.rejects(signApproval(text, wallet, proposal), refusal(/Your wallet would pay the fee/));
   });
 
   it('rejects a wallet that the transaction does not need', async () => {
     const stranger = await generateKeyPairSigner();
     await assert.rejects(
-      signApproval(await approval(), stranger, PROPOSAL),
+      signApproval(await approval(), stranger, proposal),
       refusal(/It contains 0 votes of your wallet; it must contain 1/),
     );
   });
@@ -63,20 +65,20 @@ describe('signApproval', () => {
   it('rejects an approval of another proposal, or of the same index in another multisig', async () => {
     const text = await approval();
     await assert.rejects(
-      signApproval(text, wallet, { ...PROPOSAL, batchIndex: '8' }),
+      signApproval(text, wallet, { ...proposal, batchIndex: '8' }),
       refusal(/Instruction 2 approves another proposal, /),
     );
     const multisig = company.address;
     await assert.rejects(
-      signApproval(text, wallet, { ...PROPOSAL, multisig }),
+      signApproval(text, wallet, { ...proposal, multisig }),
       refusal(/Instruction 2 votes in another multisig, /),
     );
   });
 
   it('rejects an approval that votes for a second proposal as well', async () => {
-    const second = await vote(wallet.address, { ...PROPOSAL, batchIndex: '8' });
+    const second = await vote(wallet.address, { ...proposal, batchIndex: '8' });
     await assert.rejects(
-      signApproval(await approval({ extra: [second] }), wallet, PROPOSAL),
+      signApproval(await approval({ extra: [second] }), wallet, proposal),
       refusal(/Instruction 4 approves another proposal, .* It contains 2 votes of your wallet; it must contain 1/),
     );
   });
@@ -84,36 +86,41 @@ describe('signApproval', () => {
   it('rejects an approval in which a third member votes, or another than the company', async () => {
     const stranger = (await generateKeyPairSigner()).address;
     await assert.rejects(
-      signApproval(await approval({ extra: [await vote(stranger)] }), wallet, PROPOSAL),
+      signApproval(await approval({ extra: [await vote(stranger)] }), wallet, proposal),
       refusal(/It contains 2 votes of other members; it must contain 1/),
     );
     await assert.rejects(
-      signApproval(await approval(), wallet, { ...PROPOSAL, company: stranger }),
+      signApproval(await approval(), wallet, { ...proposal, company: stranger }),
       refusal(new RegExp(`votes as ${company.address}, which is neither your wallet nor the company ${stranger}`)),
     );
-    await signApproval(await approval(), wallet, { ...PROPOSAL, company: company.address });
+  });
+
+  it('accepts whichever member votes for the company only if the caller trusts the service', async () => {
+    await signApproval(await approval(), wallet, { ...PROPOSAL, company: 'trust-service' });
+    // @ts-expect-error A caller without types may leave it out.
+    await assert.rejects(signApproval(await approval(), wallet, PROPOSAL), refusal(/company is missing/));
   });
 
   it('rejects an approval with the wallet’s vote alone, or with a memo in it', async () => {
     await assert.rejects(
-      signApproval(await approval({ votes: [await vote(wallet.address)] }), wallet, PROPOSAL),
+      signApproval(await approval({ votes: [await vote(wallet.address)] }), wallet, proposal),
       refusal(/It contains 0 votes of other members; it must contain 1/),
     );
     const votes = [await voteWithMemo(wallet.address), await vote(company.address)];
     await assert.rejects(
-      signApproval(await approval({ votes }), wallet, PROPOSAL),
+      signApproval(await approval({ votes }), wallet, proposal),
       refusal(/Instruction 2 calls SQDS\w+, which is not part of an approval/),
     );
   });
 
   it('rejects an approval that advances a nonce of the wallet, or needs a signer who does not vote', async () => {
     await assert.rejects(
-      signApproval(await approval({ nonceAuthority: wallet.address }), wallet, PROPOSAL),
+      signApproval(await approval({ nonceAuthority: wallet.address }), wallet, proposal),
       refusal(/Instruction 0 advances \w+, a nonce of your wallet/),
     );
     const stranger = (await generateKeyPairSigner()).address;
     await assert.rejects(
-      signApproval(await approval({ nonceAuthority: stranger }), wallet, PROPOSAL),
+      signApproval(await approval({ nonceAuthority: stranger }), wallet, proposal),
       refusal(new RegExp(`It is also signed by ${stranger}, which does not vote`)),
     );
   });
@@ -121,7 +128,7 @@ describe('signApproval', () => {
   it('rejects a text that is not a transaction', async () => {
     const text = await approval();
     for (const bad of ['', 'hello', 'AAAA', text.slice(0, 200)]) {
-      await assert.rejects(signApproval(bad, wallet, PROPOSAL), refusal(/it is not a base64 transaction/));
+      await assert.rejects(signApproval(bad, wallet, proposal), refusal(/it is not a base64 transaction/));
     }
   });
 });

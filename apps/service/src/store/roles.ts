@@ -28,21 +28,45 @@ export async function provideRoles(db: Db, names: RoleNames): Promise<void> {
   });
 }
 
-/** Lists how the rights of a role differ from `grants.ts`, as sentences; a role that does not exist lacks all. */
+/**
+ * Lists how the rights of a role differ from `grants.ts`, as sentences; a role that does not exist lacks all. Every role has
+ * what is granted to PUBLIC, and may create objects in a schema where PUBLIC may, as in databases of PostgreSQL 14 and older.
+ */
 export async function findRightsIssues(db: Db, names: RoleNames): Promise<string[]> {
-  const found = usedRoles(names).map(async ({ role, name }) => {
+  const used = usedRoles(names);
+  if (used.length === 0) return [];
+  const found = used.map(async ({ role, name }) => {
     if (!(await hasRole(db, name))) return [`The role ${name} does not exist.`];
     const [missing, excess] = compare(rightsOf(role), await readPrivileges(db, name));
-    const describe = (privileges: readonly Privilege[]) => {
-      const shown = privileges.slice(0, MAX_SHOWN).map(({ key }) => key);
-      return [...shown, ...(privileges.length > MAX_SHOWN ? [`${privileges.length - MAX_SHOWN} more`] : [])].join(', ');
-    };
+    const schemas = await findCreatable(db, name);
     return [
-      ...(missing.length > 0 ? [`${name} lacks ${describe(missing)}.`] : []),
-      ...(excess.length > 0 ? [`${name} has more than its rights: ${describe(excess)}.`] : []),
+      ...(missing.length > 0 ? [`${name} lacks ${describePrivileges(missing)}.`] : []),
+      ...(excess.length > 0 ? [`${name} has more than its rights: ${describePrivileges(excess)}.`] : []),
+      ...schemas.map(
+        (schema) =>
+          `${name} may create objects in the schema ${schema}: revoke create on schema "${schema}" from public;`,
+      ),
     ];
   });
-  return (await Promise.all(found)).flat();
+  const ofAll = await readPrivileges(db, null);
+  return [
+    ...(await Promise.all(found)).flat(),
+    ...(ofAll.length > 0 ? [`PUBLIC, and so every role, has ${describePrivileges(ofAll)}.`] : []),
+  ];
+}
+
+function describePrivileges(privileges: readonly Privilege[]): string {
+  const shown = privileges.slice(0, MAX_SHOWN).map(({ key }) => key);
+  return [...shown, ...(privileges.length > MAX_SHOWN ? [`${privileges.length - MAX_SHOWN} more`] : [])].join(', ');
+}
+
+/** Lists the schemas of the service in which a role may create objects, by its own right or another's. */
+async function findCreatable(db: Db, name: string): Promise<string[]> {
+  const { rows } = await sql<{ schema: string }>`
+    select nspname as schema from pg_namespace
+    where nspname in (current_schema(), 'jobs') and has_schema_privilege(${name}, oid, 'CREATE') order by nspname
+  `.execute(db);
+  return rows.map(({ schema }) => schema);
 }
 
 /** True if this login may change the schema: it owns the tables, or may create the first ones. */
@@ -164,8 +188,8 @@ function listGrants({ select, insert, update, delete: remove, maintain }: Rights
   ];
 }
 
-/** Reads what was granted to a role itself, on the tables of the service and its queue. */
-async function readPrivileges(db: Db, name: string): Promise<Privilege[]> {
+/** Reads what was granted to a role itself, or to PUBLIC for null, on the tables of the service and its queue. */
+async function readPrivileges(db: Db, name: string | null): Promise<Privilege[]> {
   const { rows } = await sql<Privilege>`
     with relation as (
       select oid, relacl, case when relnamespace = 'jobs'::regnamespace then 'jobs.' else '' end || relname as name
@@ -179,7 +203,7 @@ async function readPrivileges(db: Db, name: string): Promise<Privilege[]> {
       select name, attname, acl.* from relation join pg_attribute on attrelid = oid cross join aclexplode(attacl) acl
     )
     select name as table, privilege_type || ' ' || name || coalesce(' (' || column_name || ')', '') as key
-    from granted where grantee = (select oid from pg_roles where rolname = ${name})
+    from granted where grantee = coalesce((select oid from pg_roles where rolname = ${name}), 0)
     order by key
   `.execute(db);
   return rows;

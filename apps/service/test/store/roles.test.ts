@@ -72,6 +72,22 @@ describe('the rights of serve and work', () => {
     assert.deepEqual((await readVersions()).rows, before);
   });
 
+  it('are exceeded by what PUBLIC has: a right on a table, or that to create objects', async () => {
+    await sql`grant update (status) on batches to public`.execute(db);
+    await sql`grant create on schema public to public`.execute(db);
+    const [serve, work, all, ...others] = await findRightsIssues(db, NAMES);
+    assert.equal(
+      serve,
+      'flywheel_serve may create objects in the schema public: revoke create on schema "public" from public;',
+    );
+    assert.match(work ?? '', /^flywheel_work may create objects in the schema public/);
+    assert.equal(all, 'PUBLIC, and so every role, has UPDATE batches (status).');
+    assert.deepEqual(others, []);
+    await sql`revoke update (status) on batches from public`.execute(db);
+    await sql`revoke create on schema public from public`.execute(db);
+    assert.deepEqual(await findRightsIssues(db, NAMES), []);
+  });
+
   it('are enough for no schema change and for none of the other role’s rows', async () => {
     const [serve, work] = [NAMES.serve, NAMES.work].map((name) => openDb(takeOnRole(admin.poolConfig, name), quietLog));
     assert.ok(serve && work);

@@ -23,21 +23,24 @@ export interface ProposalToApprove {
   readonly multisig: string;
   /** As the batch has it. */
   readonly batchIndex: string;
-  /** The member that votes for the company, if you know it. */
-  readonly company?: string;
+  /**
+   * The member that votes for the company, from your own records. `'trust-service'` accepts whichever member the transaction
+   * names.
+   */
+  readonly company: string;
 }
 
 /**
  * Adds the project wallet's signature to `proposalApproveTx` without verifying what the proposal does; `verifyAndSign` does
  * that. It signs only a transaction that advances a nonce, sets its compute budget and approves this one proposal, once
- * for the wallet and once for the company, and that the wallet does not pay for. Existing signatures stay.
+ * for the wallet and once for the company that you name, and that the wallet does not pay for. Existing signatures stay.
  * @param proposalApproveTx base64.
  * @returns the signed transaction, base64.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` with every reason.
  *
  * @example
- * const { multisig, batchIndex } = await client.getBatch(batchId);
- * const signedTx = await signApproval(proposalApproveTx, wallet, { multisig, batchIndex });
+ * const { batchIndex } = await client.getBatch(batchId);
+ * const signedTx = await signApproval(proposalApproveTx, wallet, { multisig, batchIndex, company });
  * await client.executeBatch({ batchId, signedTx });
  */
 export async function signApproval(
@@ -45,14 +48,23 @@ export async function signApproval(
   wallet: ApprovalSigner,
   { multisig, batchIndex, company }: ProposalToApprove,
 ): Promise<Base64EncodedWireTransaction> {
+  requireCompany({ company });
   const issues = approvalIssues(decodeApproval(proposalApproveTx), {
     wallet: wallet.address,
     multisig: address(multisig),
     proposal: await proposalAddress(address(multisig), BigInt(batchIndex)),
-    company: company === undefined ? null : address(company),
+    company: company === 'trust-service' ? null : address(company),
   });
   if (issues.length > 0) throw signingRefused(issues.join(' '));
   return signTransaction(proposalApproveTx, wallet);
+}
+
+/** For callers without types: to leave `company` out by mistake must not accept every member. */
+function requireCompany({ company }: { readonly company?: string }): void {
+  if (company !== undefined) return;
+  throw signingRefused(
+    'company is missing. Pass the member that votes for the company, from your own records; "trust-service" accepts any.',
+  );
 }
 
 /**

@@ -33,8 +33,9 @@ export async function verifyAndSign(
 ): Promise<Base64EncodedWireTransaction> {
   const result = await verifyPatiently(await chooseNode(rpcUrl), { ...input, wallet: wallet.address }, signal);
   onVerification?.(result);
-  if (!result.isVerified) throw signingRefused(summaryOf(result));
-  return signApproval(input.proposalApproveTx, wallet, input.batch);
+  const { isVerified, company } = result;
+  if (!isVerified || company === null) throw signingRefused(summaryOf(result));
+  return signApproval(input.proposalApproveTx, wallet, { ...input.batch, company });
 }
 
 export interface VerifyAndSignRegistrationInput extends Omit<RegistrationInput, 'wallet'> {

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { signApproval } from '@flywheel/sdk';
 import type { Address } from '@solana/kit';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
@@ -37,6 +37,7 @@ interface SignOptions {
   readonly multisig: Address;
   readonly batchIndex: number;
   readonly company?: Address;
+  readonly skipVerification?: true;
 }
 
 /** `flywheel sign --wallet FILE [TX]` signs an approval without a network. */
@@ -55,17 +56,25 @@ export function addSignCommand(program: Command, { output }: Context): void {
       'batchIndex of the batch: flywheel status',
       parseWholeNumber(1, MAX_INDEX),
     )
-    .option('--company <address>', 'the member that votes for the company, from your own records', parseAddress)
+    .addOption(
+      new Option('--company <address>', 'the member that votes for the company, from your own records')
+        .argParser(parseAddress)
+        .conflicts('skipVerification'),
+    )
+    .option('--skip-verification', 'instead of --company: accept whichever member the transaction names')
     .addHelpText(
       'after',
-      '\nExample:\n  jq -r .proposalApproveTx batch.json | flywheel sign --wallet wallet.json --multisig 7Fq2… --batch-index 12',
+      '\nExample:\n  jq -r .proposalApproveTx batch.json | flywheel sign --wallet wallet.json --multisig 7Fq2… --company 9xQe… --batch-index 12',
     )
     .action(async (transaction: string | undefined, options: SignOptions) => {
       const wallet = await readWallet(options.wallet);
-      const { multisig, batchIndex, company } = options;
+      const { multisig, batchIndex, company, skipVerification } = options;
+      if (company === undefined && !skipVerification) {
+        throw new CliError('ERR_USAGE', 'Pass --company with the company’s address, which register printed.');
+      }
       const signedTx = await signApproval((transaction ?? (await readStdin())).trim(), wallet, {
         ...{ multisig, batchIndex: String(batchIndex) },
-        ...(company !== undefined && { company }),
+        company: company ?? 'trust-service',
       });
       output.result({ signedTx }, signedTx);
     });

@@ -129,8 +129,10 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
     mutationFn: async ({ proposalApproveTx, shown, known, verification: verified }: VerifiedApproval) => {
       let signedTx = signed?.proposalApproveTx === proposalApproveTx ? signed.signedTx : null;
       if (signedTx === null) {
+        const { company } = verified;
+        if (company === null) throw new Error('An approval is signed only after its company was verified.');
         const signer = await walletSigner(wallet, walletChain(environment));
-        signedTx = await signApproval(proposalApproveTx, signer, { multisig, batchIndex });
+        signedTx = await signApproval(proposalApproveTx, signer, { multisig, batchIndex, company });
         setSigned({ proposalApproveTx, signedTx });
         keepVerified(known.place, { ...shown, verification: verified });
       }
