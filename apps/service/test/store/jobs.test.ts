@@ -195,6 +195,27 @@ describe('the job queue', { concurrency: true }, () => {
     assert.equal(ended.length, 1);
   });
 
+  test('does not report a job as failed that its stop interrupts, and another worker runs it', async () => {
+    const { database, queue: next } = await openQueue(null);
+    const lines: string[] = [];
+    const write = (_: object, message: string) => void lines.push(message);
+    const [begun, stopping] = [Promise.withResolvers<void>(), new AbortController()];
+    const log = { info: write, warn: write, error: write };
+    const queue = await startJobs({ ...database, log, metrics: createMetrics() });
+    await queue.work(async () => {
+      begun.resolve();
+      await sleep(60_000, undefined, { signal: stopping.signal });
+    });
+    await queue.enqueue(database.db, { type: 'refill-nonces' });
+    await begun.promise;
+    stopping.abort();
+    await queue.stop();
+    assert.deepEqual(lines, ['job interrupted by a stop; the next worker continues it']);
+    const taken = Promise.withResolvers<Job>();
+    await next.work(async (job) => taken.resolve(job));
+    assert.deepEqual(await taken.promise, { type: 'refill-nonces' });
+  });
+
   test('releases a job that takes too long when it stops, and another worker runs it', async () => {
     const signals: AbortSignal[] = [];
     const { queue, database, enqueue } = await openQueue(async (_job, signal) => {

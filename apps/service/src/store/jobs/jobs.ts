@@ -94,7 +94,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
 
 export interface JobsOptions {
   readonly poolConfig: pg.PoolConfig;
-  readonly log: Pick<Log, 'warn' | 'error'>;
+  readonly log: Log;
   readonly metrics: Pick<Metrics, 'jobSeconds' | 'observeBatchesInFlight'>;
 }
 
@@ -178,7 +178,9 @@ async function startWorking(
 ): Promise<Working> {
   const boss = createBoss({ poolConfig, log }, { supervise: true, max: WORKER_CONNECTIONS });
   await boss.start();
-  const run = (job: StoredJob, claimed: ClaimedRun) => runJob({ log, metrics }, handler, job, claimed);
+  const stopping = new AbortController();
+  const runDeps = { log, metrics, stopping: stopping.signal };
+  const run = (job: StoredJob, claimed: ClaimedRun) => runJob(runDeps, handler, job, claimed);
   const isSetup = ({ type }: StoredJob) => type === 'setup';
   const batches = startClaiming({ boss, queue: BATCH, maxBatches, isSetup, run, log });
   metrics.observeBatchesInFlight((kind) => batches.count(kind));
@@ -199,6 +201,7 @@ async function startWorking(
   });
   return {
     async stop(timeoutSeconds) {
+      stopping.abort();
       const timeout = new AbortController();
       const finished = Promise.all(Object.values(SINGLE_QUEUES).map((queue) => boss.offWork(queue, { wait: true })));
       const timedOut = sleep(timeoutSeconds * 1_000, undefined, { signal: timeout.signal }).catch(() => undefined);
@@ -232,7 +235,7 @@ async function startSingleWorker(
 }
 
 async function runJob(
-  { log, metrics }: Omit<JobsOptions, 'poolConfig'>,
+  { log, metrics, stopping }: Omit<JobsOptions, 'poolConfig'> & { readonly stopping: AbortSignal },
   handler: JobHandler,
   { trace, ...job }: StoredJob,
   { signal, share }: ClaimedRun,
@@ -244,8 +247,10 @@ async function runJob(
     await tracedJob(`job ${type}`, attributes, trace, () => handler(job, signal, share));
     stopTimer({ outcome: 'done' });
   } catch (error) {
-    stopTimer({ outcome: 'failed' });
-    log.warn({ err: error, job }, 'job failed and will be run again');
+    // A handler that the stop of its process interrupts has not failed.
+    stopTimer({ outcome: stopping.aborted ? 'stopped' : 'failed' });
+    if (stopping.aborted) log.info({ err: error, job }, 'job interrupted by a stop; the next worker continues it');
+    else log.warn({ err: error, job }, 'job failed and will be run again');
     throw error;
   }
 }
