@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BatchDetail, BatchProgress } from '@flywheel/api';
-import { approvalStage, batchState, totalsOf } from '../src/features/batch/batch-summary.ts';
+import { approvalStage, batchState, costSoFar, totalsOf } from '../src/features/batch/batch-summary.ts';
 import { writeReceipt } from '../src/features/batch/receipt.ts';
 import { applyProgress } from '../src/lib/api/apply-progress.ts';
 
@@ -35,6 +35,16 @@ describe('a batch on the page', () => {
     const heldUp = { ...detailOf(1), failure: { message: '', remedy: '', isFinal: false }, expiresAt: 'then' };
     const after = applyProgress(heldUp, progressOf({ executedPipelines: 0 }));
     assert.deepEqual([after.failure, after.expiresAt], [undefined, undefined]);
+  });
+
+  it('counts as paid what does not come back, and the rent that does apart', () => {
+    const ledger = {
+      feeLamports: '5000',
+      tipLamports: '1179',
+      rentOutLamports: '9000000',
+      rentBackLamports: '4000000',
+    };
+    assert.deepEqual(costSoFar(ledger), { paidLamports: 6_179n, lockedLamports: 5_000_000n });
   });
 
   it('fills the ring as pipelines are executed', () => {

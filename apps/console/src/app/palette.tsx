@@ -142,8 +142,8 @@ function BatchItems({ text, projectId, run }: BatchItemsProps) {
   }
   if (projectId === undefined || text === '') return null;
   return recent?.batches.map(({ id, batchIndex, status, types }) => (
-    <Item key={id} value={`batch #${batchIndex} ${id} ${types.join(' ')}`} onSelect={open(projectId, id)}>
-      Batch #{batchIndex}
+    <Item key={id} value={`batch ${batchIndex} #${batchIndex} ${id} ${types.join(' ')}`} onSelect={open(projectId, id)}>
+      Batch {batchIndex}
       <span className="ml-2 text-quiet">{STATUS_LABELS[status]}</span>
     </Item>
   ));

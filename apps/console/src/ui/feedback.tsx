@@ -41,13 +41,31 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
   );
 }
 
+/** Names of request fields, as the forms label them. Fields without a form here keep the service's name. */
+const FIELD_NAMES: Readonly<Record<string, string>> = {
+  'body.url': 'The endpoint URL',
+  'body.mint': 'The mint',
+  'body.to': 'The recipient',
+  'body.amount': 'The amount',
+  'body.newWallet': 'The new wallet',
+  'body.scopes': 'The list of scopes',
+  'body.expiresAt': 'The expiry',
+};
+
+/** Says an error to a person: a field by the name that its form shows. */
+function sentenceOf({ message }: Error): string {
+  const place = message.split(' ', 1)[0] ?? '';
+  const name = FIELD_NAMES[place];
+  return name === undefined ? message : name + message.slice(place.length);
+}
+
 /** Shows an error: its message, its code and the request id for support. */
 export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   const known = isFlywheelError(error) ? error : null;
   return (
     <Notice
       tone="failed"
-      title={error.message}
+      title={sentenceOf(error)}
       action={
         onRetry && (
           <Button size="small" onClick={onRetry}>

@@ -121,7 +121,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
     await page.keyboard.type('#2');
-    await page.getByRole('option', { name: /^Batch #2/ }).waitFor();
+    await page.getByRole('option', { name: /^Batch 2/ }).waitFor();
     await checkScreenOnBoth(person, 'palette');
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/batches/${batchId}`);

@@ -105,7 +105,8 @@ describe('a session in a browser', { skip: noBrowser }, () => {
       ['/settings', null],
     ] as const) {
       await page.goto(`/p/${projectId}${screen}`);
-      await page.getByText('ERR_PROJECT_NOT_FOUND').first().waitFor();
+      await page.getByText('This wallet is not a member of the project').waitFor();
+      await page.getByText(`Project ${projectId} belongs to another wallet`).waitFor();
       const shown = (await page.locator('main').textContent()) ?? '';
       for (const secret of [project.vault, project.apiKey.slice(0, 10)]) assert.ok(!shown.includes(secret), screen);
       if (name !== null) await checkScreenOnBoth(stranger, `foreign-${name}`);

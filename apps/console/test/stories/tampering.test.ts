@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { findMultisig } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
+import { signSuccession } from '@flywheel/testing/successions';
 import { signRotation } from '@flywheel/testing/treasury';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
@@ -81,7 +82,9 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     const button = page.getByRole('button', { name: 'Approve with wallet' });
     await button.waitFor();
     assert.equal(await button.isDisabled(), true, 'the button can be pressed');
-    assert.equal(await page.getByText('Verified: the chain matches this page').count(), 0);
+    for (const verdict of ['Verified: the chain matches this page', 'Two votes, nothing else']) {
+      assert.equal(await page.getByText(verdict).count(), 0, verdict);
+    }
     // Simulates a visitor who clicks the disabled button by force.
     await button.dispatchEvent('click');
     assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
@@ -349,6 +352,28 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isDisabled(), true);
     await trust(person, 'company', company);
     await page.getByText('One-time cost, paid by your wallet').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isEnabled(), true);
+  });
+
+  it('says which new key the known one of the company has signed, and lets the wallet register', async () => {
+    const { page } = person;
+    const { company } = await findMultisig(story.world, project);
+    const [earlier, genesisHash] = [await generateKeyPairSigner(), await story.world.rpc.getGenesisHash().send()];
+    const { signature } = await signSuccession(earlier, { role: 'company', to: company, genesisHash });
+    const keys = { from_key: earlier.address, to_key: company, genesis_hash: genesisHash };
+    await story.world.db
+      .insertInto('key_successions')
+      .values({ role: 'company', ...keys, signature, signed_at: new Date() })
+      .execute();
+    await changePins(page, ({ services, ...pins }) => ({
+      ...pins,
+      services: services.map((service) => ({ ...service, companies: [earlier.address] })),
+    }));
+    await openRegistrationReview(page);
+    const news = page.getByRole('status').filter({ hasText: 'The company has a new key' });
+    await news.waitFor();
+    assert.match((await news.textContent()) ?? '', /which this browser knows, has signed that .* succeeds it\.$/);
+    await checkScreenOnBoth(person, 'new-company-key');
     assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isEnabled(), true);
   });
 

@@ -29,7 +29,13 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create a webhook' }).click();
     await page.getByLabel('Endpoint URL').fill('ftp://example.com/');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
-    await page.getByText('body.url begins with ftp://').waitFor();
+    const rejection = page.getByText('The endpoint URL begins with ftp://');
+    await rejection.waitFor();
+    await page.getByLabel('Endpoint URL').fill(receiver.url);
+    await rejection.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('Endpoint URL').waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Create a webhook' }).click();
     await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByLabel('A batch expired').click();
     await checkScreenOnBoth(person, 'webhook-create');

@@ -41,7 +41,7 @@ function ApproveBatch({ projectId, batch }: { readonly projectId: string; readon
     >
       {stage === 'wallet' ? (
         <>
-          <BatchStatusCard batch={batch} />
+          <BatchStatusCard projectId={projectId} batch={batch} />
           <QueryView query={project} skeleton={<BatchSkeleton />}>
             {({ wallet: owner }) => (
               <SignBatch projectId={projectId} batch={batch} owner={owner} wallet={session?.wallet ?? ''} />

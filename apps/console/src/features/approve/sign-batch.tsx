@@ -61,7 +61,9 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
         {error && <ErrorNotice error={error} />}
-        {data && <ApprovalPanel verification={data.verification} wallet={owner} batch={batch} />}
+        {data && (
+          <ApprovalPanel verification={data.verification} isVerified={isVerified} wallet={owner} batch={batch} />
+        )}
         <SignBar expiresAt={batch.expiresAt}>{button}</SignBar>
       </div>
       <Panel title="Batch to approve">
@@ -155,21 +157,23 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
 
 interface ApprovalPanelProps {
   readonly verification: VerificationResult;
+  /** The verdict on the whole batch: nothing here may say that a batch is in order which the notice above rejects. */
+  readonly isVerified: boolean;
   /** The wallet that will sign. */
   readonly wallet: string;
   readonly batch: BatchDetail;
 }
 
 /** Shows what the approval transaction does, decoded on this page from its bytes. */
-function ApprovalPanel({ verification: { approval, issues }, wallet, batch }: ApprovalPanelProps) {
+function ApprovalPanel({ verification: { approval, issues }, isVerified, wallet, batch }: ApprovalPanelProps) {
   return (
     <Panel
       title="What you sign"
       aside={
-        issues.length === 0 ? (
-          <StatusBadge status="done" label="Two votes, nothing else" />
-        ) : (
+        issues.length > 0 ? (
           <StatusBadge status="failed" label="Not as expected" />
+        ) : (
+          isVerified && <StatusBadge status="done" label="Two votes, nothing else" />
         )
       }
     >
@@ -177,7 +181,7 @@ function ApprovalPanel({ verification: { approval, issues }, wallet, batch }: Ap
         {approval.steps.map((step, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of one transaction never move.
           <li key={position} className="flex min-h-8 items-baseline gap-3">
-            <span className="tabular w-3 shrink-0 text-right text-xs text-quiet">{position}</span>
+            <span className="tabular w-3 shrink-0 text-right text-xs text-quiet">{position + 1}</span>
             <StepText step={step} wallet={wallet} />
           </li>
         ))}

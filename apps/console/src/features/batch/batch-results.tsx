@@ -4,6 +4,7 @@ import { formatSol } from '../../lib/amounts.ts';
 import { LoadMore, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
+import { costSoFar } from './batch-summary.ts';
 
 /** Shows the results of setup and execution: counts, bundles, signatures. */
 export function ResultsPanel({ batch }: { readonly batch: Batch }) {
@@ -87,7 +88,9 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
     { name: 'Tips', lamports: ledger.tipLamports },
     { name: 'Rent locked', lamports: ledger.rentOutLamports },
     { name: 'Rent returned', lamports: ledger.rentBackLamports },
-    { name: 'Net cost to the operator', lamports: ledger.operatorNetLamports },
+    ledger.isComplete
+      ? { name: 'Net cost to the operator', lamports: ledger.operatorNetLamports }
+      : { name: 'Rent that comes back', lamports: costSoFar(ledger).lockedLamports },
     { name: 'Token account rent, paid by the vault', lamports: ledger.vaultRentLamports },
   ];
   return (

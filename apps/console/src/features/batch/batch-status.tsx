@@ -1,7 +1,11 @@
 import type { BatchDetail, BatchFailure } from '@flywheel/api';
-import { groupDigits, pluralize } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
+import { projectQuery } from '../../lib/api/projects.ts';
 import { initSample } from '../../lib/curl-samples.ts';
+import { tokenName } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -9,13 +13,18 @@ import { EmptyState, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
-import { MessageText } from '../../ui/text.tsx';
-import { deriveBatchState, totalsOf } from './batch-summary.ts';
+import { AmountText, MessageText } from '../../ui/text.tsx';
+import { costSoFar, deriveBatchState, totalsOf } from './batch-summary.ts';
+
+interface BatchStatusCardProps {
+  readonly projectId: string;
+  readonly batch: BatchDetail;
+}
 
 /** Shows the state of a batch, its progress, its totals and its cost so far. */
-export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
+export function BatchStatusCard({ projectId, batch }: BatchStatusCardProps) {
   const state = deriveBatchState(batch);
-  const { ledger } = batch.batch;
+  const { data: project } = useQuery(projectQuery(projectId));
   return (
     <section
       aria-label="Batch status"
@@ -33,13 +42,19 @@ export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
           <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
         </div>
       </div>
-      <BatchTotals batch={batch} />
-      <Total
-        name={ledger?.isComplete ? 'Operator cost' : 'Operator cost so far'}
-        value={ledger === undefined ? 'Not known yet' : formatSol(ledger.operatorNetLamports)}
-      />
+      <BatchTotals batch={batch} unit={project === undefined ? '' : tokenName(project.token)} />
+      <OperatorCost ledger={batch.batch.ledger} />
     </section>
   );
+}
+
+/** Shows what the operator has paid for good; rent that comes back stands apart. */
+function OperatorCost({ ledger }: Pick<BatchDetail['batch'], 'ledger'>) {
+  if (ledger === undefined) return <Total name="Operator cost so far" value="Not known yet" />;
+  if (ledger.isComplete) return <Total name="Operator cost" value={formatSol(ledger.operatorNetLamports)} />;
+  const { paidLamports, lockedLamports } = costSoFar(ledger);
+  const note = lockedLamports > 0n ? `and ${formatSol(lockedLamports)} of rent, which comes back` : '';
+  return <Total name="Operator cost so far" value={formatSol(paidLamports)} note={note} />;
 }
 
 function hasPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
@@ -47,7 +62,7 @@ function hasPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolea
 }
 
 /** Shows what the batch burns and airdrops, or withdraws; a rotation moves nothing. */
-function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
+function BatchTotals({ batch, unit }: { readonly batch: BatchDetail; readonly unit: string }) {
   const { pipelines } = batch;
   const { status } = batch.batch;
   if (!hasPipelines(batch)) {
@@ -58,7 +73,7 @@ function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
           <Total
             key={action.asset}
             name={WITHDRAW_NAMES[status]}
-            value={`${groupDigits(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
+            value={<AmountText amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : unit} />}
           />
         ),
     );
@@ -66,10 +81,14 @@ function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
   const { burned, airdropped, counts } = totalsOf(pipelines);
   return (
     <>
-      <Total name={BURN_NAMES[status]} value={groupDigits(burned)} note={pluralize(counts.burns, 'burn')} />
+      <Total
+        name={BURN_NAMES[status]}
+        value={<AmountText amount={burned} unit={unit} />}
+        note={pluralize(counts.burns, 'burn')}
+      />
       <Total
         name={AIRDROP_NAMES[status]}
-        value={groupDigits(airdropped)}
+        value={<AmountText amount={airdropped} unit={unit} />}
         note={pluralize(counts.airdrops, 'airdrop')}
       />
     </>
@@ -104,7 +123,7 @@ function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDe
 
 interface TotalProps {
   readonly name: string;
-  readonly value: string;
+  readonly value: ReactNode;
   readonly note?: string;
 }
 

@@ -1,4 +1,4 @@
-import type { BatchDetail, BatchKind, BatchProgress, BatchRow } from '@flywheel/api';
+import type { BatchDetail, BatchKind, BatchProgress, BatchRow, Ledger } from '@flywheel/api';
 import { decimalOf } from '@flywheel/protocol';
 import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
 import type { Status } from '../../ui/status.ts';
@@ -93,6 +93,17 @@ export function totalsOf(pipelines: readonly { readonly actions: readonly BatchA
     burned: fromFinestUnits(burned),
     airdropped: fromFinestUnits(airdropped),
     counts: { burns, airdrops },
+  };
+}
+
+/** Splits what the operator has paid for an open batch: fees and tips, and rent that is locked until its accounts close. */
+export function costSoFar(
+  ledger: Pick<Ledger, 'feeLamports' | 'tipLamports' | 'rentOutLamports' | 'rentBackLamports'>,
+): { readonly paidLamports: bigint; readonly lockedLamports: bigint } {
+  const { feeLamports, tipLamports, rentOutLamports, rentBackLamports } = ledger;
+  return {
+    paidLamports: BigInt(feeLamports) + BigInt(tipLamports),
+    lockedLamports: BigInt(rentOutLamports) - BigInt(rentBackLamports),
   };
 }
 

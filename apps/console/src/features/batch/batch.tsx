@@ -55,7 +55,7 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
         </div>
       }
     >
-      <BatchStatusCard batch={batch} />
+      <BatchStatusCard projectId={projectId} batch={batch} />
       {batch.failure && <FailureNotice failure={batch.failure} />}
       <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <div className="lg:sticky lg:top-20">

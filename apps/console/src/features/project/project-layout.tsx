@@ -1,3 +1,4 @@
+import { isFlywheelError } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Activity, useState } from 'react';
@@ -32,23 +33,51 @@ export function ProjectLayout() {
       {session === null && <SignInPrompt />}
       {wallet !== null && (
         <Activity key={wallet} mode={session ? 'visible' : 'hidden'}>
-          <NavTabs label="Project">
-            {TABS.map(({ to, name, exact }) => (
-              <NavTab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
-                {name}
-              </NavTab>
-            ))}
-          </NavTabs>
-          <ProjectNotices projectId={projectId} wallet={wallet} />
-          <Outlet />
+          <ProjectScreens projectId={projectId} wallet={wallet} />
         </Activity>
       )}
     </>
   );
 }
 
+interface ProjectScreensProps {
+  readonly projectId: string;
+  readonly wallet: string;
+}
+
+function ProjectScreens({ projectId, wallet }: ProjectScreensProps) {
+  const { error } = useQuery(projectQuery(projectId));
+  if (isFlywheelError(error, 'ERR_PROJECT_NOT_FOUND')) return <NotAMember projectId={projectId} wallet={wallet} />;
+  return (
+    <>
+      <NavTabs label="Project">
+        {TABS.map(({ to, name, exact }) => (
+          <NavTab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
+            {name}
+          </NavTab>
+        ))}
+      </NavTabs>
+      <ProjectNotices projectId={projectId} wallet={wallet} />
+      <Outlet />
+    </>
+  );
+}
+
+/** The service answers the same for a project of another wallet and for one that does not exist. */
+function NotAMember({ projectId, wallet }: ProjectScreensProps) {
+  return (
+    <Notice tone="failed" title="This wallet is not a member of the project">
+      <p>
+        You are signed in with <AddressText address={wallet} of="your wallet" />. Project {projectId} belongs to another
+        wallet, or it does not exist. Sign out, then sign in with the project’s wallet.
+      </p>
+      <p className="mt-1 font-mono text-xs">ERR_PROJECT_NOT_FOUND</p>
+    </Notice>
+  );
+}
+
 /** Says on every screen that the project is paused, or that it belongs to another wallet. */
-function ProjectNotices({ projectId, wallet }: { readonly projectId: string; readonly wallet: string }) {
+function ProjectNotices({ projectId, wallet }: ProjectScreensProps) {
   const { data: project } = useQuery(projectQuery(projectId));
   if (!project) return null;
   const isForeign = project.wallet !== wallet;

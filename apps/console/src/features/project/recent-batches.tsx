@@ -10,7 +10,7 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
 import { NoBatches } from '../batch/batch-status.tsx';
-import { batchState } from '../batch/batch-summary.ts';
+import { batchKindName, batchState } from '../batch/batch-summary.ts';
 
 const SHOWN = 5;
 
@@ -64,7 +64,7 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
           params={{ projectId, batchId: batch.id }}
           className="flex items-center gap-3 font-medium underline-offset-2 hover:underline"
         >
-          #{batch.batchIndex}
+          {batchKindName(batch.kind)} {batch.batchIndex}
           <BatchStatus batch={batch} />
         </Link>
       ),

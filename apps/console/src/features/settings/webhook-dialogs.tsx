@@ -45,11 +45,15 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
     event.preventDefault();
     create.mutate();
   };
+  const edit = (edited: WebhookDraft) => {
+    setDraft(edited);
+    create.reset();
+  };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <WebhookFields draft={draft} onChange={setDraft} />
+      <WebhookFields draft={draft} onChange={edit} />
       {create.error && <ErrorNotice error={create.error} />}
-      <div>
+      <div className="flex gap-3">
         <Button
           type="submit"
           tone="primary"
@@ -58,6 +62,7 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
         >
           Create the webhook
         </Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </form>
   );
@@ -86,9 +91,13 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
     event.preventDefault();
     change.mutate();
   };
+  const edit = (edited: WebhookDraft) => {
+    setDraft(edited);
+    change.reset();
+  };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <WebhookFields draft={draft} onChange={setDraft} />
+      <WebhookFields draft={draft} onChange={edit} />
       <p className="text-sm text-quiet">
         Pending deliveries go to the new URL as well. The secret does not change; replace it if others may know it.
       </p>
@@ -155,10 +164,11 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
         onChange={setOverlapSeconds}
       />
       {rotate.error && <ErrorNotice error={rotate.error} />}
-      <div>
+      <div className="flex gap-3">
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>
           Create the new secret
         </Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </form>
   );
