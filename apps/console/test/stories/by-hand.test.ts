@@ -46,7 +46,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await schema.fill('{"type":"object"');
     assert.equal(await save.isDisabled(), true);
     await schema.fill('{"type":"object","required":["adId"],"properties":{"adId":{"type":"string"}}}');
-    await page.getByText('does not have required property "adId"').waitFor();
+    await page.getByText("must have required property 'adId'").waitFor();
     await checkScreenOnBoth(person, 'schema-trial');
     await page.getByLabel('Try a payload').fill('{"adId":7}');
     await page.getByText('This payload satisfies the schema.').waitFor({ state: 'detached' });
@@ -65,7 +65,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Action').selectOption({ label: 'Airdrop' });
     await page.getByLabel('Whole tokens').fill('1.5');
     await page.getByLabel('Recipient’s wallet').fill('nobody');
-    await page.getByText('does not have required property "adId"').waitFor();
+    await page.getByText("must have required property 'adId'").waitFor();
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
     await page.getByText('Not a Solana address: enter 32 to 44 letters and digits.').first().waitFor();
     assert.equal(await review.isDisabled(), true);

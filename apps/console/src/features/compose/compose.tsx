@@ -49,7 +49,7 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   if (reviewed) {
     return <Review projectId={projectId} token={token} batches={reviewed} onBack={() => setReviewed(null)} />;
   }
-  const written = readDrafts(drafts, { decimals: token.decimals, proofTypes });
+  const written = readDrafts(drafts, token);
   const pipelines = source === 'hand' ? written : airdrop.pipelines;
   const review = () => {
     if (pipelines) setReviewed(splitPipelines(pipelines));
@@ -88,11 +88,11 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
 /** Reads every draft; null while one of them has an issue. */
 function readDrafts(
   drafts: readonly PipelineDraft[],
-  rules: { readonly decimals: number; readonly proofTypes: readonly ProofType[] },
+  { decimals }: { readonly decimals: number },
 ): readonly Pipeline[] | null {
   const pipelines: Pipeline[] = [];
   for (const draft of drafts) {
-    const read = readPipeline(draft, rules);
+    const read = readPipeline(draft, { decimals });
     if ('issue' in read) return null;
     pipelines.push(read);
   }

@@ -1,7 +1,6 @@
-import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, PROOF_TYPE, type ProofType } from '@flywheel/api';
+import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, PROOF_TYPE } from '@flywheel/api';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
-import { validatePayload } from '../proof-types/validate-payload.ts';
 
 export type ActionKind = Action['action'];
 
@@ -21,11 +20,9 @@ export interface PipelineDraft {
   readonly actions: readonly ActionDraft[];
 }
 
-/** Rules of the project that a draft must follow. */
+/** Rules of the project that a draft must follow. The service checks payloads by their schemas. */
 interface DraftRules {
   readonly decimals: number;
-  /** If empty, every well-formed type is allowed. */
-  readonly proofTypes: readonly ProofType[];
 }
 
 /** Creates an empty burn, the most common action. */
@@ -42,7 +39,7 @@ export function newPipeline(type: string): PipelineDraft {
 export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline | { readonly issue: string } {
   const issue =
     typeIssue(draft.type) ??
-    payloadIssue(draft, rules) ??
+    payloadIssue(draft) ??
     (draft.actions.length === 0 ? 'The pipeline has no actions.' : null) ??
     draft.actions.map((action) => actionIssue(action, rules)).find((found) => found !== null) ??
     null;
@@ -55,7 +52,7 @@ export function typeIssue(type: string): string | null {
   return PROOF_TYPE.test(type) ? null : 'The type must have 1 to 64 characters: A–Z, a–z, 0–9, _ or -.';
 }
 
-function actionIssue(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): string | null {
+function actionIssue(action: ActionDraft, rules: DraftRules): string | null {
   if (action.kind === 'MEMO') return action.message === '' ? 'The memo is empty.' : null;
   return recipientIssue(action) ?? amountIssue(action, rules);
 }
@@ -67,7 +64,7 @@ export function recipientIssue({ kind, toAddress }: ActionDraft): string | null 
 }
 
 /** Checks an amount; answers the issue as a sentence, or null. */
-export function amountIssue({ amount }: ActionDraft, { decimals }: Pick<DraftRules, 'decimals'>): string | null {
+export function amountIssue({ amount }: ActionDraft, { decimals }: DraftRules): string | null {
   if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter whole tokens without commas, for example 1000 or 0.5.';
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
@@ -91,17 +88,17 @@ export function readAction({ kind, amount, toAddress, message }: ActionDraft): A
   }
 }
 
-function payloadIssue({ type, payload }: PipelineDraft, { proofTypes }: DraftRules): string | null {
+function payloadIssue({ payload }: PipelineDraft): string | null {
   const bytes = new TextEncoder().encode(payload).length;
   if (bytes > MAX_PAYLOAD_BYTES) return `The payload has ${bytes} bytes; at most ${MAX_PAYLOAD_BYTES} are allowed.`;
+  if (parseJson(payload) === undefined) return 'The payload is not valid JSON.';
+  return isPayloadObject(payload) ? null : 'The payload is not a JSON object.';
+}
+
+/** True for the text of a JSON object. */
+export function isPayloadObject(payload: string): boolean {
   const parsed = parseJson(payload);
-  if (parsed === undefined) return 'The payload is not valid JSON.';
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return 'The payload is not a JSON object.';
-  const schema = proofTypes.find((known) => known.type === type)?.payloadSchema;
-  const check = schema === undefined ? { issue: null } : validatePayload(schema, parsed);
-  // The service validates payloads again, so a schema that this page cannot check is not an issue here.
-  return 'issue' in check && check.issue !== null ? `${type}: ${check.issue}.` : null;
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
 }
 
 function parseJson(text: string): unknown {

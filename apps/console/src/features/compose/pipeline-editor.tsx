@@ -6,10 +6,12 @@ import { Button } from '../../ui/button.tsx';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { SelectField, TextArea, TextField } from '../../ui/fields.tsx';
+import { sentenceOf, useSchemaTrial } from '../proof-types/schema-trial.ts';
 import {
   type ActionDraft,
   type ActionKind,
   amountIssue,
+  isPayloadObject,
   newAction,
   newPipeline,
   type PipelineDraft,
@@ -61,7 +63,10 @@ interface PipelineFieldsProps {
 }
 
 function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRemove }: PipelineFieldsProps) {
-  const read = readPipeline(draft, { decimals, proofTypes });
+  const read = readPipeline(draft, { decimals });
+  const schema = proofTypes.find(({ type }) => type === draft.type)?.payloadSchema ?? null;
+  const { data: trial } = useSchemaTrial(schema, isPayloadObject(draft.payload) ? draft.payload : null);
+  const payloadProblem = trial?.payloadProblem ?? null;
   const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
   const fieldErrors = draft.actions.flatMap((action) => Object.values(fieldErrorsOf(action, decimals)));
   const issue = 'issue' in read && !fieldErrors.includes(read.issue) ? read.issue : null;
@@ -107,6 +112,7 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
         <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
       </div>
       {isTouched && issue !== null && <p className="text-sm text-failed">{issue}</p>}
+      {isTouched && payloadProblem !== null && <p className="text-sm text-failed">{sentenceOf(payloadProblem)}</p>}
     </fieldset>
   );
 }

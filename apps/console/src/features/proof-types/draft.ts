@@ -51,11 +51,14 @@ export function findDraftIssue(drafts: readonly ProofTypeDraft[]): string | null
 }
 
 /** undefined for an empty text; null for a text that is not a JSON object. */
-function parseSchema(text: string): unknown {
+export function parseSchema(text: string): Record<string, unknown> | null | undefined {
   if (text.trim() === '') return undefined;
   try {
     const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : null;
+    // The check leaves a JSON object.
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+      ? (parsed as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }

@@ -2,8 +2,8 @@ import { Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/fields.tsx';
-import { newProofType, type ProofTypeDraft, parseDraft } from './draft.ts';
-import { validatePayload } from './validate-payload.ts';
+import { newProofType, type ProofTypeDraft, parseDraft, parseSchema } from './draft.ts';
+import { type SchemaTrialState, sentenceOf, useSchemaTrial } from './schema-trial.ts';
 
 export interface ProofTypesEditorProps {
   readonly drafts: readonly ProofTypeDraft[];
@@ -42,6 +42,7 @@ interface ProofTypeFieldsProps {
 function ProofTypeFields({ draft, onChange, onRemove }: ProofTypeFieldsProps) {
   const parsed = parseDraft(draft);
   const schemaError = 'issue' in parsed && parsed.issue.includes('schema') ? parsed.issue : null;
+  const schema = parseSchema(draft.schemaText);
   return (
     <fieldset className="flex flex-col gap-4 rounded-lg border bg-raised p-4">
       <legend className="sr-only">{draft.type || 'New proof type'}</legend>
@@ -74,15 +75,17 @@ function ProofTypeFields({ draft, onChange, onRemove }: ProofTypeFieldsProps) {
         error={schemaError}
         hint="The service rejects payloads that do not satisfy it."
       />
-      {draft.schemaText.trim() !== '' && !schemaError && <SchemaTrial schemaText={draft.schemaText} />}
+      {schema && <SchemaTrial schema={schema} />}
     </fieldset>
   );
 }
 
-/** Validates a payload against the schema while either is typed. */
-function SchemaTrial({ schemaText }: { readonly schemaText: string }) {
+/** Tries a payload against the schema while either is typed. */
+function SchemaTrial({ schema }: { readonly schema: Record<string, unknown> }) {
   const [payload, setPayload] = useState('{}');
-  const { isError, text } = tryPayload(schemaText, payload);
+  const isPayloadJson = isJson(payload);
+  const trial = useSchemaTrial(schema, isPayloadJson ? payload : null);
+  const { isError, text } = isPayloadJson ? describeTrial(trial) : { isError: true, text: 'The payload is not JSON.' };
   return (
     <TextArea
       label="Try a payload"
@@ -95,18 +98,21 @@ function SchemaTrial({ schemaText }: { readonly schemaText: string }) {
   );
 }
 
-function tryPayload(schemaText: string, payload: string): { readonly isError: boolean; readonly text: string } {
-  let value: unknown;
-  try {
-    value = JSON.parse(payload);
-  } catch {
-    return { isError: true, text: 'The payload is not JSON.' };
-  }
-  const check = validatePayload(JSON.parse(schemaText), value);
-  if ('unsupported' in check) {
-    return { isError: false, text: `${check.unsupported}. The service checks the schema when you save it.` };
-  }
-  return check.issue === null
+function describeTrial({ data, error }: SchemaTrialState): { readonly isError: boolean; readonly text: string } {
+  if (error !== null) return { isError: true, text: error.message };
+  if (data === undefined) return { isError: false, text: 'The service checks the schema and the payload.' };
+  if (data.schemaProblem !== null) return { isError: true, text: `The schema ${data.schemaProblem}.` };
+  return data.payloadProblem === null
     ? { isError: false, text: 'This payload satisfies the schema.' }
-    : { isError: true, text: `${check.issue}.` };
+    : { isError: true, text: sentenceOf(data.payloadProblem) };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // Mostly text that is still being typed; the caller says so.
+    return false;
+  }
 }
