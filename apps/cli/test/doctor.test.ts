@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { startLocalnet } from '@flywheel/localnet';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
@@ -53,9 +56,19 @@ describe('flywheel doctor', () => {
     const topics = stdout.split('\n').map((line) => line.split(/\s+/).slice(0, 2).join(' '));
     assert.deepEqual(topics.slice(0, -2), [
       ...['✓ versions', '✓ configuration', '✓ database', '✓ schema', '✓ roles', '✓ cluster', '✓ program'],
-      ...['✓ clock', '✓ operator', '✓ company', '✓ balance', '✓ nonces', '✓ worker', '✓ jobs', '✓ http'],
+      ...[
+        '✓ clock',
+        '✓ registration',
+        '✓ operator',
+        '✓ company',
+        '✓ balance',
+        '✓ nonces',
+        '✓ worker',
+        '✓ jobs',
+        '✓ http',
+      ],
     ]);
-    assert.match(stdout, /15 checks: all passed\.\n$/);
+    assert.match(stdout, /16 checks: all passed\.\n$/);
   });
 
   it('reports invalid variables and runs no other check', async () => {
@@ -121,7 +134,7 @@ describe('flywheel doctor', () => {
     );
     assert.match(
       checks[1] ?? '',
-      /^! cluster +localhost:\d+ answers: .*, slot \d+, (199|20\d|2[1-9]\d) behind the newest node/,
+      /^! cluster +localhost:\d+ answers: .*, slot \d+, (19\d|2\d\d) behind the newest node/,
     );
     assert.ok(checks[2]?.startsWith(`✓ cluster        ${host} answers: a local cluster`), checks[2]);
     assert.match(
@@ -129,6 +142,26 @@ describe('flywheel doctor', () => {
       /^✗ cluster +127\.0\.0\.1:\d+ is of another cluster than localhost:\d+: genesis \w+, not \w+\.$/,
     );
     assert.match(stdout, /balance +The operator holds/);
+  });
+
+  it('reports who is served, and strangers without a bound on a cluster that is not local', async () => {
+    const nobody = await runDoctor({ REGISTRATION: 'approval', COMPANY_OPERATORS: '' });
+    assert.match(
+      nobody.registration?.text ?? '',
+      /^REGISTRATION is approval: .* COMPANY_OPERATORS is empty, so none can/,
+    );
+    assert.equal(
+      (await runDoctor({ REGISTRATION: 'closed', COMPANY_OPERATORS: wallet.signer.address })).registration,
+      undefined,
+    );
+    await using mainnet = await pretendMainnet(service.rpcUrl);
+    const signers = { OPERATOR_ADDRESS: wallet.signer.address, COMPANY_ADDRESS: wallet.signer.address };
+    const there = { ...signers, SOLANA_RPC_URL: mainnet.url };
+    const { registration } = await runDoctor(there);
+    assert.equal(registration?.state, 'failure');
+    assert.match(registration?.text ?? '', /^REGISTRATION is open and MAX_LOCKED_LAMPORTS_UNADMITTED is not set/);
+    const bounded = await runDoctor({ ...there, MAX_LOCKED_LAMPORTS_UNADMITTED: '1000000000' });
+    assert.equal(bounded.registration, undefined);
   });
 
   it('reports what is wrong with a signer, and no part of its key', async () => {
@@ -245,3 +278,21 @@ describe('flywheel doctor', () => {
     parseDocument(await runCommand(['register', '--wallet', owner.file, '--mint', mint, ...limits, '--json'], chain));
   }
 });
+
+/** Answers as a local cluster does, with the genesis hash of mainnet. */
+async function pretendMainnet(rpcUrl: string) {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const answer = await (
+      await fetch(rpcUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    ).text();
+    response.setHeader('content-type', 'application/json');
+    const isGenesis = body.includes('"getGenesisHash"');
+    response.end(
+      isGenesis ? answer.replace(/"result":"\w+"/, '"result":"5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"') : answer,
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void server.close() };
+}

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
 import type { PreviewDeps } from './batches/preview.ts';
 import { systemClock } from './clock.ts';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, UNBOUNDED_EXPOSURE } from './config.ts';
 import { type Connections, openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batches/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
@@ -15,7 +15,7 @@ import { createStreamLimit } from './http/operations/events.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
 import { createSchemaPool } from './payload-schemas/pool.ts';
-import { createEnvironment } from './projects/environment.ts';
+import { createEnvironment, isLocalCluster, isOnThisMachine } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
@@ -88,10 +88,11 @@ async function compose(
     throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` runs a local cluster.']);
   }
 
-  const database = await openDatabase(config, log);
-  started.defer(database.close);
   const clock = systemClock;
   const chain = createChain({ rpcUrls, clock, log });
+  if (localnet === null) await requireBoundedExposure(config, { chain, rpcUrl, log });
+  const database = await openDatabase(config, log);
+  started.defer(database.close);
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();
@@ -166,6 +167,30 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
   });
   log.info({ rpcUrl: cluster.url, program: cluster.program }, cluster.programNote);
   return cluster;
+}
+
+/**
+ * Requires on a cluster whose SOL has a value that the company has chosen how much strangers may lock.
+ * @throws ConfigError
+ */
+async function requireBoundedExposure(
+  { registration, isUnadmittedCapChosen }: Config,
+  {
+    chain,
+    rpcUrl,
+    log,
+  }: { readonly chain: Pick<Deps['chain'], 'genesisHash'>; readonly rpcUrl: string; readonly log: Logger },
+): Promise<void> {
+  if (registration !== 'open' || isUnadmittedCapChosen) return;
+  if (isOnThisMachine(rpcUrl)) {
+    try {
+      if (isLocalCluster(rpcUrl, await chain.genesisHash())) return;
+    } catch (error) {
+      // The service also starts while its cluster is down, and flywheel doctor makes the same check.
+      return log.warn({ err: error }, 'the cluster does not say which one it is; it is taken for a local one');
+    }
+  }
+  throw new ConfigError([UNBOUNDED_EXPOSURE]);
 }
 
 /** Starts the metrics server; null if METRICS_PORT is not set. */

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Address } from '@solana/kit';
 import * as z from 'zod';
 import type { Caps } from './batches/caps.ts';
+import { flatten, readTree, type Setting, setting, settingWithDefault } from './setting-tree.ts';
 import {
   base58Address,
   base58Addresses,
@@ -292,6 +293,8 @@ type Values<Tree> = {
 export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate' | 'caps'> {
   readonly webhooksMayBePrivate: boolean;
   readonly caps: Caps;
+  /** False if what strangers may lock is the default, which no operator has chosen. */
+  readonly isUnadmittedCapChosen: boolean;
 }
 
 /** One sentence per invalid setting. */
@@ -315,6 +318,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     ...values,
     databaseRoles: values.databaseUrl === null ? embeddedRoles(values.databaseRoles) : values.databaseRoles,
     caps: withDefaults(values.caps),
+    isUnadmittedCapChosen: values.caps.lockedUnadmittedLamports !== null,
     // Receivers of a local cluster run on the same machine.
     webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrls === null,
   });
@@ -329,6 +333,10 @@ export function parseDatabaseConfig(environment: Readonly<Record<string, string 
 }
 
 const DEFAULT_UNADMITTED_LAMPORTS = 100_000_000_000n;
+
+/** Says why a process does not start that would serve strangers on a cluster whose SOL has a value. */
+export const UNBOUNDED_EXPOSURE =
+  'REGISTRATION is open and MAX_LOCKED_LAMPORTS_UNADMITTED is not set, on a cluster that is not local: projects of strangers could lock 100 SOL of the operator. Set REGISTRATION to approval, so that only projects are served that the company has admitted, or set MAX_LOCKED_LAMPORTS_UNADMITTED to the lamports that strangers may lock.';
 
 function withDefaults({ lockedUnadmittedLamports, spentUnadmittedLamports, ...caps }: Values<Settings>['caps']): Caps {
   const locked = lockedUnadmittedLamports ?? DEFAULT_UNADMITTED_LAMPORTS;
@@ -346,66 +354,6 @@ export function settingRows(): string[] {
     ({ name, defaultText, sentence }) =>
       `| \`${name}\` | ${defaultText === null || defaultText === '' ? '' : `\`${defaultText}\` `}| ${sentence} |`,
   );
-}
-
-interface Setting<Value> {
-  readonly name: string;
-  readonly schema: z.ZodType<Value>;
-  /** The default, as it would stand in the environment. */
-  readonly defaultText: string | null;
-  readonly sentence: string;
-}
-
-interface SettingTree {
-  readonly [key: string]: Setting<unknown> | SettingTree;
-}
-
-function setting<Value>(name: string, schema: z.ZodType<Value>, sentence: string): Setting<Value | null> {
-  return { name, schema, defaultText: null, sentence };
-}
-
-function settingWithDefault<Value>(
-  name: string,
-  schema: z.ZodType<Value>,
-  sentence: string,
-  defaultText: string,
-): Setting<Value> {
-  return { name, schema, defaultText, sentence };
-}
-
-function readTree(
-  tree: SettingTree,
-  environment: Readonly<Record<string, string | undefined>>,
-  sentences: string[],
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(tree).map(([key, node]) => [
-      key,
-      isSetting(node) ? readSetting(node, environment, sentences) : readTree(node, environment, sentences),
-    ]),
-  );
-}
-
-function readSetting(
-  { name, schema, defaultText }: Setting<unknown>,
-  environment: Readonly<Record<string, string | undefined>>,
-  sentences: string[],
-): unknown {
-  // Shells and compose files pass a variable that is not set as an empty one.
-  const text = environment[name] || defaultText;
-  if (text === null) return null;
-  const parsed = schema.safeParse(text);
-  if (parsed.success) return parsed.data;
-  sentences.push(...parsed.error.issues.map(({ message }) => `${name} ${message}.`));
-  return null;
-}
-
-function isSetting(node: Setting<unknown> | SettingTree): node is Setting<unknown> {
-  return 'schema' in node;
-}
-
-function flatten(tree: SettingTree): Setting<unknown>[] {
-  return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : flatten(node)));
 }
 
 function findConflicts(values: Values<Settings>): string[] {

@@ -46,11 +46,16 @@ function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Envi
   };
 }
 
+/** Tells if a cluster is a local one: its node is on this machine, and it is no public cluster. */
+export function isLocalCluster(rpcUrl: string, genesisHash: string): boolean {
+  return isOnThisMachine(rpcUrl) && publicClusterOf(genesisHash) === null;
+}
+
 /**
- * An unknown genesis hash alone does not make a cluster local: a company's private cluster has one too, and its visitors
+ * Tells if a URL names this machine. An unknown genesis hash alone does not make a cluster local: a company's private cluster has one too, and its visitors
  * must not get a test wallet whose key the page holds.
  */
-function isOnThisMachine(rpcUrl: string): boolean {
+export function isOnThisMachine(rpcUrl: string): boolean {
   const { hostname } = new URL(rpcUrl);
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

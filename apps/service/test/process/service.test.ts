@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -16,6 +18,11 @@ import { createSignerFile } from '../../src/solana/signer.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { findNonces } from '../../src/store/nonces.ts';
+
+const [SOMEBODY, SOMEBODY_ELSE] = [
+  '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+  'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
+];
 
 describe('a running service', () => {
   let world: World;
@@ -92,6 +99,32 @@ describe('a running service', () => {
     await writeFile(join(directory, 'broken.json'), '[1,2,3]');
     const broken = { OPERATOR_SIGNER: one, COMPANY_SIGNER: join(directory, 'broken.json') };
     await assert.rejects(startPart('worker', broken), /broken\.json/);
+  });
+
+  it('does not serve strangers on a cluster that is not local, unless what they may lock is set', async (t) => {
+    const mainnet = createHttpServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end('{"jsonrpc":"2.0","id":"0","result":"5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"}');
+    });
+    await new Promise<void>((resolve) => mainnet.listen(0, '127.0.0.1', resolve));
+    t.after(() => mainnet.close());
+    const { port } = mainnet.address() as AddressInfo; // it listens on TCP
+    const addresses = {
+      OPERATOR_ADDRESS: SOMEBODY,
+      COMPANY_ADDRESS: SOMEBODY_ELSE,
+      DATABASE_URL: 'postgres://127.0.0.1:9/none',
+    };
+    const refused = isConfigError(
+      /^REGISTRATION is open .*Set REGISTRATION to approval, .* or set MAX_LOCKED_LAMPORTS_UNADMITTED/,
+    );
+    for (const SOLANA_RPC_URL of ['https://rpc.example', `http://127.0.0.1:${port}`]) {
+      const part = { ...addresses, SOLANA_RPC_URL };
+      await assert.rejects(startPart('http', part), refused);
+      // Each goes on to the database, which does not answer.
+      await assert.rejects(startPart('http', { ...part, REGISTRATION: 'approval' }), /ECONNREFUSED/);
+      const bounded = { ...part, MAX_LOCKED_LAMPORTS_UNADMITTED: '1000000000' };
+      await assert.rejects(startPart('http', bounded), /ECONNREFUSED/);
+    }
   });
 
   it('ends a start at once that waits for its first nonce', async (t) => {

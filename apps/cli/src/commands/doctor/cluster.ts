@@ -1,4 +1,4 @@
-import { publicClusterOf } from '@flywheel/protocol';
+import { publicClusterOf, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Config } from '@flywheel/service';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
@@ -23,7 +23,11 @@ export interface ClusterChecks {
  * Checks that the nodes answer and are of one cluster, and that this cluster has the Squads program and about the same time
  * as this machine.
  */
-export async function checkCluster(rpcUrls: readonly string[], config: Config): Promise<ClusterChecks> {
+export async function checkCluster(
+  rpcUrls: readonly string[],
+  config: Config,
+  rules: ExposureRules,
+): Promise<ClusterChecks> {
   const nodes = await Promise.all(rpcUrls.map(readNode));
   const answering = nodes.filter((node) => 'genesisHash' in node);
   const [first] = answering;
@@ -40,6 +44,7 @@ export async function checkCluster(rpcUrls: readonly string[], config: Config): 
     checkProgram(name, first.squads),
     checkClock(first.blockSeconds, name),
     ...checkPublicUrl(config, name),
+    checkRegistration(config, first, rules),
   ];
   return { checks, rpcUrl: first.url };
 }
@@ -146,4 +151,26 @@ function checkPublicUrl({ publicUrl }: Config, name: string): Check[] {
   if (publicUrl !== null || name === LOCAL) return [];
   const text = 'PUBLIC_URL is not set: sign-in works on loopback only.';
   return [warning('address', text, 'Set PUBLIC_URL to the URL at which people reach the service.')];
+}
+
+/** What the service says about strangers on a cluster that is not local. */
+type ExposureRules = Pick<typeof import('@flywheel/service'), 'isLocalCluster' | 'UNBOUNDED_EXPOSURE'>;
+
+/** Checks whose projects are served, and what strangers may lock. */
+function checkRegistration(
+  { registration, isUnadmittedCapChosen, caps, companyOperators }: Config,
+  { url, genesisHash }: Pick<Node, 'url' | 'genesisHash'>,
+  { isLocalCluster, UNBOUNDED_EXPOSURE }: ExposureRules,
+): Check {
+  const topic = 'registration';
+  if (registration !== 'open') {
+    const text = `REGISTRATION is ${registration}: projects are served that the company has admitted.`;
+    if (companyOperators.size > 0) return ok(topic, text);
+    return warning(topic, `${text} COMPANY_OPERATORS is empty, so none can be.`, 'Set COMPANY_OPERATORS.');
+  }
+  if (!isUnadmittedCapChosen && !isLocalCluster(url, genesisHash)) {
+    return failure(topic, UNBOUNDED_EXPOSURE, 'serve and work do not start with these settings.');
+  }
+  const sol = toDecimal(caps.lockedUnadmittedLamports, SOL_DECIMALS);
+  return ok(topic, `REGISTRATION is open: projects that the company has not admitted may lock ${sol} SOL together.`);
 }

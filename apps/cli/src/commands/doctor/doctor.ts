@@ -42,7 +42,7 @@ interface CheckOptions {
 /** Runs all checks. It reports errors as checks and does not throw them. */
 async function runChecks({ environment, url }: CheckOptions): Promise<readonly Check[]> {
   // Loaded on demand: the other commands start faster without the service.
-  const { ConfigError, createDiagnostics, parseConfig } = await import('@flywheel/service');
+  const { ConfigError, createDiagnostics, parseConfig, ...rules } = await import('@flywheel/service');
   const versions = ok('versions', `flywheel ${packageFile.version}, Node ${process.versions.node}.`);
   let config: Config;
   try {
@@ -56,7 +56,7 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
   const rpcUrls = config.solanaRpcUrls ?? [`http://127.0.0.1:${config.localnet.port}`];
   const [database, cluster, http] = await Promise.all([
     checkDatabase(config, diagnostics),
-    checkCluster(rpcUrls, config),
+    checkCluster(rpcUrls, config, rules),
     checkHttp(config, url),
   ]);
   const { service } = database;
