@@ -14,6 +14,10 @@ const BOTH_VOTES = service(
   'execution/votes',
   'needs the votes of both keys on chain: with one it stays active, and the operator has none',
 );
+const RECOVERY_KEY = service(
+  'treasury/rotate-operator',
+  'leaves a recovery key without a vote: it uses up indices, and executes nothing that is not approved',
+);
 const NO_STATEMENT = service(
   'company/stolen-serve',
   'gets the company’s signature by no statement that serve may run, whichever rule a batch breaks',
@@ -129,14 +133,10 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     },
   },
   'recovery key': {
-    can: [
-      service(
-        'failures/used-index',
-        'raises the next index no higher than what is finalized: a gap would block all later batches',
-      ),
-    ],
+    can: [RECOVERY_KEY],
     cannot: {
       'move tokens: it has no vote': [
+        RECOVERY_KEY,
         sdk(
           'verify-approval',
           'accepts further members who propose and execute without a vote, as a recovery key does',

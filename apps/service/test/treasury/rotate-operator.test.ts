@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeMultisig, PERMISSION } from '@flywheel/squads';
+import { decodeMultisig, MAX_COMPUTE_UNITS, PERMISSION } from '@flywheel/squads';
 import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
-import { findMultisig, land } from '@flywheel/testing/chain';
+import { findMultisig, land, readBatchOnChain } from '@flywheel/testing/chain';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
@@ -18,10 +18,20 @@ import {
   addSignersToInstruction,
   type Base64EncodedWireTransaction,
   fetchEncodedAccount,
+  type Instruction,
+  type TransactionSigner,
 } from '@solana/kit';
 import { withAdmin } from '../../src/admin.ts';
 import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
-import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
+import { batchExecutionGroup } from '../../src/squads/groups.ts';
+import {
+  batchCreate,
+  locateBatch,
+  proposalActivate,
+  proposalApprove,
+  proposalCreate,
+} from '../../src/squads/instructions.ts';
+import { findBatch } from '../../src/store/batches/batches.ts';
 
 type SetUpBatch = Awaited<ReturnType<typeof setUpBatch>>;
 
@@ -44,6 +54,7 @@ describe('the rotation of the operator', () => {
   let decider: Decider;
   let directory: string;
   let next: { readonly address: Address; readonly path: string };
+  let withRecovery: { readonly project: TestProject; readonly recovery: { readonly path: string } } | undefined;
   before(async () => {
     ({ world, company: decider } = await openConsoleWorld({ NONCE_POOL_SIZE: '12' }));
     directory = await mkdtemp(join(tmpdir(), 'flywheel-operator-'));
@@ -104,6 +115,7 @@ describe('the rotation of the operator', () => {
     const lost = next.address;
     await world.restart({ OPERATOR_SIGNER: next.path, RECOVERY_ADDRESS: recovery.address });
     const project = await createProject(world);
+    withRecovery = { project, recovery };
     const [approved, active] = [
       await setUpBatch(world, project, [burnPipeline()]),
       await setUpBatch(world, project, [burnPipeline()]),
@@ -132,6 +144,40 @@ describe('the rotation of the operator', () => {
     const isOfThird = async () => (await readAuthorities()).filter((authority) => authority !== third.address);
     await waitUntil('the recovery key’s nonces to be moved', isOfThird, (others) => others.length === 0);
   });
+
+  it('leaves a recovery key without a vote: it uses up indices, and executes nothing that is not approved', async () => {
+    assert.ok(withRecovery, 'The project of the test before is missing.');
+    const { project, recovery } = withRecovery;
+    const multisig = await findMultisig(world, project);
+    const thief = await loadSigner(recovery.path);
+    const byThief = { ...multisig, operator: thief.address };
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    const located = await locateBatch(byThief, batch.batchIndex);
+    // Squads, `Unauthorized` and `InvalidProposalStatus`.
+    await rejects(land(world, thief, [proposalApprove(located, thief.address)]), '#6004');
+    const stored = await findBatch(world.db, batch.id);
+    assert.ok(stored);
+    const { instructions } = await batchExecutionGroup(byThief, stored, 0, MAX_COMPUTE_UNITS);
+    await rejects(landBy(thief, instructions), '#6008');
+    const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
+    assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
+
+    const next = await locateBatch(byThief, batch.batchIndex + 1n);
+    await landBy(thief, [batchCreate(next), proposalCreate(next), proposalActivate(next)]);
+    const delayed = await openBatch(world, project, [burnPipeline()]);
+    await untilEnded([delayed.id], ['FAILED']);
+    requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    await executesBatch(project);
+  });
+
+  function landBy(signer: TransactionSigner, instructions: readonly Instruction[]): Promise<void> {
+    const signed = instructions.map((instruction) => addSignersToInstruction([signer], instruction));
+    return land(world, signer, signed);
+  }
+
+  function rejects(landing: Promise<void>, code: string): Promise<void> {
+    return assert.rejects(landing, ({ cause }: Error) => String(cause).includes(code));
+  }
 
   async function createFundedSigner(name: string) {
     const path = join(directory, `${name}.json`);
