@@ -243,7 +243,8 @@ export const ERROR_NOTES: {
     },
   },
   ERR_TOO_MANY_KEYS: {
-    remedy: 'Revoke a key that you no longer need. A rotation with an overlap of 0 seconds needs no room.',
+    remedy:
+      'Revoke a key that you no longer need, and try again a minute later: until then it counts, so that replacing keys does not raise the rate of requests.',
     example: { max: 20 },
   },
   ERR_TOO_MANY_WEBHOOKS: { remedy: 'Delete a webhook that you no longer need.', example: { max: 10 } },

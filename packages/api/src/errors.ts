@@ -197,7 +197,7 @@ export const ERRORS = {
     409,
     'The project has the maximum number of API keys that work.',
     (c: { max: number }) =>
-      `The project has ${c.max} API keys that work, which is the maximum. Revoke one first, or rotate one without an overlap.`,
+      `The project has ${c.max} API keys that work, which is the maximum. Revoke one first; it counts for one more minute.`,
   ),
   ERR_BODY_TOO_LARGE: define(
     413,

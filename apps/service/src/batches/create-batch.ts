@@ -46,6 +46,10 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
   try {
     return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch));
   } catch (error) {
+    if (isApiError(error, 'ERR_CAP_REACHED')) {
+      const { scope, kind } = error.context.cap;
+      deps.metrics.capRefusals.inc({ scope, kind });
+    }
     // Enqueued here because the transaction that found the pool empty is rolled back.
     if (isApiError(error, 'ERR_NONCE_POOL_EMPTY')) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
     throw error;

@@ -1,14 +1,15 @@
 import { ApiError, type CompanyOverview } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
-import { answerWithin } from '../model/clock.ts';
+import { answerWithin, utcDay } from '../model/clock.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { readLamportsUse, readUnadmittedUse } from '../store/batches/exposure.ts';
 import { readCounts, readSpending } from '../store/company/overview.ts';
 import { findPauseForAll } from '../store/company/pauses.ts';
 import { findJobSubject, findJobs, type JobRecord, retryJob as retryStoredJob } from '../store/jobs/job-records.ts';
 import { readServiceState } from '../store/service-state.ts';
 
-export interface OperationsDeps extends Pick<Deps, 'db' | 'chain' | 'clock' | 'log'> {
+export interface OperationsDeps extends Pick<Deps, 'db' | 'chain' | 'clock' | 'log' | 'caps'> {
   /** Address of the operator's signer. */
   readonly operator: Address;
   /** Address of the company's signer. */
@@ -20,13 +21,15 @@ const DAY_MS = 86_400_000;
 
 /** Reads the state of the service: the operator's balance and spending, batches that wait for a person, stuck jobs. */
 export async function readCompany(deps: OperationsDeps): Promise<CompanyOverview> {
-  const { db, clock, operator, company } = deps;
+  const { db, clock, operator, company, caps } = deps;
   const now = clock.now();
   const since = new Date(now.getTime() - Number(SPENDING_DAYS) * DAY_MS);
-  const [pause, counts, spending, state, jobs, lamports] = await Promise.all([
+  const [pause, counts, spending, taken, unadmitted, state, jobs, lamports] = await Promise.all([
     findPauseForAll(db),
     readCounts(db),
     readSpending(db, since),
+    readLamportsUse(db, utcDay(now)),
+    readUnadmittedUse(db, utcDay(now)),
     readServiceState(db, now),
     listJobs(deps),
     readBalance(deps),
@@ -43,6 +46,14 @@ export async function readCompany(deps: OperationsDeps): Promise<CompanyOverview
       rentOutLamports: String(spending.rentOutLamports > 0n ? spending.rentOutLamports : 0n),
       spentPerDayLamports: String(spentPerDay),
       runwayDays: lamports === null || spentPerDay === 0n ? null : Number(lamports / spentPerDay),
+    },
+    exposure: {
+      lockedLamports: String(taken.lockedLamports),
+      spentTodayLamports: String(taken.spentLamports),
+      unadmitted: {
+        locked: { used: String(unadmitted.lockedLamports), cap: String(caps.lockedUnadmittedLamports) },
+        spentToday: { used: String(unadmitted.spentLamports), cap: String(caps.spentUnadmittedLamports) },
+      },
     },
     company,
     nonces: {

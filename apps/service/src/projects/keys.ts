@@ -153,9 +153,16 @@ export async function revokeKey(
 /** Enough for a key in each part of a system. Each adds its own requests to those of the project. */
 const MAX_LIVE_KEYS = 20;
 
-/** Counts the keys that work, the new one included, under the lock of the project: of simultaneous requests none is missed. */
+/** A window of the limit on init: a key that ended within it may have used all of its requests. */
+const RECENT_MS = 60_000;
+
+/**
+ * Counts the keys that work or did a minute ago, the new one included, under the lock of the project: of simultaneous
+ * requests none is missed. It bounds the project's requests by those of its most keys, however often they are replaced.
+ */
 async function requireRoom({ db: trx, clock }: KeyDeps, projectId: string): Promise<void> {
-  if ((await lockAndCountKeys(trx, projectId, clock.now())) <= MAX_LIVE_KEYS) return;
+  const since = new Date(clock.now().getTime() - RECENT_MS);
+  if ((await lockAndCountKeys(trx, projectId, since)) <= MAX_LIVE_KEYS) return;
   throw new ApiError('ERR_TOO_MANY_KEYS', { max: MAX_LIVE_KEYS });
 }
 

@@ -5,6 +5,7 @@ import { vaultOf } from '../compile/vault.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { DailyTotals, Project } from '../model/project.ts';
 import type { TokenNames } from '../solana/token-names.ts';
+import { type LamportsUse, readLamportsUse } from '../store/batches/exposure.ts';
 import { countBatches, findOpenBatches } from '../store/batches/open-batches.ts';
 import { findExpiringKeys } from '../store/projects/api-keys.ts';
 import { findDailyAmounts, findDailyAmountsSince } from '../store/projects/daily-limits.ts';
@@ -17,6 +18,8 @@ import { type FundsDeps, presentFunds, readVaultNeeds } from './vault-funds.ts';
 export interface OverviewDeps extends FundsDeps, AttentionRules {
   readonly companyOperators: ReadonlySet<Address>;
   readonly tokenNames: TokenNames;
+  /** The most that a project's batches may take of the operator's lamports. */
+  readonly caps: { readonly lockedPerProjectLamports: bigint; readonly spentPerProjectLamports: bigint };
 }
 
 const MS_PER_DAY = 86_400_000;
@@ -32,11 +35,12 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
   const project = await requireVisibleProject(deps, wallet, projectId);
   const now = clock.now();
   const open = await findOpenBatches(db, projectId);
-  const [[summary], names, batches, used, expiringKeys, needs, { tokenAccount }] = await Promise.all([
+  const [[summary], names, batches, used, taken, expiringKeys, needs, { tokenAccount }] = await Promise.all([
     findProjectSummaries(db, { projectId }),
     tokenNames.of([project.token.mint]),
     countBatches(db, projectId),
     findDailyAmounts(db, projectId, utcDay(now)),
+    readLamportsUse(db, utcDay(now), projectId),
     findExpiringKeys(db, projectId, { now, before: new Date(now.getTime() + EXPIRY_NOTICE_MS) }),
     readVaultNeeds(deps, project, open),
     vaultOf(project),
@@ -61,6 +65,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
     vaultTokenAccount: tokenAccount,
     funds: needs && presentFunds(needs, project.token),
     limits,
+    exposure: presentExposure(deps.caps, taken, startOfNextUtcDay(now)),
     batches,
     attention: findAttention(deps, { project, summary, open, needs, limits, used, expiringKeys }),
   };
@@ -89,6 +94,21 @@ export async function readUsage(
         airdropped: toDecimal(airdropBaseUnits, token.decimals),
       };
     }),
+  };
+}
+
+function presentExposure(
+  { lockedPerProjectLamports, spentPerProjectLamports }: OverviewDeps['caps'],
+  { lockedLamports, spentLamports }: LamportsUse,
+  resetsAt: Date,
+): ProjectOverview['exposure'] {
+  return {
+    locked: { used: String(lockedLamports), cap: String(lockedPerProjectLamports) },
+    spentToday: {
+      used: String(spentLamports),
+      cap: String(spentPerProjectLamports),
+      resetsAt: resetsAt.toISOString(),
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import { utcDay } from '../model/clock.ts';
 import type { ServiceState } from '../telemetry/metrics.ts';
+import { readLamportsUse, readUnadmittedUse } from './batches/exposure.ts';
 import type { Db } from './db.ts';
 import type { NonceState } from './nonces.ts';
 
@@ -7,10 +9,30 @@ interface State extends ServiceState {
   readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
 }
 
-/** Reads the state that all processes share. Three queries over open rows; ended batches and completed jobs are skipped. */
+/** Reads the state that all processes share. All queries skip closed batches and completed jobs. */
 export async function readServiceState(db: Db, now: Date): Promise<State> {
-  const [batches, jobs, nonces] = await Promise.all([readOpenBatches(db, now), readJobs(db, now), readNonces(db)]);
-  return { openBatches: batches, ...jobs, nonces };
+  const day = utcDay(now);
+  const [batches, jobs, nonces, taken, unadmitted] = await Promise.all([
+    readOpenBatches(db, now),
+    readJobs(db, now),
+    readNonces(db),
+    readLamportsUse(db, day),
+    readUnadmittedUse(db, day),
+  ]);
+  const admitted = {
+    lockedLamports: difference(taken.lockedLamports, unadmitted.lockedLamports),
+    spentLamports: difference(taken.spentLamports, unadmitted.spentLamports),
+  };
+  const exposure = [
+    { projects: 'admitted', ...admitted },
+    { projects: 'unadmitted', ...unadmitted },
+  ] as const;
+  return { openBatches: batches, ...jobs, nonces, exposure };
+}
+
+/** The two sums are read one after the other, so the part may be the larger one. */
+function difference(whole: bigint, part: bigint): bigint {
+  return whole > part ? whole - part : 0n;
 }
 
 async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBatches']> {

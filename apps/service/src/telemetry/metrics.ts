@@ -58,6 +58,13 @@ export function createMetrics() {
       registers,
     }),
 
+    capRefusals: new Counter({
+      name: 'flywheel_cap_refusals_total',
+      help: 'Requests that a cap refused, by its holder and kind.',
+      labelNames: ['scope', 'kind'],
+      registers,
+    }),
+
     webhookAttempts: new Counter({
       name: 'flywheel_webhook_attempts_total',
       help: 'Webhook delivery attempts: delivered, retried later, exhausted (no retry left), or gone (410).',
@@ -89,6 +96,13 @@ export interface ServiceState {
   /** Seconds by which the most overdue job is overdue; 0 when none is. */
   readonly jobLagSeconds: number;
   readonly nonces: readonly { readonly state: string; readonly count: number }[];
+  /** Lamports of the operator that batches take, of admitted projects and of all others. */
+  readonly exposure: readonly {
+    readonly projects: 'admitted' | 'unadmitted';
+    readonly lockedLamports: bigint;
+    /** Fees and tips of the UTC day, and what unclosed batches may still spend. */
+    readonly spentLamports: bigint;
+  }[];
 }
 
 export interface MetricsSources {
@@ -124,7 +138,10 @@ export async function renderMetrics(sources: MetricsSources): Promise<string> {
   return `${await sources.metrics.registry.metrics()}\n${await shared.metrics()}`;
 }
 
-function collectServiceState(shared: Registry, { openBatches, jobs, jobLagSeconds, nonces }: ServiceState): void {
+function collectServiceState(
+  shared: Registry,
+  { openBatches, jobs, jobLagSeconds, nonces, exposure }: ServiceState,
+): void {
   const labels = ['status', 'waits_for'];
   const batches = gauge(shared, 'flywheel_open_batches', 'Batches that have not ended.', labels);
   const ages = gauge(shared, 'flywheel_oldest_open_batch_age_seconds', 'Age of the oldest open batch.', labels);
@@ -137,6 +154,13 @@ function collectServiceState(shared: Registry, { openBatches, jobs, jobLagSecond
   gauge(shared, 'flywheel_job_lag_seconds', 'Time since the most overdue job was due.').set(jobLagSeconds);
   const nonceCounts = gauge(shared, 'flywheel_nonces', 'Durable nonces of the pool.', ['state']);
   for (const each of nonces) nonceCounts.set({ state: each.state }, each.count);
+  const locked = gauge(shared, 'flywheel_locked_lamports', 'Rent of batches that are not closed.', ['projects']);
+  const spentHelp = 'Fees and tips of the UTC day, and what unclosed batches may still spend.';
+  const spent = gauge(shared, 'flywheel_spent_today_lamports', spentHelp, ['projects']);
+  for (const { projects, lockedLamports, spentLamports } of exposure) {
+    locked.set({ projects }, Number(lockedLamports));
+    spent.set({ projects }, Number(spentLamports));
+  }
 }
 
 function collectBalance(shared: Registry, lamports: bigint): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import type { KeySummary } from '@flywheel/api';
 import { assertError } from '@flywheel/testing/batches';
 import { getCurrent } from '@flywheel/testing/client';
@@ -16,6 +16,11 @@ let stranger: TestProject;
 before(async () => {
   ({ world, ask, companyCookie } = await openConsoleWorld());
   [project, stranger] = await Promise.all([createProject(world), createProject(world)]);
+});
+beforeEach(async () => {
+  // The keys of other tests count towards the maximum.
+  const others = world.db.updateTable('api_keys').where('name', 'is distinct from', 'first key');
+  await others.set({ revoked_at: new Date(0) }).execute();
 });
 after(() => world.stop());
 
@@ -36,6 +41,24 @@ const historyOf = async (keyId: string) => {
   return entries.filter(({ subject }: { subject?: string }) => subject === keyId);
 };
 const DAY_MS = 86_400_000;
+
+describe('the number of keys', () => {
+  it('is at most 20 that work or did a minute ago, however many are requested at once', async () => {
+    const owner = await createProject(world);
+    const path = `/projects/${owner.projectId}/keys`;
+    const answers = await Promise.all(Array.from({ length: 22 }, () => ask('POST', path, owner.cookie, {})));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 19);
+    for (const answer of answers)
+      if (answer.status !== 200) assertError(answer, 409, 'ERR_TOO_MANY_KEYS', /20 API keys/);
+    const [{ keyId }] = requireOk(await ask('GET', path, owner.cookie)).keys;
+    assertError(await ask('POST', `${path}/${keyId}/rotate`, owner.cookie, {}), 409, 'ERR_TOO_MANY_KEYS');
+    requireOk(await ask('DELETE', `${path}/${keyId}`, owner.cookie));
+    assertError(await ask('POST', path, owner.cookie, {}), 409, 'ERR_TOO_MANY_KEYS', /one more minute/);
+    const aMinuteAgo = new Date(Date.now() - 61_000);
+    await world.db.updateTable('api_keys').set({ revoked_at: aMinuteAgo }).where('id', '=', keyId).execute();
+    requireOk(await ask('POST', path, owner.cookie, {}));
+  });
+});
 
 describe('the list of keys', () => {
   it('shows every key newest first with its name, prefix and scopes, and never the key', async () => {

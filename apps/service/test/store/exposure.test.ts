@@ -22,6 +22,7 @@ import {
   releaseExposure,
 } from '../../src/store/batches/exposure.ts';
 import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 200);
@@ -163,13 +164,14 @@ test('the cost of an unused index is within what the smallest batch reserves', (
 });
 
 function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fairUse): Deps {
-  const used: Pick<Deps, 'db' | 'jobs' | 'clock' | 'fairUse' | 'caps' | 'prices' | 'batchExpirySeconds' | 'log'> = {
+  const used: Partial<Deps> = {
     db,
     jobs: { enqueue: async () => undefined },
     clock: { now: () => NOW, sleep: async () => undefined },
     fairUse: counts,
     caps: { ...caps, ...changes },
     prices,
+    metrics: createMetrics(),
     batchExpirySeconds: 3_600,
     log: quietLog,
   };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { BatchStatus } from '../schemas.ts';
 import { BatchRow } from './batch.ts';
 import { CompanyTerms, ProjectSummary } from './project.ts';
-import { isoDateTime, lamports } from './values.ts';
+import { isoDateTime, lamports, lamportsOfCap } from './values.ts';
 
 const reason = z.string().min(1).max(500);
 
@@ -21,6 +21,17 @@ export const CompanyOverview = z
         .nullable()
         .describe('Days until the balance is spent at that rate; null when nothing is spent.'),
     }),
+    exposure: z
+      .object({
+        lockedLamports: lamports.describe('Upper bound of the rent of all batches that are not closed.'),
+        spentTodayLamports: lamports.describe(
+          'Fees and tips of the UTC day, and what unclosed batches may still spend.',
+        ),
+        unadmitted: z
+          .object({ locked: lamportsOfCap, spentToday: lamportsOfCap })
+          .describe('The part of the projects that the company has not admitted, which share these caps.'),
+      })
+      .describe('What batches take of the operator’s lamports.'),
     company: z.string().describe('Address of the company approver.'),
     nonces: z.object({ creating: z.int(), available: z.int(), leased: z.int(), refreshing: z.int() }),
     projects: z.int(),

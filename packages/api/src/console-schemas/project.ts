@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Scope } from '../schemas.ts';
 import { ApprovalMode, ProofTypes } from './registration.ts';
-import { decimalTokens, isoDateTime, lamports, wholeTokens } from './values.ts';
+import { decimalTokens, isoDateTime, lamports, lamportsOfCap, wholeTokens } from './values.ts';
 
 export const ProjectToken = z
   .object({
@@ -75,6 +75,16 @@ export const ProjectOverview = ProjectSummary.extend({
   vaultTokenAccount: z.string().describe('Associated token account of the vault; it may not exist yet.'),
   funds: VaultFunds.nullable().describe('null while the cluster does not respond.'),
   limits: z.object({ burn: DailyUse, airdrop: DailyUse }),
+  exposure: z
+    .object({
+      locked: lamportsOfCap.describe(
+        'Rent of batches that are not closed, those that wait for a cancel vote included.',
+      ),
+      spentToday: lamportsOfCap
+        .extend({ resetsAt: isoDateTime })
+        .describe('Fees and tips of the UTC day, and what unclosed batches may still spend.'),
+    })
+    .describe('What the batches of the project take of the operator’s lamports.'),
   batches: z
     .object({
       AVAILABLE_TO_QUEUE: z.int(),

@@ -10,6 +10,8 @@ export const decimalTokens = z
 
 export const wholeTokens = z.string().describe('Whole tokens, decimal.');
 export const lamports = z.string().regex(/^\d+$/).describe('Lamports, decimal.');
+/** Lamports of the operator that batches hold, and the most that they may hold. */
+export const lamportsOfCap = z.object({ used: lamports, cap: lamports });
 export const isoDateTime = z.iso.datetime().describe('ISO 8601, UTC.');
 
 /** Query parameter: maximum number of entries of a page. Numbers in a query are text. */

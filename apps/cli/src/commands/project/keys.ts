@@ -103,7 +103,9 @@ function addRevoke(keys: Command, context: Context): void {
   const { output } = context;
   addProjectOptions(keys.command('revoke'))
     .summary('revoke an API key at once')
-    .description('Revoke an API key. It stops working at once; this cannot be undone.')
+    .description(
+      'Revoke an API key. It stops working at once, and its open batches that the wallet has not approved are cancelled; this cannot be undone.',
+    )
     .requiredOption('--key <id>', 'id of the key, as in flywheel keys list')
     .addHelpText(
       'after',
@@ -112,7 +114,10 @@ function addRevoke(keys: Command, context: Context): void {
     .action(async ({ key: keyId, ...options }: RevokeOptions) => {
       const { console, projectId } = await signIn(context, options);
       const revoked = await console.call(CONSOLE_OPERATIONS.revokeKey, { params: { projectId, keyId } });
-      output.result(revoked, `Key ${revoked.keyId} revoked at ${revoked.revokedAt}.`);
+      const { cancelledBatches } = revoked;
+      const cancelled =
+        cancelledBatches === 0 ? '' : `\n${cancelledBatches} of its batches, not approved yet, cancelled.`;
+      output.result(revoked, `Key ${revoked.keyId} revoked at ${revoked.revokedAt}.${cancelled}`);
     });
 }
 

@@ -68,7 +68,7 @@ const LONG_RUNWAY_DAYS = 3_650;
 
 /** Shows the operator’s balance and runway, the open batches and the free nonces. */
 function CompanyStats({ company }: { readonly company: CompanyOverview }) {
-  const { operator, nonces } = company;
+  const { operator, nonces, exposure } = company;
   return (
     <div className="flex flex-col gap-4">
       {company.isPaused && (
@@ -112,7 +112,39 @@ function CompanyStats({ company }: { readonly company: CompanyOverview }) {
           note={`${nonces.leased} in use, ${nonces.refreshing} advancing, ${nonces.creating} being created`}
         />
       </Stats>
+      <Stats>
+        <Stat
+          name="Locked, projects not admitted"
+          value={<AmountOfCap use={exposure.unadmitted.locked} />}
+          note={
+            <>
+              <AmountText amount={toSol(exposure.lockedLamports)} unit="SOL" /> at most for all projects
+            </>
+          }
+        />
+        <Stat
+          name="Fees today, projects not admitted"
+          value={<AmountOfCap use={exposure.unadmitted.spentToday} />}
+          note={
+            <>
+              <AmountText amount={toSol(exposure.spentTodayLamports)} unit="SOL" /> for all projects, with what open
+              batches may still take
+            </>
+          }
+        />
+      </Stats>
     </div>
+  );
+}
+
+function AmountOfCap({ use }: { readonly use: CompanyOverview['exposure']['unadmitted']['locked'] }) {
+  return (
+    <>
+      <AmountText amount={toSol(use.used)} />
+      <span className="ml-1.5 text-[0.85em] font-normal text-quiet">
+        of <AmountText amount={toSol(use.cap)} unit="SOL" />
+      </span>
+    </>
   );
 }
 

@@ -173,8 +173,9 @@ export function RevokeKeyDialog({ projectId, apiKey, isOpen, onClose }: KeyDialo
       onClose={onClose}
     >
       <p>
-        Requests with <code className="text-sm">{apiKey.prefix}…</code> fail immediately. You cannot undo this. To
-        replace a key without downtime, rotate it instead.
+        Requests with <code className="text-sm">{apiKey.prefix}…</code> fail immediately, and its open batches that your
+        wallet has not approved are cancelled. You cannot undo this. To replace a key without downtime, rotate it
+        instead.
       </p>
     </ConfirmDialog>
   );

@@ -6,39 +6,86 @@ import { Meter } from '../../ui/charts.tsx';
 import { Stat, Stats } from '../../ui/layout.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
 
-/** Shows the vault’s balances and how much of the daily limits is used. */
+/** Shows the vault’s balances, how much of the daily limits is used, and what the project takes of the operator’s SOL. */
 export function TodayStats({ project }: { readonly project: ProjectOverview }) {
-  const { funds, limits, token } = project;
+  const { funds, limits, token, exposure } = project;
   const unit = tokenUnit(token);
   return (
-    <Stats>
-      <Stat
-        name="Vault, SOL"
-        value={funds ? <AmountText amount={toSol(funds.lamports.available)} unit="SOL" /> : 'Unknown'}
-        note={
-          <FundsNote project={project} missing={funds && toSol(funds.lamports.missing)} unit="SOL">
-            Pays for recipients’ new token accounts
-          </FundsNote>
-        }
-      />
-      <Stat
-        name={`Vault, ${unit}`}
-        value={funds ? <AmountText amount={funds.tokens.available} unit={unit} /> : 'Unknown'}
-        note={
-          <FundsNote project={project} missing={funds?.tokens.missing ?? null} unit={unit}>
-            {funds && funds.tokens.needed !== '0' ? (
-              <>
-                <AmountText amount={funds.tokens.needed} /> needed by open batches
-              </>
-            ) : (
-              'No open batch needs tokens'
-            )}
-          </FundsNote>
-        }
-      />
-      <UsedToday name="Burned today" use={limits.burn} tone="ember" token={token} />
-      <UsedToday name="Airdropped today" use={limits.airdrop} tone="tide" token={token} />
-    </Stats>
+    <div className="flex flex-col gap-4">
+      <Stats>
+        <Stat
+          name="Vault, SOL"
+          value={funds ? <AmountText amount={toSol(funds.lamports.available)} unit="SOL" /> : 'Unknown'}
+          note={
+            <FundsNote project={project} missing={funds && toSol(funds.lamports.missing)} unit="SOL">
+              Pays for recipients’ new token accounts
+            </FundsNote>
+          }
+        />
+        <Stat
+          name={`Vault, ${unit}`}
+          value={funds ? <AmountText amount={funds.tokens.available} unit={unit} /> : 'Unknown'}
+          note={
+            <FundsNote project={project} missing={funds?.tokens.missing ?? null} unit={unit}>
+              {funds && funds.tokens.needed !== '0' ? (
+                <>
+                  <AmountText amount={funds.tokens.needed} /> needed by open batches
+                </>
+              ) : (
+                'No open batch needs tokens'
+              )}
+            </FundsNote>
+          }
+        />
+        <UsedToday name="Burned today" use={limits.burn} tone="ember" token={token} />
+        <UsedToday name="Airdropped today" use={limits.airdrop} tone="tide" token={token} />
+      </Stats>
+      <Stats>
+        <OperatorStat
+          name="Rent locked for open batches"
+          use={exposure.locked}
+          note="Returned when the batches are closed"
+        />
+        <OperatorStat
+          name="Fees today"
+          use={exposure.spentToday}
+          note={
+            <>
+              With what open batches may still take, until <TimeText at={exposure.spentToday.resetsAt} form="hour" />
+            </>
+          }
+        />
+      </Stats>
+    </div>
+  );
+}
+
+interface OperatorStatProps {
+  readonly name: string;
+  readonly use: ProjectOverview['exposure']['locked'];
+  readonly note: React.ReactNode;
+}
+
+/** Shows how much of a cap on the operator’s SOL the batches of the project take. */
+function OperatorStat({ name, use, note }: OperatorStatProps) {
+  return (
+    <Stat
+      name={name}
+      value={
+        <>
+          <AmountText amount={toSol(use.used)} />
+          <span className="ml-1.5 text-[0.85em] font-normal text-quiet">
+            of the operator’s <AmountText amount={toSol(use.cap)} unit="SOL" />
+          </span>
+        </>
+      }
+      note={
+        <span className="flex flex-col gap-1.5">
+          <Meter share={shareOf(toFinestUnits(use.used), toFinestUnits(use.cap))} label={name} tone="tide" />
+          <span>{note}</span>
+        </span>
+      }
+    />
   );
 }
 

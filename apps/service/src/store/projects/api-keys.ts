@@ -92,15 +92,15 @@ export async function findExpiringKeys(
   return rows.map(toStoredKey);
 }
 
-/** Locks a project until the transaction ends, and counts its keys that work. */
-export async function lockAndCountKeys(trx: Db, projectId: string, now: Date): Promise<number> {
+/** Locks a project until the transaction ends, and counts its keys that have worked since a time. */
+export async function lockAndCountKeys(trx: Db, projectId: string, since: Date): Promise<number> {
   await trx.selectFrom('projects').select('id').where('id', '=', projectId).forNoKeyUpdate().execute();
   const { count } = await trx
     .selectFrom('api_keys')
     .select((eb) => eb.fn.countAll<bigint>().as('count'))
     .where('project_id', '=', projectId)
-    .where('revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .where((eb) => eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', since)]))
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', since)]))
     .executeTakeFirstOrThrow();
   return Number(count);
 }
