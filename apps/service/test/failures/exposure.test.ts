@@ -85,6 +85,7 @@ describe('a thief of an API key who holds every cap full', () => {
 
   it('cannot lock the owner out: another key works at once, and after the revocation every cap is free', async () => {
     const project = await createProject(world, { burnLimit: String(OPEN) });
+    await admit(project);
     const one = await exposureOfOne(project);
     await world.restart({
       ...world.gate.environment,
