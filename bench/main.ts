@@ -4,11 +4,13 @@ import { printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
 import { benchLocalnet } from './localnet.ts';
 import { benchNeighbours } from './neighbours.ts';
+import { benchSchemas } from './schemas.ts';
 import { benchVersus } from './versus/versus.ts';
 
 const BENCHES = {
   init: benchInit,
   execution: benchExecution,
+  schemas: benchSchemas,
   localnet: benchLocalnet,
   neighbours: benchNeighbours,
   versus: benchVersus,
