@@ -11,6 +11,7 @@ import { type Connections, openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batches/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
 import { type MonitorDeps, type ReadinessCheck, serveMonitor } from './http/monitor.ts';
+import { createAddressLimits } from './http/operations/address-limits.ts';
 import { createStreamLimit } from './http/operations/events.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
@@ -250,6 +251,7 @@ async function listen(
     findOpenSession: (token) => findOpenSession(deps, token),
     companyOperators,
     rateLimits: createRateLimits(db, rateLimits),
+    addressLimits: createAddressLimits({ ...config.addressLimits, heavy: rateLimits.heavy }, clock),
     readiness: readinessOf(deps),
     site: await readSite(CONSOLE_DIRECTORY),
     readConnectUrls: async () => {

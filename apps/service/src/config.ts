@@ -177,6 +177,12 @@ const SETTINGS = {
       'all operations under `/console/api`, per wallet or IP address; enough for a person with several pages that refresh',
       '600/60',
     ),
+    heavy: settingWithDefault(
+      'RATE_LIMIT_HEAVY',
+      rateLimit(),
+      'operations of the console that make much work: create or preview a batch, register, change proof types, try a schema. Per wallet; and per IP address in each process',
+      '120/60',
+    ),
     proof: settingWithDefault(
       'RATE_LIMIT_PROOF',
       rateLimit(),
@@ -190,6 +196,20 @@ const SETTINGS = {
     'whose projects are served: `open`: all that are registered; `approval`: those that the company [has admitted](#who-is-served); `closed`: the same, and no project is registered. The same for `serve` and `work`',
     'open',
   ),
+  addressLimits: {
+    any: settingWithDefault(
+      'RATE_LIMIT_ADDRESS',
+      rateLimit(),
+      'all operations per IP address, counted in each process before any query; enough for one server with twenty API keys that poll',
+      '30000/60',
+    ),
+    unknownCredentials: settingWithDefault(
+      'RATE_LIMIT_UNKNOWN_CREDENTIALS',
+      rateLimit(),
+      'unknown API keys and cookies that are searched per IP address, counted in each process; those that have worked before are searched further',
+      '60/60',
+    ),
+  },
   fairUse: {
     maxOpenBatches: settingWithDefault(
       'MAX_OPEN_BATCHES',

@@ -80,6 +80,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),
     companyOperators: new Set(),
     rateLimits: countingLimits(requestsPerWindow),
+    addressLimits: { count: () => undefined, requireSearch: () => undefined, record: () => undefined },
     readiness: {},
     site: null,
     readConnectUrls: async () => [],
@@ -136,6 +137,7 @@ function countingLimits(requests: number) {
     current: limit,
     preview: limit,
     console: limit,
+    heavy: limit,
     proof: limit,
   };
   return {

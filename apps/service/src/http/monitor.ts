@@ -29,8 +29,12 @@ export async function serveMonitor(
   return { url, close: () => server.close() };
 }
 
-/** Liveness and readiness for load balancers, without credentials or rate limits. */
+/**
+ * Liveness and readiness for load balancers, without credentials or rate limits. Anyone may ask, so that the checks run at
+ * most once a second, however many ask.
+ */
 export function healthRoutes(checks: Readonly<Record<string, ReadinessCheck>>, log: Logger): RouteOptions[] {
+  const readReadiness = remember(() => checkReadiness(checks, log), READINESS_MS);
   const answer = (reply: FastifyReply, status: number, body: object) =>
     reply
       .status(status)
@@ -42,11 +46,29 @@ export function healthRoutes(checks: Readonly<Record<string, ReadinessCheck>>, l
       method: 'GET',
       url: '/health/ready',
       handler: async (_request, reply) => {
-        const result = await checkReadiness(checks, log);
+        const result = await readReadiness();
         return answer(reply, result.status === 'ok' ? 200 : 503, result);
       },
     },
   ];
+}
+
+/** Shorter than the interval of any probe, so that each probe has a check of its own. */
+const READINESS_MS = 1_000;
+
+/** Shares one running check among all who ask, and its result for a time after it began. */
+function remember<Result>(check: () => Promise<Result>, ms: number): () => Promise<Result> {
+  let last: { readonly result: Promise<Result>; readonly startedAt: number; isRunning: boolean } | null = null;
+  return () => {
+    if (last?.isRunning || (last && performance.now() - last.startedAt < ms)) return last.result;
+    const started = { result: check(), startedAt: performance.now(), isRunning: true };
+    last = started;
+    const end = () => {
+      started.isRunning = false;
+    };
+    started.result.then(end, end);
+    return started.result;
+  };
 }
 
 interface Readiness {

@@ -8,6 +8,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { referenceRoutes } from './docs/reference.ts';
 import { documentRoutes } from './docs/routes.ts';
 import { healthRoutes, type ReadinessCheck } from './monitor.ts';
+import { countedAddress } from './operations/address-limits.ts';
 import { bindHandlers, type Handlers } from './operations/handlers.ts';
 import { type Exchange, type OperationRouteDeps, operationRoute } from './operations/operation-route.ts';
 import { type SiteDeps, siteRoutes } from './site.ts';
@@ -58,6 +59,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     context: {
       requestId: request.id,
       log: log.child({ requestId: request.id }),
+      address: countedAddress(request.ip),
       origin: publicOrigin ?? `${request.protocol}://${request.host}`,
       network: networkOf(request.ip),
       closing: closing.signal,

@@ -72,6 +72,24 @@ describe('/health', () => {
     assert.deepEqual([status, checks.database.status, checks.cluster.status], ['ok', 'ok', 'ok']);
   });
 
+  it('/ready answers all who ask at once from one check', async () => {
+    let checks = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cluster = () => {
+      checks += 1;
+      return promise;
+    };
+    await using server = await startTestServer({ readiness: { cluster } });
+    let asked = 0;
+    server.server.server.on('request', () => {
+      asked += 1;
+      if (asked === 3) setImmediate(resolve);
+    });
+    const answers = Array.from({ length: 3 }, () => server.fetch('/health/ready', { apiKey: null }));
+    for (const answer of answers) assert.equal((await answer).status, 200);
+    assert.equal(checks, 1);
+  });
+
   it('/ready answers 503 with the check that fails or hangs, and logs the cause', async () => {
     await using server = await startTestServer({
       readiness: {

@@ -14,6 +14,7 @@ const LIMITS: RateLimits['limits'] = {
   preview: { requests: 10, seconds: 60 },
   current: { requests: 3, seconds: 1 },
   console: { requests: 60, seconds: 60 },
+  heavy: { requests: 60, seconds: 60 },
   proof: { requests: 60, seconds: 60 },
 };
 

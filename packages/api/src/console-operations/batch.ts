@@ -3,7 +3,7 @@ import { ApprovalToSign, BatchDetail, BatchPage, BatchProgress, ExecuteRequest }
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { BatchStatus } from '../schemas.ts';
-import { batchParams, page, projectParams, SESSION } from './common.ts';
+import { batchParams, HEAVY, page, projectParams, SESSION } from './common.ts';
 
 const { initBatch, previewBatch, executeBatch, cancelBatch, streamBatchEvents } = OPERATIONS;
 
@@ -46,7 +46,7 @@ export const BATCH_OPERATIONS = {
   },
   initProjectBatch: {
     ...initBatch,
-    ...SESSION,
+    ...HEAVY,
     path: '/console/api/projects/{projectId}/batches',
     params: projectParams,
     errors: [...initBatch.errors, 'ERR_PROJECT_NOT_FOUND'],
@@ -54,7 +54,7 @@ export const BATCH_OPERATIONS = {
   },
   previewProjectBatch: {
     ...previewBatch,
-    ...SESSION,
+    ...HEAVY,
     path: '/console/api/projects/{projectId}/batches/preview',
     params: projectParams,
     errors: [...previewBatch.errors, 'ERR_PROJECT_NOT_FOUND'],

@@ -6,6 +6,8 @@ import { idParam } from '../schemas.ts';
 
 export const OPEN = { authentication: 'none', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
 export const SESSION = { authentication: 'session', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
+/** Makes much work: its requests are counted apart. */
+export const HEAVY = { ...SESSION, rateLimit: 'heavy' } as const;
 export const COMPANY = { authentication: 'company', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
 
 /** Holds all proof types of a project: 256 KiB of schemas, and a thousand names and descriptions. */

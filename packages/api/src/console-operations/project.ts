@@ -9,7 +9,7 @@ import {
   Usage,
 } from '../console-schemas/project.ts';
 import type { Operation } from '../operation.ts';
-import { PROOF_TYPES_BODY_BYTES, page, projectParams, SESSION } from './common.ts';
+import { HEAVY, PROOF_TYPES_BODY_BYTES, page, projectParams, SESSION } from './common.ts';
 
 /** Operations on the wallet's own projects. Company operators may read every project. */
 export const PROJECT_OPERATIONS = {
@@ -71,7 +71,7 @@ export const PROJECT_OPERATIONS = {
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   changeProofTypes: {
-    ...SESSION,
+    ...HEAVY,
     method: 'PUT',
     path: '/console/api/projects/{projectId}/proof-types',
     summary: 'Change the proof types',

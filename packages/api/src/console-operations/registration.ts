@@ -11,7 +11,7 @@ import {
 import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
 import { idParam } from '../schemas.ts';
-import { PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES, SESSION } from './common.ts';
+import { HEAVY, PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES, SESSION } from './common.ts';
 
 export const REGISTRATION_OPERATIONS = {
   previewMint: {
@@ -26,7 +26,7 @@ export const REGISTRATION_OPERATIONS = {
     errors: [],
   },
   trySchema: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/schema-trials',
     summary: 'Try a JSON Schema',
@@ -40,7 +40,7 @@ export const REGISTRATION_OPERATIONS = {
     errors: ['ERR_SCHEMA_CHECK_UNAVAILABLE'],
   },
   createRegistration: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/registrations',
     summary: 'Start a registration',

@@ -1,11 +1,13 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError, type Scope } from '@flywheel/api';
 import type { Project } from '../../model/project.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
 import { API_KEY_HEADER } from '../wire/errors.ts';
+import type { AddressLimits } from './address-limits.ts';
 
 export interface AuthenticateDeps {
+  readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
   /** Finds a key by its first twelve characters. */
   findApiKey(prefix: string): Promise<FoundApiKey | null>;
   /** Answers `token-gone` or `flywheel-gone` when that part of the project was archived. */
@@ -46,9 +48,14 @@ export interface SessionHolder extends OpenSession {
  * Authenticates the API key given in `x-service-api-key`.
  * @throws ApiError ERR_UNAUTHORIZED when the key is missing, malformed, revoked or expired; ERR_KEY_NOT_FOUND when it is
  * well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project was
- * archived.
+ * archived; ERR_RATE_LIMITED when too many keys of the address were unknown.
+ * @param address the caller's, as it is counted.
  */
-export async function authenticateKey(deps: AuthenticateDeps, apiKey: string | undefined): Promise<KeyHolder> {
+export async function authenticateKey(
+  deps: AuthenticateDeps,
+  apiKey: string | undefined,
+  address: string,
+): Promise<KeyHolder> {
   if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
   const given = parseApiKey(apiKey);
   if (!given) {
@@ -57,9 +64,12 @@ export async function authenticateKey(deps: AuthenticateDeps, apiKey: string | u
       : `is malformed: it has ${apiKey.length} characters; a key is fwk_ and 49 letters and digits, the last six a checksum of the rest.`;
     throw unauthorized(`The API key in ${API_KEY_HEADER} ${problem}`);
   }
+  const credential = Buffer.from(given.hash).toString('base64');
+  deps.addressLimits.requireSearch(address, credential);
   const key = await deps.findApiKey(given.prefix);
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, key?.hash ?? NO_HASH);
+  deps.addressLimits.record(address, credential, key !== null && matches && key.revokedAt === null);
   if (!key || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
 
   const now = deps.clock.now();
@@ -83,16 +93,22 @@ const TOUCH_INTERVAL_MS = 60_000;
 /**
  * Authenticates the session of the Cookie header.
  * @param origin where the caller reaches the service.
- * @throws ApiError ERR_UNAUTHORIZED when there is no session cookie or its session has expired.
+ * @param address the caller's, as it is counted.
+ * @throws ApiError ERR_UNAUTHORIZED when there is no session cookie or its session has expired; ERR_RATE_LIMITED when too
+ * many cookies of the address were unknown.
  */
 export async function authenticateSession(
-  { findOpenSession }: Pick<AuthenticateDeps, 'findOpenSession'>,
+  { findOpenSession, addressLimits }: Pick<AuthenticateDeps, 'findOpenSession' | 'addressLimits'>,
   cookieHeader: string | undefined,
   origin: string,
+  address: string,
 ): Promise<SessionHolder> {
   const sessionToken = readCookie(cookieHeader ?? '', cookieOf(origin).name);
   if (sessionToken === null) throw unauthorized('Sign in with the project’s wallet.');
+  const credential = createHash('sha256').update(sessionToken).digest('base64');
+  addressLimits.requireSearch(address, credential);
   const session = await findOpenSession(sessionToken);
+  addressLimits.record(address, credential, session !== null);
   if (session === null) throw unauthorized('The session has expired. Sign in again.');
   return { ...session, sessionToken };
 }

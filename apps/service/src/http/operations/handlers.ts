@@ -28,6 +28,8 @@ export interface RequestContext {
   readonly log: Logger;
   /** Origin at which the caller reaches this service, e.g. `https://flywheel.example`. */
   readonly origin: string;
+  /** The caller's address, as it is counted: see `countedAddress`. */
+  readonly address: string;
   /** Network of the caller, from `networkOf`. */
   readonly network: string;
   /** Aborts when the server closes: a handler that waits then answers what it has. */

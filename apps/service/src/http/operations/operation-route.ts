@@ -11,6 +11,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { tracedRequest } from '../../telemetry/tracing.ts';
 import { API_KEY_HEADER } from '../wire/errors.ts';
 import { parseInput } from '../wire/parse-input.ts';
+import type { AddressLimits } from './address-limits.ts';
 import { type AuthenticateDeps, authenticateKey, authenticateSession, requireOwnOrigin } from './authentication.ts';
 import { sendEvents } from './events.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
@@ -19,6 +20,7 @@ export interface OperationRouteDeps extends AuthenticateDeps {
   /** The wallets that act for the company. */
   readonly companyOperators: ReadonlySet<Address>;
   readonly rateLimits: RateLimits;
+  readonly addressLimits: AddressLimits;
 }
 
 export interface RateLimits {
@@ -90,7 +92,7 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
   };
 }
 
-/** Checks everything that can be checked before the body is read. Returns the context that the handler takes. */
+/** Checks everything that can be checked before the body is read, and limits by address before any query. Returns the context that the handler takes. */
 async function admit(
   deps: OperationRouteDeps,
   { operation }: BoundOperation,
@@ -99,16 +101,18 @@ async function admit(
 ): Promise<RequestContext> {
   const { exchange } = request;
   const { context } = exchange;
+  deps.addressLimits.count('any', context.address);
+  if (operation.rateLimit === 'heavy') deps.addressLimits.count('heavy', context.address);
   switch (operation.authentication) {
     case 'apiKey': {
-      const holder = await authenticateKey(deps, single(request.headers[API_KEY_HEADER]));
+      const holder = await authenticateKey(deps, single(request.headers[API_KEY_HEADER]), context.address);
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
       await limitRate(deps, operation.rateLimit, holder.keyId, reply);
       return { ...context, ...holder };
     }
     case 'session':
     case 'company': {
-      const holder = await authenticateSession(deps, request.headers.cookie, context.origin);
+      const holder = await authenticateSession(deps, request.headers.cookie, context.origin, context.address);
       const { wallet } = holder;
       exchange.caller = { wallet };
       await limitRate(deps, operation.rateLimit, wallet, reply);
@@ -119,7 +123,7 @@ async function admit(
       return { ...context, ...holder };
     }
     case 'none':
-      await limitRate(deps, operation.rateLimit, request.ip, reply);
+      await limitRate(deps, operation.rateLimit, context.address, reply);
       if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
       return context;
     default:

@@ -1,0 +1,132 @@
+import { isIP } from 'node:net';
+import { ApiError } from '@flywheel/api';
+
+/**
+ * Limits by address that are checked before any query. They are counted in this process, because a count in the database
+ * would itself be a query; each process has its own queries to protect.
+ */
+export interface AddressLimits {
+  /**
+   * Counts a request of an address.
+   * @throws ApiError ERR_RATE_LIMITED
+   */
+  count(kind: 'any' | 'heavy', address: string): void;
+  /**
+   * Requires that an address may have a credential searched, named by its hash: not too many of its credentials were unknown within the
+   * window, or this one has worked before. So strangers at an address cannot lock out the clients that share it.
+   * @throws ApiError ERR_RATE_LIMITED
+   */
+  requireSearch(address: string, credential: string): void;
+  /** Records whether a credential that was searched works. */
+  record(address: string, credential: string, works: boolean): void;
+}
+
+export interface AddressLimitSettings {
+  /** All operations. */
+  readonly any: WindowLimit;
+  /** Operations that make much work: `heavy` in the rate limits. */
+  readonly heavy: WindowLimit;
+  /** Searches for credentials that are unknown. */
+  readonly unknownCredentials: WindowLimit;
+}
+
+interface WindowLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+/** Bounds the memory for hashes of credentials. */
+const MAX_KNOWN_CREDENTIALS = 20_000;
+
+export function createAddressLimits(limits: AddressLimitSettings, clock: { now(): Date }): AddressLimits {
+  const windows = {
+    any: createWindow(limits.any, clock),
+    heavy: createWindow(limits.heavy, clock),
+    unknownCredentials: createWindow(limits.unknownCredentials, clock),
+  };
+  /** Those that have worked, the oldest first. */
+  const known = new Set<string>();
+  return {
+    count(kind, address) {
+      const window = windows[kind];
+      window.add(address, 1);
+      if (window.count(address) > limits[kind].requests) throw window.refusal();
+    },
+    requireSearch(address, credential) {
+      if (known.has(credential)) return;
+      const window = windows.unknownCredentials;
+      if (window.count(address) >= limits.unknownCredentials.requests) throw window.refusal();
+      // Counted before the search, so that simultaneous requests are bounded too.
+      window.add(address, 1);
+    },
+    record(address, credential, works) {
+      const wasKnown = known.delete(credential);
+      if (!works) {
+        if (wasKnown) windows.unknownCredentials.add(address, 1);
+        return;
+      }
+      if (!wasKnown) windows.unknownCredentials.add(address, -1);
+      known.add(credential);
+      if (known.size <= MAX_KNOWN_CREDENTIALS) return;
+      for (const oldest of known) {
+        known.delete(oldest);
+        break;
+      }
+    },
+  };
+}
+
+/** Bounds the memory of a window. The addresses above it are counted together. */
+const MAX_ADDRESSES = 100_000;
+const OTHERS = 'others';
+
+/**
+ * Counts by address in windows of fixed length, which all addresses share: nothing is kept for an address beyond them. A
+ * library's limiter keeps a timer and an entry for each address, without a bound.
+ */
+function createWindow({ requests, seconds }: WindowLimit, { now }: { now(): Date }) {
+  let counts = new Map<string, number>();
+  let endsAt = 0;
+  const current = () => {
+    const time = now().getTime();
+    if (time >= endsAt) {
+      counts = new Map();
+      endsAt = time + seconds * 1_000;
+    }
+    return counts;
+  };
+  const nameOf = (address: string) => (current().has(address) || counts.size < MAX_ADDRESSES ? address : OTHERS);
+  return {
+    add(address: string, requestCount: number): void {
+      const name = nameOf(address);
+      counts.set(name, Math.max(0, (counts.get(name) ?? 0) + requestCount));
+    },
+    count(address: string): number {
+      const name = nameOf(address);
+      return counts.get(name) ?? 0;
+    },
+    refusal(): ApiError<'ERR_RATE_LIMITED'> {
+      const retryAfterSeconds = Math.max(1, Math.ceil((endsAt - now().getTime()) / 1_000));
+      return new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds });
+    },
+  };
+}
+
+/**
+ * Returns the address by which requests are counted: an IPv4 address, or the /64 network of an IPv6 address, because a
+ * provider gives each customer at least that many addresses. An IPv4 address written as IPv6 is the IPv4 address.
+ */
+export function countedAddress(ip: string): string {
+  const [address = ''] = ip.split('%', 1);
+  if (isIP(address) !== 6) return isIP(address) === 4 ? address : 'unknown';
+  // URL writes every IPv6 address in one way: lower case, zeros left out once, IPv4 parts in hex.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
+  if (groups.slice(0, 5).every((group) => group === '0') && groups[5] === 'ffff') {
+    const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

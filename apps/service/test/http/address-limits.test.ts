@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isApiError } from '@flywheel/api';
+import { json, startTestServer, WALLET } from '@flywheel/testing/test-server';
+import { countedAddress, createAddressLimits } from '../../src/http/operations/address-limits.ts';
+import { createApiKey } from '../../src/projects/api-key.ts';
+
+const UNLIMITED = { requests: 1_000_000, seconds: 60 };
+
+describe('an address', () => {
+  it('is counted as itself if it is IPv4, and by its /64 network if it is IPv6', () => {
+    for (const [given, counted] of [
+      ['192.0.2.7', '192.0.2.7'],
+      ['::ffff:192.0.2.7', '192.0.2.7'],
+      ['::FFFF:c000:207', '192.0.2.7'],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+      ['2001:0DB8:0001:0002:ffff::1', '2001:db8:1:2::/64'],
+      ['2001:db8::1', '2001:db8:0:0::/64'],
+      ['::1', '0:0:0:0::/64'],
+      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+      ['no address', 'unknown'],
+    ] as const) {
+      assert.equal(countedAddress(given), counted, given);
+    }
+  });
+
+  it('has the requests of a window, and waits for the next one', () => {
+    let time = 0;
+    const limits = createAddressLimits(
+      { any: { requests: 2, seconds: 10 }, heavy: UNLIMITED, unknownCredentials: UNLIMITED },
+      { now: () => new Date(time) },
+    );
+    const isCounted = (address: string) => {
+      try {
+        limits.count('any', address);
+        return true;
+      } catch (error) {
+        assert.ok(isApiError(error, 'ERR_RATE_LIMITED') && error.context.retryAfterSeconds <= 10);
+        return false;
+      }
+    };
+    assert.deepEqual([isCounted('a'), isCounted('a'), isCounted('a'), isCounted('b')], [true, true, false, true]);
+    time = 10_000;
+    assert.equal(isCounted('a'), true);
+  });
+});
+
+describe('an unknown credential', () => {
+  it('costs no query beyond a number for each address, whose known clients are still served', async () => {
+    let queries = 0;
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 3, seconds: 60 } },
+      { now: () => new Date(0) },
+    );
+    await using server = await startTestServer({
+      addressLimits: limits,
+      trustedProxies: ['127.0.0.1'],
+      findOpenSession: async () => {
+        queries += 1;
+        return null;
+      },
+    });
+    const path = '/v1/flywheel/batch/current';
+    const from = (ip: string) => ({ 'x-forwarded-for': ip });
+    assert.equal((await server.fetch(path, { headers: from('192.0.2.7') })).status, 200);
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const { apiKey } = createApiKey(new Uint8Array(32).fill(i));
+      statuses.push((await server.fetch(path, { apiKey, headers: from('192.0.2.7') })).status);
+    }
+    assert.deepEqual(statuses, [404, 404, 404, 429, 429]);
+    const { apiKey } = createApiKey(new Uint8Array(32).fill(9));
+    const limited = await server.fetch(path, { apiKey, headers: from('192.0.2.7') });
+    assert.equal(limited.headers.get('retry-after'), '60');
+    assert.equal((await server.fetch(path, { headers: from('192.0.2.7') })).status, 200, 'a key that has worked');
+    assert.equal((await server.fetch(path, { apiKey, headers: from('192.0.2.8') })).status, 404, 'another address');
+    for (let i = 0; i < 6; i++) {
+      const cookie = { cookie: `flywheel_session=${i}` };
+      await server.fetch('/console/api/session', { headers: { ...from(`2001:db8::${i}`), ...cookie } });
+    }
+    assert.equal(queries, 3, 'cookies of one /64 network count together');
+  });
+
+  it('is not counted if it is missing or mistyped, which costs no query', async () => {
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 1, seconds: 60 } },
+      { now: () => new Date(0) },
+    );
+    await using server = await startTestServer({ addressLimits: limits });
+    for (const apiKey of [null, 'fwk_short', 'fwk_short']) {
+      assert.equal((await server.fetch('/v1/flywheel/batch/current', { apiKey })).status, 401);
+    }
+  });
+});
+
+describe('an operation that makes much work', () => {
+  it('is limited by address before the session is read', async () => {
+    let queries = 0;
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: { requests: 1, seconds: 60 }, unknownCredentials: UNLIMITED },
+      { now: () => new Date(0) },
+    );
+    await using server = await startTestServer({
+      addressLimits: limits,
+      findOpenSession: async () => {
+        queries += 1;
+        return { wallet: WALLET, expiresAt: new Date() };
+      },
+    });
+    const request = json({}, { cookie: 'flywheel_session=x' });
+    const answers = [
+      await server.fetch('/console/api/registrations', request),
+      await server.fetch('/console/api/registrations', request),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 429],
+    );
+    assert.equal(queries, 1);
+  });
+});
