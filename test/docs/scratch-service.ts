@@ -48,6 +48,7 @@ export async function startScratchService(): Promise<ScratchService> {
     PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
     FLYWHEEL_URL: url,
     SOLANA_RPC_URL: rpcUrl,
+    SOLANA_CLUSTER_IS_LOCAL: '1',
     NO_COLOR: '1',
   };
   return {

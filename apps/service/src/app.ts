@@ -16,7 +16,7 @@ import { createStreamLimit } from './http/operations/events.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
 import { createSchemaPool } from './payload-schemas/pool.ts';
-import { createEnvironment, isLocalCluster, isOnThisMachine } from './projects/environment.ts';
+import { createEnvironment, isLocalCluster } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
@@ -91,7 +91,7 @@ async function compose(
 
   const clock = systemClock;
   const chain = createChain({ rpcUrls, clock, log });
-  if (localnet === null) await requireBoundedExposure(config, { chain, rpcUrl, log });
+  if (localnet === null) await requireBoundedExposure(config, { chain, log });
   const database = await openDatabase(config, log);
   started.defer(database.close);
   const isWorker = roles.has('worker');
@@ -175,17 +175,13 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
  * @throws ConfigError
  */
 async function requireBoundedExposure(
-  { registration, isUnadmittedCapChosen }: Config,
-  {
-    chain,
-    rpcUrl,
-    log,
-  }: { readonly chain: Pick<Deps['chain'], 'genesisHash'>; readonly rpcUrl: string; readonly log: Logger },
+  { registration, isUnadmittedCapChosen, isClusterLocal }: Config,
+  { chain, log }: { readonly chain: Pick<Deps['chain'], 'genesisHash'>; readonly log: Logger },
 ): Promise<void> {
   if (registration !== 'open' || isUnadmittedCapChosen) return;
-  if (isOnThisMachine(rpcUrl)) {
+  if (isClusterLocal) {
     try {
-      if (isLocalCluster(rpcUrl, await chain.genesisHash())) return;
+      if (isLocalCluster(isClusterLocal, await chain.genesisHash())) return;
     } catch (error) {
       // The service also starts while its cluster is down, and flywheel doctor makes the same check.
       return log.warn({ err: error }, 'the cluster does not say which one it is; it is taken for a local one');
@@ -231,8 +227,8 @@ async function listen(
   started.defer(() => schemas.close());
   const deps = { ...given, feed, schemas, streams: createStreamLimit() };
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
-  const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
-  const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });
+  const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
+  const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });
   const server = createServer({
     handlers: createBatchHandlers(deps),
     consoleHandlers: createConsoleHandlers({
@@ -242,6 +238,7 @@ async function listen(
       recovery,
       publicUrl,
       publicRpcUrl,
+      isClusterLocal,
       explorerUrl,
       tokenNames: createTokenNames(deps),
     }),

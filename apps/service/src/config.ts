@@ -75,6 +75,11 @@ const SETTINGS = {
     url('http:', 'https:'),
     'URL of the same cluster for browsers; default: the first `SOLANA_RPC_URL` if it has no user, path or query (where providers put keys), otherwise the public endpoint of the cluster',
   ),
+  isClusterLocal: setting(
+    'SOLANA_CLUSTER_IS_LOCAL',
+    flag(),
+    '`1`: the cluster of `SOLANA_RPC_URL` is a local one that you have started, and its SOL has no value; the console then offers a test wallet, a faucet and new tokens, and strangers need no bound. Default: `1` on the cluster that `start` runs itself, otherwise `0`, at whatever address',
+  ),
   explorerUrl: settingWithDefault(
     'EXPLORER_URL',
     url('http:', 'https:'),
@@ -310,8 +315,9 @@ type Values<Tree> = {
 };
 
 /** The checked configuration of a process. */
-export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate' | 'caps'> {
+export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate' | 'isClusterLocal' | 'caps'> {
   readonly webhooksMayBePrivate: boolean;
+  readonly isClusterLocal: boolean;
   readonly caps: Caps;
   /** False if what strangers may lock is the default, which no operator has chosen. */
   readonly isUnadmittedCapChosen: boolean;
@@ -341,6 +347,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     isUnadmittedCapChosen: values.caps.lockedUnadmittedLamports !== null,
     // Receivers of a local cluster run on the same machine.
     webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrls === null,
+    isClusterLocal: values.isClusterLocal ?? values.solanaRpcUrls === null,
   });
 }
 

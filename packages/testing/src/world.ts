@@ -92,6 +92,7 @@ export async function openWorld(
     FLYWHEEL_DATA_DIR: directory,
     DATABASE_URL: database.url,
     SOLANA_RPC_URL: localnet.url,
+    SOLANA_CLUSTER_IS_LOCAL: '1',
     JITO_BLOCK_ENGINE_URL: localnet.blockEngineUrl,
     ...signers,
     ...environment,

@@ -8,6 +8,8 @@ export interface EnvironmentDeps {
   readonly rpcUrl: string;
   /** URL at which browsers reach the cluster; null: derived by `urlForBrowsers`. */
   readonly publicRpcUrl: string | null;
+  /** True if the process has started the cluster itself, or if its configuration says that it is a local one. */
+  readonly isClusterLocal: boolean;
   readonly explorerUrl: string;
   readonly registration: RegistrationMode;
 }
@@ -19,7 +21,10 @@ export interface EnvironmentDeps {
 export function createEnvironment(deps: EnvironmentDeps): () => Promise<Omit<Environment, 'publicUrl'>> {
   let known: Omit<Environment, 'publicUrl'> | null = null;
   return async () => {
-    known ??= describeEnvironment(deps, publicClusterOf(await deps.chain.genesisHash()) ?? 'localnet');
+    if (known !== null) return known;
+    const genesisHash = await deps.chain.genesisHash();
+    const cluster = publicClusterOf(genesisHash) ?? 'localnet';
+    known = describeEnvironment(deps, { cluster, isLocal: isLocalCluster(deps.isClusterLocal, genesisHash) });
     return known;
   };
 }
@@ -33,11 +38,14 @@ const PUBLIC_RPC_URLS: Readonly<Record<Exclude<Cluster, 'localnet'>, string>> = 
   testnet: 'https://api.testnet.solana.com',
 };
 
-function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Environment, 'publicUrl'> {
+function describeEnvironment(
+  deps: EnvironmentDeps,
+  { cluster, isLocal }: Pick<Environment, 'cluster' | 'isLocal'>,
+): Omit<Environment, 'publicUrl'> {
   const rpcUrl = deps.publicRpcUrl ?? urlForBrowsers(deps.rpcUrl, cluster);
   return {
     cluster,
-    isLocal: cluster === 'localnet' && isOnThisMachine(deps.rpcUrl),
+    isLocal,
     rpcUrl,
     webSocketUrl: webSocketUrlOf(rpcUrl, cluster),
     explorer: { url: deps.explorerUrl.replace(/\/+$/, ''), query: explorerQuery(rpcUrl, cluster) },
@@ -46,18 +54,13 @@ function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Envi
   };
 }
 
-/** Tells if a cluster is a local one: its node is on this machine, and it is no public cluster. */
-export function isLocalCluster(rpcUrl: string, genesisHash: string): boolean {
-  return isOnThisMachine(rpcUrl) && publicClusterOf(genesisHash) === null;
-}
-
 /**
- * Tells if a URL names this machine. An unknown genesis hash alone does not make a cluster local: a company's private cluster has one too, and its visitors
- * must not get a test wallet whose key the page holds.
+ * Tells if a cluster is a local one. An unknown genesis hash and an address of this machine are not enough: a private cluster
+ * has both behind a tunnel, and its visitors must not get a test wallet whose key the page holds.
+ * @param isClusterLocal what the process knows: see `EnvironmentDeps`.
  */
-export function isOnThisMachine(rpcUrl: string): boolean {
-  const { hostname } = new URL(rpcUrl);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+export function isLocalCluster(isClusterLocal: boolean, genesisHash: string): boolean {
+  return isClusterLocal && publicClusterOf(genesisHash) === null;
 }
 
 /** Providers put keys into the user, path or query of a URL, so a URL with any of these is not given to browsers. */

@@ -106,6 +106,16 @@ describe('readConfig', () => {
     );
   });
 
+  it('knows only its own cluster as a local one, wherever another one is reached, unless set', () => {
+    const tunnelled = { SOLANA_RPC_URL: 'http://127.0.0.1:8899', ...keysFor('SOLANA_RPC_URL') };
+    assert.deepEqual(
+      [{}, tunnelled, { SOLANA_CLUSTER_IS_LOCAL: '0' }, { ...tunnelled, SOLANA_CLUSTER_IS_LOCAL: '1' }].map(
+        (given) => parseConfig(given).isClusterLocal,
+      ),
+      [true, false, false, true],
+    );
+  });
+
   it('rejects two variables for the key of webhooks', () => {
     const key = Buffer.alloc(32, 1).toString('base64');
     assert.deepEqual(parseConfig({ WEBHOOK_KEY: key }).webhookKey, new Uint8Array(32).fill(1));

@@ -117,8 +117,14 @@ describe('a running service', () => {
     const refused = isConfigError(
       /^REGISTRATION is open .*Set REGISTRATION to approval, .* or set MAX_LOCKED_LAMPORTS_UNADMITTED/,
     );
-    for (const SOLANA_RPC_URL of ['https://rpc.example', `http://127.0.0.1:${port}`]) {
-      const part = { ...addresses, SOLANA_RPC_URL };
+    const there = { SOLANA_RPC_URL: `http://127.0.0.1:${port}` };
+    for (const cluster of [
+      { SOLANA_RPC_URL: 'https://rpc.example', SOLANA_CLUSTER_IS_LOCAL: '' },
+      // A tunnel to a private cluster, which this process does not know as a local one.
+      { SOLANA_RPC_URL: world.localnet.url, SOLANA_CLUSTER_IS_LOCAL: '' },
+      there,
+    ]) {
+      const part = { ...addresses, ...cluster };
       await assert.rejects(startPart('http', part), refused);
       // Each goes on to the database, which does not answer.
       await assert.rejects(startPart('http', { ...part, REGISTRATION: 'approval' }), /ECONNREFUSED/);
@@ -180,6 +186,7 @@ describe('a running service', () => {
       RATE_LIMIT_GET: '100000/1',
       DATABASE_URL: world.databaseUrl,
       SOLANA_RPC_URL: world.localnet.url,
+      SOLANA_CLUSTER_IS_LOCAL: '1',
       FLYWHEEL_DATA_DIR: tmpdir(),
       ...environment,
     });

@@ -37,7 +37,7 @@ export const Environment = z
     isLocal: z
       .boolean()
       .describe(
-        'True on a local cluster, where the page offers a test wallet, a faucet and new tokens: the service reaches it on its own machine, and it is no public cluster.',
+        'True on a local cluster, where the page offers a test wallet, a faucet and new tokens: the service has started it itself, or its configuration says so.',
       ),
     rpcUrl: z.string().describe('RPC URL for browsers. It is not the service’s own URL if that contains a credential.'),
     webSocketUrl: z.string().describe('WebSocket URL of the same node.'),

@@ -158,8 +158,8 @@ type ExposureRules = Pick<typeof import('@flywheel/service'), 'isLocalCluster' |
 
 /** Checks whose projects are served, and what strangers may lock. */
 function checkRegistration(
-  { registration, isUnadmittedCapChosen, caps, companyOperators }: Config,
-  { url, genesisHash }: Pick<Node, 'url' | 'genesisHash'>,
+  { registration, isUnadmittedCapChosen, isClusterLocal, caps, companyOperators }: Config,
+  { genesisHash }: Pick<Node, 'genesisHash'>,
   { isLocalCluster, UNBOUNDED_EXPOSURE }: ExposureRules,
 ): Check {
   const topic = 'registration';
@@ -168,7 +168,7 @@ function checkRegistration(
     if (companyOperators.size > 0) return ok(topic, text);
     return warning(topic, `${text} COMPANY_OPERATORS is empty, so none can be.`, 'Set COMPANY_OPERATORS.');
   }
-  if (!isUnadmittedCapChosen && !isLocalCluster(url, genesisHash)) {
+  if (!isUnadmittedCapChosen && !isLocalCluster(isClusterLocal, genesisHash)) {
     return failure(topic, UNBOUNDED_EXPOSURE, 'serve and work do not start with these settings.');
   }
   const sol = toDecimal(caps.lockedUnadmittedLamports, SOL_DECIMALS);
