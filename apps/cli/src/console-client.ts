@@ -54,8 +54,8 @@ export interface RegisterVerification {
   readonly rpcUrl: string;
   /** The addresses that the registration may name; any by default. */
   readonly expect?: RegistrationInput['expect'];
-  /** Called with what is about to be signed, before the wallet signs; it may throw. */
-  readonly onVerified?: (terms: RegistrationTerms) => Promise<void>;
+  /** Called with what is about to be signed, and the service's answer, before the wallet signs; it may throw. */
+  readonly onVerified?: (terms: RegistrationTerms, registration: Registration) => Promise<void>;
   /** Called with the reasons against signing, before the error is thrown; it may throw another one. */
   readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
@@ -85,10 +85,13 @@ export function createConsoleClient(options: { readonly url: string; readonly fe
       await callOnce(CONSOLE_OPERATIONS.signIn, { body: { ...body, message, signature } });
     },
 
-    async register(wallet, body, { rpcUrl, expect, ...options }) {
+    async register(wallet, body, { rpcUrl, expect, onVerified, onRefused }) {
       const registration = await call(CONSOLE_OPERATIONS.createRegistration, { body });
       const input = { wallet, mint: body.mint, registration, ...(expect !== undefined && { expect }) };
-      const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input, options);
+      const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input, {
+        onVerified: async (verified) => onVerified?.(verified, registration),
+        ...(onRefused !== undefined && { onRefused }),
+      });
       const { body: project } = await sendRequest(
         connection,
         CONSOLE_OPERATIONS.confirmRegistration,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { RegisteredProject, Registration } from '@flywheel/api';
+import { describeFreezeRisk } from '@flywheel/protocol';
+import { createOwnMint } from '@flywheel/testing/mints';
 import { forgeRegistration, REGISTRATION_LIES } from '@flywheel/testing/registration-lies';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
@@ -45,6 +47,21 @@ describe('flywheel register with a service that lies', () => {
     const project = parseDocument<RegisteredProject & { readonly company: string; readonly operator: string }>(result);
     assert.equal(project.operator, world.operator.address);
     assert.match(project.company, /^\w{32,44}$/);
+  });
+
+  it('says before the wallet pays that the company must admit the project, and who can freeze the vault', async () => {
+    const { file, signer } = await writeWallet(folder, 'poor.json');
+    const { address, authority } = await createOwnMint(world, false);
+    lying.tell({ path: /\/environment$/, change: (answer) => answer.replace('"open"', '"approval"') });
+    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+    const words = ['register', '--wallet', file, '--mint', address, ...limits];
+    const { exitCode, stderr } = await runCommand(words, {
+      FLYWHEEL_URL: lying.url,
+      SOLANA_RPC_URL: world.localnet.url,
+    });
+    assert.equal(exitCode, 1, `${signer.address} holds nothing, so it has paid nothing`);
+    assert.match(stderr, /The company must admit the project before it can create a batch\./);
+    assert.ok(stderr.includes(`Risk: ${describeFreezeRisk(authority.address)}`), stderr);
   });
 
   for (const { name, expected, forge } of REGISTRATION_LIES) {

@@ -9,3 +9,8 @@ export function pluralize(count: number, singular: string, plural = `${singular}
 export function shorten(text: string): string {
   return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
 }
+
+/** Says what the holder of a mint’s freeze authority can do to a project, in two sentences. */
+export function describeFreezeRisk(freezeAuthority: string): string {
+  return `The token’s freeze authority, ${freezeAuthority}, can freeze the vault. Then an approved batch cannot go on, and the SOL that is locked for it stays locked until the project’s wallet casts a cancel vote.`;
+}

@@ -40,15 +40,38 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await checkScreenOnBoth(operator, 'company-become');
     assert.equal((await askApi(operator, '/company')).status, 403);
     // The same port keeps the browser's address and session valid.
-    await story.world.restart({ PORT: new URL(story.world.url).port, COMPANY_OPERATORS: wallet });
+    await story.world.restart({
+      PORT: new URL(story.world.url).port,
+      COMPANY_OPERATORS: wallet,
+      REGISTRATION: 'approval',
+    });
     await page.reload();
     await page.getByText('No batches waiting for the company').waitFor();
     await checkScreenOnBoth(operator, 'company-idle');
   });
 
-  it('lists a batch that waits for manual approval, which is executed after the approval', async () => {
+  it('lists a project that waits to be admitted, which can create batches after the operator has signed', async () => {
     await signIn(owner);
+    await owner.page.goto('/register');
+    await owner.page.getByText('The company must admit the project').waitFor();
     project = await register(owner, { isManual: true });
+    await owner.page.getByText('The company has not admitted this project').waitFor();
+    const refused = await init(story.world.url, project.apiKey, [burnPipeline()]);
+    assert.deepEqual([refused.status, refused.body.error], [403, 'ERR_PROJECT_NOT_ADMITTED']);
+    const { page } = operator;
+    await page.goto('/company/projects');
+    await page.getByText('Waiting to be admitted').waitFor();
+    await checkScreenOnBoth(operator, 'company-admit');
+    await page.getByRole('button', { name: /^Admit / }).click();
+    await page.getByText('Can freeze accounts').waitFor();
+    await checkScreenOnBoth(operator, 'company-admit-review');
+    await page.getByRole('button', { name: 'Sign and admit' }).click();
+    await page.getByText('Waiting to be admitted').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /^Withdraw admission/ }).waitFor();
+    await page.goto('/company');
+  });
+
+  it('lists a batch that waits for manual approval, which is executed after the approval', async () => {
     await fund(owner, project);
     await approveForTheCompany();
     const { page } = operator;
@@ -162,6 +185,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
       'Paused the project',
       '“Two is too few.”',
       'Approved a batch for the company',
+      'Admitted the project',
       'Registered the project',
     ]) {
       await page.getByText(text).first().waitFor();

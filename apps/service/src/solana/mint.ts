@@ -1,3 +1,4 @@
+import { describeFreezeRisk } from '@flywheel/protocol';
 import { type Address, isSome, type Option, unwrapOption } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
@@ -75,7 +76,7 @@ function factsOf({ data, programAddress }: ChainAccount, extensions: readonly Ex
     supply,
     ...(metadata && { name: metadata.name, symbol: metadata.symbol }),
     warnings: [
-      ...(isSome(freezeAuthority) ? [`Its freeze authority ${freezeAuthority.value} can freeze the vault.`] : []),
+      ...(isSome(freezeAuthority) ? [describeFreezeRisk(freezeAuthority.value)] : []),
       ...extensions.flatMap((extension) => warning(extension) ?? []),
     ],
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { describeFreezeRisk } from '@flywheel/protocol';
 import { assertError } from '@flywheel/testing/batches';
 import { land } from '@flywheel/testing/chain';
 import { createOwnMint, fundedSigner, mintTo } from '@flywheel/testing/mints';
@@ -37,7 +38,7 @@ describe('the preview of a token', () => {
     const seen = await preview(mint.address);
     assert.deepEqual(seen, {
       mint: mint.address,
-      warnings: [`Its freeze authority ${mint.authority.address} can freeze the vault.`],
+      warnings: [describeFreezeRisk(mint.authority.address)],
       token: { program: 'spl-token', decimals: 6, supply: '1.5' },
       costLamports: seen.costLamports,
     });

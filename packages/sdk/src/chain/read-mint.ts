@@ -1,5 +1,5 @@
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
-import { type Address, address } from '@solana/kit';
+import { type Address, address, unwrapOption } from '@solana/kit';
 import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { readAccounts } from './rpc.ts';
@@ -9,6 +9,10 @@ export interface Mint {
   readonly tokenProgram: Address;
   /** Base units. */
   readonly supply: bigint;
+  /** Can create more of the token; null if nobody can. */
+  readonly mintAuthority: Address | null;
+  /** Can freeze token accounts, a vault's too; null if nobody can. */
+  readonly freezeAuthority: Address | null;
 }
 
 /**
@@ -28,6 +32,12 @@ export async function readMint(rpcUrl: RpcUrl, mint: string): Promise<Mint> {
   }
   if (data.length < getMintSize()) throw new Error(`${mint} is not a mint: it has ${data.length} bytes.`);
   // The extensions of Token-2022 follow the layout that both programs share.
-  const { decimals, supply } = getMintDecoder().decode(data);
-  return { decimals, tokenProgram: owner, supply };
+  const { decimals, supply, mintAuthority, freezeAuthority } = getMintDecoder().decode(data);
+  return {
+    decimals,
+    tokenProgram: owner,
+    supply,
+    mintAuthority: unwrapOption(mintAuthority),
+    freezeAuthority: unwrapOption(freezeAuthority),
+  };
 }

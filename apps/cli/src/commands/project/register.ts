@@ -1,6 +1,12 @@
-import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
-import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import type { RegistrationTerms } from '@flywheel/sdk';
+import {
+  ApprovalMode,
+  IDENTITY_OPERATIONS,
+  type ProofType,
+  type RegisteredProject,
+  type RegistrationMode,
+} from '@flywheel/api';
+import { describeFreezeRisk, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { type RegistrationTerms, readMint } from '@flywheel/sdk';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, Option } from 'commander';
@@ -66,8 +72,9 @@ export function addRegisterCommand(program: Command, context: Context): void {
       const console = openConsole(context, options);
       const pins = await openPins(context, options, rpcUrl);
       const expect = pins.expectedOfRegistration(options.trust);
+      const { registration: mode } = await console.call(IDENTITY_OPERATIONS.getEnvironment, {});
       await console.signIn(wallet);
-      const { project, registration, terms } = await console.register(
+      const { project, terms } = await console.register(
         wallet,
         {
           mint: options.mint,
@@ -81,20 +88,31 @@ export function addRegisterCommand(program: Command, context: Context): void {
           rpcUrl,
           ...(expect !== undefined && { expect }),
           onRefused: pins.requireKnownKeys,
-          onVerified: async (verified) => {
+          onVerified: async (verified, { warnings }) => {
             output.note(describeTerms(verified, rpcUrl));
+            for (const warning of await readRisks(rpcUrl, options.mint, warnings)) output.note(`Risk: ${warning}`);
+            if (mode === 'approval') output.note(NEEDS_ADMISSION);
             await requireBalance(context, rpcUrl, verified);
           },
         },
       );
       for (const news of pins.keepRegistration(terms)) output.note(news);
-      for (const warning of registration.warnings) output.note(`Note: ${warning}`);
       const { company, operator, recovery } = terms;
       output.result(
         { ...project, company, operator, ...(recovery !== null && { recovery }) },
-        describeRegistered(project, `${programName(context)} run`, options.wallet),
+        describeRegistered(project, `${programName(context)} run`, options.wallet, mode),
       );
     });
+}
+
+/** What the wallet's holder must know before the wallet pays. */
+const NEEDS_ADMISSION =
+  'The company must admit the project before it can create a batch. It may decline: what the registration costs is then lost.';
+
+/** Lists what others can do to the vault: from the wallet holder's own node, and what the service says in addition. */
+async function readRisks(rpcUrl: string, mint: string, warnings: readonly string[]): Promise<readonly string[]> {
+  const { freezeAuthority } = await readMint(rpcUrl, mint);
+  return [...new Set([...(freezeAuthority === null ? [] : [describeFreezeRisk(freezeAuthority)]), ...warnings])];
 }
 
 /**
@@ -143,7 +161,12 @@ function formatSol(lamports: bigint): string {
   return `${toDecimal(lamports, SOL_DECIMALS)} SOL`;
 }
 
-function describeRegistered(project: RegisteredProject, runCommand: string, walletFile: string): string {
+function describeRegistered(
+  project: RegisteredProject,
+  runCommand: string,
+  walletFile: string,
+  mode: RegistrationMode | undefined,
+): string {
   return [
     `Registered project ${project.projectId}`,
     `  token     ${project.mintAddress}`,
@@ -153,6 +176,7 @@ function describeRegistered(project: RegisteredProject, runCommand: string, wall
     'API key, shown only once:',
     `  export FLYWHEEL_API_KEY=${project.apiKey}`,
     '',
+    ...(mode === 'approval' ? [`Ask the company to admit the project: it can create no batch before.`, ''] : []),
     'Next: deposit tokens, and SOL for new token accounts, into the vault. Then:',
     `  ${runCommand} examples/rewards.json --wallet ${walletFile}`,
   ].join('\n');

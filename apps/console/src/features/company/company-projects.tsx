@@ -2,18 +2,22 @@ import type { ProjectSummary } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { companyProjectsQuery, companyQuery } from '../../lib/api/company.ts';
+import { useEnvironment } from '../../lib/api/environment.ts';
 import { tokenName } from '../../lib/format.ts';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
+import { MintRisk } from '../project/mint-risk.tsx';
+import { AdmissionSwitch } from './admission.tsx';
 import { PauseSwitch } from './pause-switch.tsx';
 
 /** Lists every project, each with a button to pause or resume it. */
 export function CompanyProjects() {
   const projects = useQuery(companyProjectsQuery);
   const isAllPaused = useQuery(companyQuery).data?.isPaused === true;
+  const isOpen = (useEnvironment()?.registration ?? 'open') === 'open';
   return (
     <QueryView query={projects} skeleton={<SkeletonLines count={4} className="h-12" />}>
       {({ projects: found }) =>
@@ -23,41 +27,101 @@ export function CompanyProjects() {
             <code>flywheel register</code>
           </EmptyState>
         ) : (
-          <Panel isFlush>
-            <Table label="Projects" columns={columnsOf(isAllPaused)} rows={found} keyOf={({ id }) => id} />
-          </Panel>
+          <div className="flex flex-col gap-6">
+            {!isOpen && <PendingProjects projects={found.filter(({ isAdmitted }) => !isAdmitted)} />}
+            <Panel isFlush>
+              <Table
+                label="Projects"
+                columns={columnsOf({ isAllPaused, isOpen })}
+                rows={found}
+                keyOf={({ id }) => id}
+              />
+            </Panel>
+          </div>
         )
       }
     </QueryView>
   );
 }
 
+/** Lists the projects that are not served because the company has not admitted them. */
+function PendingProjects({ projects }: { readonly projects: readonly ProjectSummary[] }) {
+  if (projects.length === 0) return null;
+  return (
+    <Panel title="Waiting to be admitted" isFlush>
+      <Table
+        label="Projects that wait to be admitted"
+        columns={PENDING_COLUMNS}
+        rows={projects}
+        keyOf={({ id }) => id}
+        under={({ token }) => <MintRisk mint={token.mint} />}
+      />
+    </Panel>
+  );
+}
+
 /** Without a symbol, this many characters of the mint are the name to type. */
 const TYPED_CHARACTERS = 6;
 
-function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
+const PROJECT: Column<ProjectSummary> = {
+  name: 'Project',
+  isPlain: true,
+  render: ({ id, token }) => (
+    <Link
+      to="/p/$projectId"
+      params={{ projectId: id }}
+      className="font-medium text-accent underline underline-offset-2"
+    >
+      {tokenName(token)}
+    </Link>
+  ),
+};
+const TOKEN: Column<ProjectSummary> = {
+  name: 'Token',
+  render: ({ token }) => <AddressText address={token.mint} of="mint" />,
+};
+const WALLET: Column<ProjectSummary> = {
+  name: 'Wallet',
+  render: ({ wallet }) => <AddressText address={wallet} of="wallet" />,
+};
+const REGISTERED: Column<ProjectSummary> = {
+  name: 'Registered',
+  render: ({ dateCreated }) => <TimeText at={dateCreated} form="day" />,
+};
+
+const PENDING_COLUMNS: readonly Column<ProjectSummary>[] = [
+  PROJECT,
+  TOKEN,
+  WALLET,
+  REGISTERED,
+  { name: 'Actions', isPlain: true, isNarrow: true, render: (project) => <Admission project={project} /> },
+];
+
+function Admission({ project: { id, token, isAdmitted } }: { readonly project: ProjectSummary }) {
+  return <AdmissionSwitch projectId={id} name={tokenName(token)} isAdmitted={isAdmitted} />;
+}
+
+interface ServiceState {
+  readonly isAllPaused: boolean;
+  /** True if projects are served without an admission. */
+  readonly isOpen: boolean;
+}
+
+function columnsOf({ isAllPaused, isOpen }: ServiceState): readonly Column<ProjectSummary>[] {
   return [
-    {
-      name: 'Project',
-      isPlain: true,
-      render: ({ id, token }) => (
-        <Link
-          to="/p/$projectId"
-          params={{ projectId: id }}
-          className="font-medium text-accent underline underline-offset-2"
-        >
-          {tokenName(token)}
-        </Link>
-      ),
-    },
-    { name: 'Token', render: ({ token }) => <AddressText address={token.mint} of="mint" /> },
-    { name: 'Wallet', render: ({ wallet }) => <AddressText address={wallet} of="wallet" /> },
+    PROJECT,
+    TOKEN,
+    WALLET,
     {
       name: 'Company approval',
       render: ({ approvalMode }) => (approvalMode === 'automatic' ? 'Automatic' : 'Manual'),
     },
     { name: 'Open batches', isAmount: true, render: ({ openBatches }) => openBatches },
-    { name: 'Registered', render: ({ dateCreated }) => <TimeText at={dateCreated} form="day" /> },
+    REGISTERED,
+    {
+      name: 'Admission',
+      render: (project) => (project.isAdmitted || isOpen ? <Admission project={project} /> : 'Waiting'),
+    },
     {
       name: 'State',
       render: ({ isPaused }) =>

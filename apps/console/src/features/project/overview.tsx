@@ -10,6 +10,7 @@ import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
+import { MintRisk } from './mint-risk.tsx';
 import { RecentBatches } from './recent-batches.tsx';
 import { TodayStats } from './today-stats.tsx';
 import { UsagePanel } from './usage-panel.tsx';
@@ -53,6 +54,7 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
       }
     >
       <TodayStats project={project} />
+      <MintRisk mint={token.mint} />
       <AttentionList project={project} attention={attention} canEdit={canEdit} />
       <div className="grid gap-6 lg:grid-cols-[1fr_320px] lg:items-start">
         <UsagePanel projectId={projectId} token={token} />

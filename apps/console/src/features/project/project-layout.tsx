@@ -2,6 +2,7 @@ import { isFlywheelError } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Activity, useState } from 'react';
+import { useEnvironment } from '../../lib/api/environment.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { Notice, SkeletonLines } from '../../ui/feedback.tsx';
@@ -76,14 +77,22 @@ function NotAMember({ projectId, wallet }: ProjectScreensProps) {
   );
 }
 
-/** Says on every screen that the project is paused, or that it belongs to another wallet. */
+/** Says on every screen that the project is not admitted, is paused, or belongs to another wallet. */
 function ProjectNotices({ projectId, wallet }: ProjectScreensProps) {
   const { data: project } = useQuery(projectQuery(projectId));
+  const registration = useEnvironment()?.registration ?? 'open';
   if (!project) return null;
   const isForeign = project.wallet !== wallet;
-  if (!isForeign && !project.isPaused) return null;
+  const isServed = project.isAdmitted || registration === 'open';
+  if (!isForeign && !project.isPaused && isServed) return null;
   return (
     <div className="mb-6 flex flex-col gap-3">
+      {!isServed && (
+        <Notice tone="waiting" title="The company has not admitted this project">
+          It can create no batches until the company admits it. Ask the company. Whatever you deposit meanwhile can be
+          withdrawn.
+        </Notice>
+      )}
       {project.isPaused && (
         <Notice tone="waiting" title="The company has paused this project">
           {project.pauseReason !== undefined && `“${project.pauseReason}” `}

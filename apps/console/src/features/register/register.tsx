@@ -1,8 +1,9 @@
 import { type ReactNode, useState } from 'react';
+import { useEnvironment } from '../../lib/api/environment.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
-import { EmptyState, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
@@ -16,11 +17,14 @@ const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 /** Registers a project in five steps: token, limits, proof types, company approval, review. */
 export function Register() {
   const session = useSession();
+  const registration = useEnvironment()?.registration;
   if (session === undefined) return <SkeletonLines count={4} />;
+  if (registration === 'closed') return <Closed />;
   return session ? <Steps wallet={session.wallet} /> : <SignedOut />;
 }
 
 function Steps({ wallet }: { readonly wallet: string }) {
+  const registration = useEnvironment()?.registration;
   const [step, setStep] = useState(0);
   const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
   const props = {
@@ -39,8 +43,30 @@ function Steps({ wallet }: { readonly wallet: string }) {
     <Page title="Register a project">
       <div className="grid gap-6 md:grid-cols-[180px_1fr] md:gap-10">
         <StepList current={step} onGoTo={setStep} />
-        <div className="max-w-2xl min-w-0">{screens[step]}</div>
+        <div className="flex max-w-2xl min-w-0 flex-col gap-5">
+          {registration === 'approval' && <NeedsAdmission />}
+          {screens[step]}
+        </div>
       </div>
+    </Page>
+  );
+}
+
+/** Stands above every step, so that it is read before the wallet pays. */
+function NeedsAdmission() {
+  return (
+    <Notice tone="waiting" title="The company must admit the project">
+      Until it does, the project can create no batches. It may decline: what the registration costs is then lost.
+    </Notice>
+  );
+}
+
+function Closed() {
+  return (
+    <Page title="Register a project">
+      <EmptyState title="No projects are registered here now">
+        <p>The company that runs this service has closed registration. Ask the company. Existing projects go on.</p>
+      </EmptyState>
     </Page>
   );
 }

@@ -1,4 +1,5 @@
 import {
+  type AdmissionRequest,
   COMPANY_OPERATIONS,
   type DecisionSignature,
   type PauseRequest,
@@ -62,6 +63,11 @@ export function rejectBatch(batchId: string, reason: string, signature: Decision
 /** Changes what the company approves by itself for a project; a worker verifies the signature. */
 export function changeTerms(projectId: string, body: TermsRequest) {
   return call(COMPANY_OPERATIONS.changeTerms, { params: { projectId }, body });
+}
+
+/** Admits a project, or withdraws its admission; a worker verifies the signature. */
+export function changeAdmission(projectId: string, body: AdmissionRequest) {
+  return call(COMPANY_OPERATIONS.changeAdmission, { params: { projectId }, body });
 }
 
 /** @param projectId null for all projects. */
