@@ -12,7 +12,6 @@ import { countedAddress } from './operations/address-limits.ts';
 import { bindHandlers, type Handlers } from './operations/handlers.ts';
 import { type Exchange, type OperationRouteDeps, operationRoute } from './operations/operation-route.ts';
 import { type SiteDeps, siteRoutes } from './site.ts';
-import { networkOf } from './wire/client-network.ts';
 import { hangUpOnClose } from './wire/connections.ts';
 import {
   answerClientError,
@@ -61,7 +60,6 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       log: log.child({ requestId: request.id }),
       address: countedAddress(request.ip),
       origin: publicOrigin ?? `${request.protocol}://${request.host}`,
-      network: networkOf(request.ip),
       closing: closing.signal,
     },
     caller: null,

@@ -92,7 +92,7 @@ export interface RegisterDeps {
 /** Who begins a registration. */
 export interface Registrant {
   readonly wallet: Address;
-  /** Network of the client, from `networkOf`. */
+  /** The client's address, as it is counted: see `countedAddress`. */
   readonly network: string;
 }
 

@@ -86,7 +86,7 @@ export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof R
 
     trySchema: async ({ wallet }, { body }) => ({ status: 200, body: await trySchema(deps, wallet, body) }),
 
-    createRegistration: async ({ wallet, network }, { body }) => ({
+    createRegistration: async ({ wallet, address: network }, { body }) => ({
       status: 200,
       body: await createRegistration(deps, { wallet, network }, body),
     }),

@@ -30,8 +30,6 @@ export interface RequestContext {
   readonly origin: string;
   /** The caller's address, as it is counted: see `countedAddress`. */
   readonly address: string;
-  /** Network of the caller, from `networkOf`. */
-  readonly network: string;
   /** Aborts when the server closes: a handler that waits then answers what it has. */
   readonly closing: AbortSignal;
 }
