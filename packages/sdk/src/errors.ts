@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, type Problem } from '@flywheel/api';
+import { ERRORS, type ErrorCode, type Problem, type ReachedCap } from '@flywheel/api';
 
 /**
  * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
@@ -30,6 +30,8 @@ export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelE
   readonly idempotencyKey?: string | null;
   /** What is wrong at which place of the request; empty if the service names no place. */
   readonly problems?: readonly Problem[];
+  /** The cap that the call would exceed; null for errors other than `ERR_CAP_REACHED`. */
+  readonly cap?: ReachedCap | null;
   readonly cause?: unknown;
 }
 
@@ -52,6 +54,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
   readonly batchId: string | null;
   readonly idempotencyKey: string | null;
   readonly problems: readonly Problem[];
+  readonly cap: ReachedCap | null;
 
   constructor(details: FlywheelErrorDetails<Code>) {
     super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -63,6 +66,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
     this.batchId = details.batchId ?? null;
     this.idempotencyKey = details.idempotencyKey ?? null;
     this.problems = details.problems ?? [];
+    this.cap = details.cap ?? null;
   }
 }
 
@@ -90,9 +94,9 @@ export function nameBatch(
   names: { readonly batchId?: string | null; readonly idempotencyKey?: string | null },
 ): unknown {
   if (!isFlywheelError(error) || (error.batchId !== null && error.idempotencyKey !== null)) return error;
-  const { code, message, status, requestId, retryAfterSeconds, problems, cause, stack } = error;
+  const { code, message, status, requestId, retryAfterSeconds, problems, cap, cause, stack } = error;
   const named = new FlywheelError({
-    ...{ code, message, status, requestId, retryAfterSeconds, problems },
+    ...{ code, message, status, requestId, retryAfterSeconds, problems, cap },
     batchId: error.batchId ?? names.batchId ?? null,
     idempotencyKey: error.idempotencyKey ?? names.idempotencyKey ?? null,
     ...(cause !== undefined && { cause }),

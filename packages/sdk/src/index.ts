@@ -22,6 +22,7 @@ export type {
   Pipeline,
   PreviewBatchResponse,
   Problem,
+  ReachedCap,
   RecipientFailure,
   WebhookEvent,
 } from '@flywheel/api';

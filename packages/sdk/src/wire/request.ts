@@ -154,6 +154,7 @@ function errorOf(operation: Operation, response: Response, body: unknown): Flywh
     code: parsed.data.error,
     message: parsed.data.message,
     problems: parsed.data.problems ?? [],
+    cap: parsed.data.cap ?? null,
     status: response.status,
     requestId: response.headers.get('x-request-id'),
     retryAfterSeconds: retryAfterSeconds(response),
