@@ -6,7 +6,7 @@ import { changeAdmission } from '../../lib/api/company.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { MintRisk, useMint } from '../project/mint-risk.tsx';
@@ -66,16 +66,19 @@ function SignAdmission({
   onClose,
 }: Omit<AdmissionFormProps, 'projectId'> & { readonly project: ProjectOverview }) {
   const { id, multisig, token } = project;
-  const mint = useMint(token.mint).data;
+  const mintOnChain = useMint(token.mint);
+  const mint = mintOnChain.data;
+  const subject = {
+    type: 'admission',
+    decision,
+    multisig: address(multisig.address),
+    wallet: address(multisig.wallet),
+    mint: address(token.mint),
+  } as const;
   return (
     <DecisionForm
-      subject={{
-        type: 'admission',
-        decision,
-        multisig: address(multisig.address),
-        wallet: address(multisig.wallet),
-        mint: address(token.mint),
-      }}
+      // The risk of the token is shown before the operator can admit the project.
+      subject={decision === 'admit' && mint === undefined ? null : subject}
       verb={decision === 'admit' ? 'Sign and admit' : 'Sign and withdraw'}
       tone={decision === 'admit' ? 'primary' : 'danger'}
       send={(signature) => changeAdmission(id, { ...signature, decision })}
@@ -88,6 +91,9 @@ function SignAdmission({
           : 'The project can create no more batches. Batches that are set up can still be executed or cancelled, and the project can withdraw from its vault.'}
       </p>
       {decision === 'admit' && <MintRisk mint={token.mint} />}
+      {decision === 'admit' && mintOnChain.error && (
+        <ErrorNotice error={mintOnChain.error} onRetry={() => void mintOnChain.refetch()} />
+      )}
       <DescriptionList
         items={[
           { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" /> },
