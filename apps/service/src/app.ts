@@ -13,6 +13,7 @@ import { createConsoleHandlers } from './http/console/console-handlers.ts';
 import { type MonitorDeps, type ReadinessCheck, serveMonitor } from './http/monitor.ts';
 import { createAddressLimits } from './http/operations/address-limits.ts';
 import { createStreamLimit } from './http/operations/events.ts';
+import { createWorkLimits } from './http/operations/work-limits.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
 import { createSchemaPool } from './payload-schemas/pool.ts';
@@ -225,7 +226,8 @@ async function listen(
   started.defer(() => feed.stop());
   const schemas = createSchemaPool({ log, clock });
   started.defer(() => schemas.close());
-  const deps = { ...given, feed, schemas, streams: createStreamLimit() };
+  const limits = createRateLimits(db, config.rateLimits);
+  const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits) };
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });
@@ -247,7 +249,7 @@ async function listen(
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),
     companyOperators,
-    rateLimits: createRateLimits(db, rateLimits),
+    rateLimits: limits,
     addressLimits: createAddressLimits({ ...config.addressLimits, heavy: rateLimits.heavy }, clock),
     readiness: readinessOf(deps),
     site: await readSite(CONSOLE_DIRECTORY),

@@ -182,6 +182,12 @@ const SETTINGS = {
       'all operations under `/console/api`, per wallet or IP address; enough for a person with several pages that refresh',
       '600/60',
     ),
+    project: settingWithDefault(
+      'RATE_LIMIT_PROJECT',
+      rateLimit(),
+      'previews per project, with whatever key; as many opened event streams; and as many proof checks',
+      '120/60',
+    ),
     heavy: settingWithDefault(
       'RATE_LIMIT_HEAVY',
       rateLimit(),

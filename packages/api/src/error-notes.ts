@@ -166,7 +166,11 @@ export const ERROR_NOTES: {
   },
   ERR_TOO_MANY_STREAMS: {
     remedy: 'Open one stream per batch, and close it when you no longer need it.',
-    example: { open: 20, max: 20 },
+    example: { open: 20, max: 20, retryAfterSeconds: 5 },
+  },
+  ERR_TOO_MANY_AT_ONCE: {
+    remedy: 'Wait for `Retry-After` seconds, and send such requests one after the other.',
+    example: { work: 'previews', max: 8, retryAfterSeconds: 1 },
   },
   ERR_INTERNAL: {
     remedy:

@@ -240,9 +240,15 @@ export const ERRORS = {
   ),
   ERR_TOO_MANY_STREAMS: define(
     429,
-    'Too many event streams are open with this API key or wallet.',
-    (c: { open: number; max: number }) =>
+    'Too many event streams are open with this API key or wallet, or of this project.',
+    (c: { open: number; max: number; retryAfterSeconds: number }) =>
       `${c.open} event streams are open; the maximum is ${c.max}. Close one that you no longer read.`,
+  ),
+  ERR_TOO_MANY_AT_ONCE: define(
+    429,
+    'Too many previews of the project, or proof checks of it or of the address, are in progress.',
+    (c: { work: 'previews' | 'proof checks'; max: number; retryAfterSeconds: number }) =>
+      `${c.max} ${c.work} are in progress, which is the maximum at once. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_INTERNAL: define(
     500,

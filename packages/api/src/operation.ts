@@ -15,7 +15,7 @@ export interface Operation {
    * of a wallet that COMPANY_OPERATORS lists.
    */
   readonly authentication: 'apiKey' | 'session' | 'company' | 'none';
-  /** Name of the limit that counts the requests, per API key (console: per wallet or IP address; `heavy`: both). The numbers are configuration. */
+  /** Name of the limit that counts the requests, per API key (console: per wallet or IP address; `heavy`: both; `project`: per project). The numbers are configuration. */
   readonly rateLimit: RateLimitName;
   readonly headers?: z.ZodObject;
   readonly params?: z.ZodObject;
@@ -45,7 +45,16 @@ export interface OperationResponse {
 /** Yields events as they happen, until the stream ends or the signal aborts. */
 export type EventStream<Event> = (signal: AbortSignal) => AsyncIterable<Event>;
 
-export type RateLimitName = 'init' | 'preview' | 'execute' | 'get' | 'current' | 'console' | 'heavy' | 'proof';
+export type RateLimitName =
+  | 'init'
+  | 'preview'
+  | 'execute'
+  | 'get'
+  | 'current'
+  | 'console'
+  | 'heavy'
+  | 'proof'
+  | 'project';
 
 type Parsed<O, Part extends string> = O extends { readonly [P in Part]: infer Schema extends z.ZodType }
   ? { readonly [P in Part]: z.output<Schema> }

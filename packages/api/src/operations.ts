@@ -78,7 +78,7 @@ export const OPERATIONS = {
     responses: {
       200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
     },
-    errors: [...PIPELINE_ERRORS, 'ERR_PROJECT_NOT_ADMITTED', 'ERR_OPERATOR_UNFUNDED'],
+    errors: [...PIPELINE_ERRORS, 'ERR_TOO_MANY_AT_ONCE', 'ERR_PROJECT_NOT_ADMITTED', 'ERR_OPERATOR_UNFUNDED'],
     fallback: 'ERR_INTERNAL',
   },
   executeBatch: {

@@ -138,6 +138,7 @@ function countingLimits(requests: number) {
     preview: limit,
     console: limit,
     heavy: limit,
+    project: limit,
     proof: limit,
   };
   return {

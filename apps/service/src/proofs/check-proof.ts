@@ -1,7 +1,7 @@
 import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline } from '@flywheel/api';
 import { pluralize, proofHash } from '@flywheel/protocol';
 import { findVaultProofs, type VaultProof } from '@flywheel/squads';
-import { isSignature, type Signature } from '@solana/kit';
+import { type Address, isSignature, type Signature } from '@solana/kit';
 import type { Chain } from '../solana/chain.ts';
 import type { LandedTransaction } from '../solana/landed-transaction.ts';
 import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
@@ -11,12 +11,16 @@ import { findVaults } from '../store/projects/projects.ts';
 export interface CheckProofDeps {
   readonly db: Db;
   readonly chain: Pick<Chain, 'landedTransaction'>;
+  /** Bounds the checks of one vault's proofs, whoever asks. */
+  readonly work: {
+    run<Result>(work: 'proof checks', vault: Address, start: () => Promise<Result>): Promise<Result>;
+  };
 }
 
 /**
  * Checks a proof, or what a transaction proves. The database only says where to look: `proven` means that the proof was
  * read from the chain. Anyone may call this, so it answers nothing that the chain does not show.
- * @throws ApiError ERR_INVALID_REQUEST for a signature that is not 64 bytes.
+ * @throws ApiError ERR_INVALID_REQUEST for a signature that is not 64 bytes; ERR_TOO_MANY_AT_ONCE, ERR_RATE_LIMITED.
  */
 export async function checkProof(deps: CheckProofDeps, request: ProofCheckRequest): Promise<ProofCheck> {
   if (!('signature' in request)) return checkEvent(deps, request);
@@ -29,13 +33,15 @@ export async function checkProof(deps: CheckProofDeps, request: ProofCheckReques
 const MAX_PIPELINES = 20;
 
 async function checkEvent(
-  { db, chain }: CheckProofDeps,
+  { db, chain, work }: CheckProofDeps,
   event: { readonly type: string; readonly payload: string },
 ): Promise<ProofCheck> {
   const hash = await proofHash(event);
   const records = await findProofsByHash(db, [hash], MAX_PIPELINES);
   const read = remembering((signature) => chain.landedTransaction(signature));
-  const pipelines = await Promise.all(records.map((record) => lookUp(read, record)));
+  const lookUpAll = () => Promise.all(records.map((record) => lookUp(read, record)));
+  const [first] = records;
+  const pipelines = first ? await work.run('proof checks', first.vault, lookUpAll) : [];
   pipelines.sort((a, b) => Number(b.isOnChain) - Number(a.isOnChain));
   return { ...verdictOnEvent(pipelines), hash, pipelines };
 }

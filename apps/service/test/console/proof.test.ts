@@ -29,7 +29,7 @@ import {
   type TransactionSigner,
 } from '@solana/kit';
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
-import { checkProof } from '../../src/proofs/check-proof.ts';
+import { type CheckProofDeps, checkProof } from '../../src/proofs/check-proof.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { executionGroup } from '../../src/squads/groups.ts';
@@ -51,6 +51,8 @@ before(async () => {
   project = await createProject(world);
 });
 after(() => world.stop());
+
+const UNBOUNDED: CheckProofDeps['work'] = { run: (_work, _vault, start) => start() };
 
 describe('a proof by type and payload', () => {
   it('is proven by the transaction that executed it, for everyone', async () => {
@@ -230,7 +232,11 @@ describe('a transaction signature', () => {
     // A failed transaction lists the same instructions as a successful one.
     const read = await createChain({ rpcUrls: [world.localnet.url] }).landedTransaction(signature as Signature);
     assert.ok(read?.succeeded && read.calls.length > 0);
-    const deps = { db: world.db, chain: { landedTransaction: async () => ({ ...read, succeeded: false }) } };
+    const deps = {
+      db: world.db,
+      chain: { landedTransaction: async () => ({ ...read, succeeded: false }) },
+      work: UNBOUNDED,
+    };
     const { verdict, pipelines } = await checkProof(deps, event);
     assert.deepEqual([verdict, pipelines[0]?.isOnChain, pipelines[0]?.memo], ['recorded', false, undefined]);
     assert.equal((await checkProof(deps, { signature })).verdict, 'nothing');
@@ -240,7 +246,7 @@ describe('a transaction signature', () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     await executed([{ ...burnPipeline(1), ...event }]);
     const signature = await signatureOf(event);
-    const deps = { db: world.db, chain: { landedTransaction: async () => null } };
+    const deps = { db: world.db, chain: { landedTransaction: async () => null }, work: UNBOUNDED };
     for (const request of [{ signature }, event]) {
       const { verdict, message, pipelines } = await checkProof(deps, request);
       assert.deepEqual([verdict, pipelines[0]?.isOnChain, pipelines[0]?.memo], ['recorded', false, undefined]);

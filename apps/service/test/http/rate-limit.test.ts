@@ -79,5 +79,5 @@ describe('a rate limit', () => {
   });
 });
 
-const NAMES = ['preview', 'init', 'execute', 'get', 'current', 'console', 'heavy', 'proof'] as const;
+const NAMES = ['preview', 'init', 'execute', 'get', 'current', 'console', 'heavy', 'proof', 'project'] as const;
 type Limits = Record<(typeof NAMES)[number], { requests: number; seconds: number }>;

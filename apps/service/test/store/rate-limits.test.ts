@@ -15,6 +15,7 @@ const LIMITS: RateLimits['limits'] = {
   current: { requests: 3, seconds: 1 },
   console: { requests: 60, seconds: 60 },
   heavy: { requests: 60, seconds: 60 },
+  project: { requests: 60, seconds: 60 },
   proof: { requests: 60, seconds: 60 },
 };
 

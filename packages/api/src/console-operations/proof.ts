@@ -17,7 +17,7 @@ export const PROOF_OPERATIONS = {
     body: ProofCheckRequest,
     maxBodyBytes: PAYLOAD_BODY_BYTES,
     responses: { 200: { description: 'The result and its evidence.', schema: ProofCheck } },
-    errors: [],
+    errors: ['ERR_TOO_MANY_AT_ONCE'],
   },
   getVault: {
     ...OPEN,

@@ -84,7 +84,12 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
 
     streamBatchEvents: async ({ project, keyId }, { headers, params }) => {
       const batch = await readBatchWithoutPipelines(deps, project, params.batchId, KIND);
-      return replyWithEvents(deps, { batchId: batch.id, holder: keyId, lastEventId: headers['last-event-id'] });
+      return replyWithEvents(deps, {
+        batchId: batch.id,
+        projectId: project.id,
+        holder: keyId,
+        lastEventId: headers['last-event-id'],
+      });
     },
 
     getCurrentBatch: async ({ project }) => {

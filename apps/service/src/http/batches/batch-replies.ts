@@ -9,6 +9,7 @@ import { readRest } from '../../batches/rest.ts';
 import { type BatchWithoutPipelines, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { StreamLimit } from '../operations/events.ts';
+import type { WorkLimits } from '../operations/work-limits.ts';
 import { presentInitializedBatch, presentPipelines, presentPreview } from './present.ts';
 
 /** A sensible polling interval for a batch that is being executed. */
@@ -34,8 +35,13 @@ export function replayHeaders(replayed: boolean) {
 }
 
 /** Replies to preview, for API keys and the console alike. */
-export async function replyToPreview(deps: PreviewDeps, request: Omit<InitRequest, 'idempotencyKey'>) {
-  return { status: 200 as const, body: presentPreview(await previewBatch(deps, request), request.project.token) };
+export async function replyToPreview(
+  deps: PreviewDeps & { readonly work: WorkLimits },
+  request: Omit<InitRequest, 'idempotencyKey'>,
+) {
+  const { id, token } = request.project;
+  const preview = await deps.work.run('previews', id, () => previewBatch(deps, request));
+  return { status: 200 as const, body: presentPreview(preview, token) };
 }
 
 interface Cancel extends CancelRequest {
@@ -96,6 +102,7 @@ export function parsePreferredWait(header: string | undefined): PreferredWait {
 
 export interface StreamDeps extends EventDeps {
   readonly streams: StreamLimit;
+  readonly work: WorkLimits;
 }
 
 /**
@@ -104,17 +111,18 @@ export interface StreamDeps extends EventDeps {
  */
 export async function replyWithEvents(
   deps: StreamDeps,
-  { batchId, holder, lastEventId }: EventsRequest,
+  { batchId, projectId, holder, lastEventId }: EventsRequest,
 ): Promise<EventsReply> {
   const after = BigInt(lastEventId ?? 0);
   if (lastEventId !== undefined) {
     const { events, isLast } = await readEvents(deps, batchId, after);
     if (isLast && events.length === 0) return { status: 204, body: null };
   }
+  await deps.work.count('event streams', projectId);
   return {
     status: 200,
     body: (signal) => {
-      deps.streams.take(holder, signal);
+      deps.streams.take({ holder, projectId }, signal);
       return streamEvents(deps, batchId, after, signal);
     },
   };
@@ -122,6 +130,7 @@ export async function replyWithEvents(
 
 interface EventsRequest {
   readonly batchId: string;
+  readonly projectId: string;
   /** The key or wallet whose streams are counted together. */
   readonly holder: string;
   /** The Last-Event-ID header. */

@@ -28,7 +28,10 @@ export function createConsoleHandlers(deps: ConsoleDeps): Handlers<typeof CONSOL
 /** Public operations: checking a proof and reading a vault need no session. */
 function createProofHandlers(deps: ConsoleDeps): Handlers<typeof PROOF_OPERATIONS> {
   return {
-    checkProof: async (_context, { body }) => ({ status: 200, body: await checkProof(deps, body) }),
+    checkProof: async ({ address }, { body }) => ({
+      status: 200,
+      body: await deps.work.run('proof checks', address, () => checkProof(deps, body)),
+    }),
     getVault: async (_context, { params: { address } }) => ({ status: 200, body: await readVault(deps, address) }),
   };
 }

@@ -45,7 +45,12 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
     streamProjectBatchEvents: async ({ wallet }, { params, headers }) => {
       const project = await visible(wallet, params);
       const batch = await readBatchWithoutPipelines(deps, project, params.batchId);
-      return replyWithEvents(deps, { batchId: batch.id, holder: wallet, lastEventId: headers['last-event-id'] });
+      return replyWithEvents(deps, {
+        batchId: batch.id,
+        projectId: project.id,
+        holder: wallet,
+        lastEventId: headers['last-event-id'],
+      });
     },
 
     initProjectBatch: {

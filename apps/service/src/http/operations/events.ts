@@ -75,27 +75,45 @@ function frame(event: BatchEvent): string {
 /** Limits how many event streams one caller has open in this process. */
 export interface StreamLimit {
   /**
-   * Counts one stream of a holder until the signal aborts.
+   * Counts one stream of a holder and of a project until the signal aborts.
    * @throws ApiError ERR_TOO_MANY_STREAMS
    */
-  take(holder: string, signal: AbortSignal): void;
+  take(by: { readonly holder: string; readonly projectId: string }, signal: AbortSignal): void;
 }
 
 /** Each stream holds a connection and polls the database every few seconds. Twenty covers a person's tabs, not a leak. */
 export const MAX_STREAMS_PER_HOLDER = 20;
 
-export function createStreamLimit(max: number = MAX_STREAMS_PER_HOLDER): StreamLimit {
+/** A project with many keys has three times as many. */
+const MAX_STREAMS_PER_PROJECT = 60;
+/** A stream ends when its client leaves, so that no time is certain. */
+const RETRY_AFTER_SECONDS = 5;
+
+export function createStreamLimit(
+  maxPerHolder: number = MAX_STREAMS_PER_HOLDER,
+  maxPerProject: number = MAX_STREAMS_PER_PROJECT,
+): StreamLimit {
   const open = new Map<string, number>();
+  const add = (name: string, streams: number) => {
+    const count = (open.get(name) ?? 0) + streams;
+    if (count === 0) open.delete(name);
+    else open.set(name, count);
+  };
   return {
-    take(holder, signal) {
-      const count = open.get(holder) ?? 0;
-      if (count >= max) throw new ApiError('ERR_TOO_MANY_STREAMS', { open: count, max });
+    take({ holder, projectId }, signal) {
+      const limits = [
+        [`holder ${holder}`, maxPerHolder],
+        [`project ${projectId}`, maxPerProject],
+      ] as const;
+      for (const [name, max] of limits) {
+        const count = open.get(name) ?? 0;
+        if (count < max) continue;
+        throw new ApiError('ERR_TOO_MANY_STREAMS', { open: count, max, retryAfterSeconds: RETRY_AFTER_SECONDS });
+      }
       if (signal.aborted) return;
-      open.set(holder, count + 1);
+      for (const [name] of limits) add(name, 1);
       const release = () => {
-        const left = (open.get(holder) ?? 1) - 1;
-        if (left === 0) open.delete(holder);
-        else open.set(holder, left);
+        for (const [name] of limits) add(name, -1);
       };
       signal.addEventListener('abort', release, { once: true });
     },

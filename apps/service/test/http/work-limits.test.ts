@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isApiError } from '@flywheel/api';
+import { createStreamLimit } from '../../src/http/operations/events.ts';
+import type { RateLimits } from '../../src/http/operations/operation-route.ts';
+import { createWorkLimits } from '../../src/http/operations/work-limits.ts';
+
+describe('previews and proof checks', () => {
+  it('of a project are bounded at once, whatever another project does', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const work = createWorkLimits(rateLimits(1_000));
+    const running = Array.from({ length: 8 }, () => work.run('previews', 'p', () => promise));
+    const ninth = work.run('previews', 'p', async () => assert.fail('it was begun'));
+    await assert.rejects(ninth, (error) => {
+      assert.ok(isApiError(error, 'ERR_TOO_MANY_AT_ONCE') && error.status === 429, String(error));
+      return error.context.retryAfterSeconds === 1;
+    });
+    assert.equal(await work.run('previews', 'q', async () => 'of another'), 'of another');
+    assert.equal(await work.run('proof checks', 'p', async () => 'other work'), 'other work');
+    resolve('done');
+    assert.deepEqual(await Promise.all(running), Array<string>(8).fill('done'));
+    await assert.rejects(
+      work.run('previews', 'p', () => Promise.reject(new Error('broken'))),
+      /broken/,
+    );
+    assert.equal(await work.run('previews', 'p', async () => 'again'), 'again');
+  });
+
+  it('of a project are bounded by the minute, as are its event streams', async () => {
+    const work = createWorkLimits(rateLimits(1));
+    const limited = (error: unknown) => isApiError(error, 'ERR_RATE_LIMITED') && error.context.retryAfterSeconds === 41;
+    await work.run('previews', 'p', async () => undefined);
+    await assert.rejects(
+      work.run('previews', 'p', async () => assert.fail('it was begun')),
+      limited,
+    );
+    await work.count('event streams', 'p');
+    await assert.rejects(work.count('event streams', 'p'), limited);
+    await work.count('event streams', 'q');
+  });
+});
+
+describe('open event streams', () => {
+  it('are bounded for a key or wallet, and for a project with many keys', () => {
+    const streams = createStreamLimit(2, 3);
+    const closing = new AbortController();
+    const open = (holder: string, projectId: string, signal = closing.signal) =>
+      streams.take({ holder, projectId }, signal);
+    const isFull = (error: unknown) => isApiError(error, 'ERR_TOO_MANY_STREAMS') && error.context.retryAfterSeconds > 0;
+    open('key 1', 'p');
+    open('key 1', 'p');
+    assert.throws(() => open('key 1', 'p'), isFull);
+    const third = new AbortController();
+    open('key 2', 'p', third.signal);
+    assert.throws(() => open('key 3', 'p'), isFull);
+    open('key 3', 'q');
+    third.abort();
+    open('key 3', 'p');
+  });
+});
+
+function rateLimits(requests: number): RateLimits {
+  const limit = { requests, seconds: 60 };
+  const counts = new Map<string, number>();
+  return {
+    // Only this limit is asked.
+    limits: { project: limit } as RateLimits['limits'],
+    consume: async (name, key) => {
+      assert.equal(name, 'project');
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
+      return { allowed: count <= requests, remaining: requests - count, resetSeconds: 41 };
+    },
+  };
+}
