@@ -4,13 +4,24 @@ import { test } from 'node:test';
 import { type ApiError, isApiError } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
-import { DAY, NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import {
+  DAY,
+  NOW,
+  newBundle,
+  newProject,
+  randomAddress,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from '@flywheel/testing/records';
+import { findSetupError } from '../../src/batches/admission.ts';
 import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
 import type { Deps } from '../../src/batches/deps.ts';
 import { boundBurnedIndex, boundExposure } from '../../src/batches/exposure.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Project } from '../../src/model/project.ts';
+import { insertBundle } from '../../src/store/batches/bundles.ts';
 import {
   chargeBatch,
   type Exposure,
@@ -123,6 +134,22 @@ test('a setup is measured against the batches that have begun, not against those
   const [first] = [await storeBatch(db, project, { exposure }), await storeBatch(db, project, { exposure })];
   const { begun, own } = await readSetupUse(db, { batchId: first.id, projectId: project.id, day: DAY });
   assert.deepEqual([begun, own], [{ lockedLamports: 0n, spentLamports: 0n }, exposure]);
+});
+
+test('a lower cap and a spent day stop a setup that has not begun, with the figures', async () => {
+  const project = await storeProject(db, { isAdmitted: true });
+  const exposure = { lockedLamports: 100n, spendLamports: 50n };
+  const begun = await storeBatch(db, project, { exposure });
+  const { id } = await insertBundle(db, newBundle(begun));
+  assert.ok(id);
+  const batch = await storeBatch(db, project, { exposure });
+  const errorWith = async (changes: Partial<Deps['caps']>) =>
+    (await findSetupError(depsWith(changes), project, batch))?.context.cap ?? null;
+  assert.equal(await errorWith({ lockedPerProjectLamports: 200n }), null);
+  const { kind, used, asked } = (await errorWith({ lockedPerProjectLamports: 199n })) ?? {};
+  assert.deepEqual([kind, used, asked], ['locked', '100', '100']);
+  await chargeBatch(db, batch.id, DAY, caps.spentPerProjectLamports);
+  assert.equal((await errorWith({}))?.kind, 'spent', 'attempts that failed have spent the day');
 });
 
 test('a key takes its share of lamports even alone, and of batches only beside another key', async () => {
