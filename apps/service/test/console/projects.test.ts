@@ -36,6 +36,7 @@ describe('the list of projects', () => {
       vaultAddress: project.vaultAddress,
       approvalMode: 'automatic',
       isPaused: false,
+      isAdmitted: false,
       openBatches: 0,
       dateCreated: projects[0].dateCreated,
     });
