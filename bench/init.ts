@@ -5,6 +5,7 @@ import { createProject, requireOk } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 import { type InitDeps, initBatch } from '../apps/service/src/batches/init.ts';
+import { createNonceQueue } from '../apps/service/src/batches/nonce-queue.ts';
 import { systemClock } from '../apps/service/src/clock.ts';
 import { compilePipelines } from '../apps/service/src/compile/compile-pipeline.ts';
 import { parseConfig } from '../apps/service/src/config.ts';
@@ -36,8 +37,9 @@ async function measure(world: World): Promise<Figures> {
   const { apiKey, projectId } = await createProject(world);
   const project = await findProject(world.db, projectId);
   if (project === null || typeof project === 'string') throw new Error('The project is gone.');
+  const poolConfig = { connectionString: world.databaseUrl };
   const jobs = await startJobs({
-    poolConfig: { connectionString: world.databaseUrl },
+    poolConfig,
     log: createLog('error'),
     metrics: createMetrics(),
   });
@@ -47,6 +49,7 @@ async function measure(world: World): Promise<Figures> {
     schemas,
     db: world.db,
     jobs,
+    nonceQueue: createNonceQueue({ db: world.db, jobs, clock: systemClock, log: createLog('error'), poolConfig }),
     chain: createChain({ rpcUrls: [world.localnet.url], clock: systemClock }),
     clock: systemClock,
     log: createLog('error'),

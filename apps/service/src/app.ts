@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Localnet } from '@flywheel/localnet';
 import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
+import { createNonceQueue } from './batches/nonce-queue.ts';
 import type { PreviewDeps } from './batches/preview.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, UNBOUNDED_EXPOSURE } from './config.ts';
@@ -108,7 +109,8 @@ async function compose(
     const { db, poolConfig } = await database.as(role);
     const jobs = await startJobs({ poolConfig, log, metrics });
     started.defer(() => jobs.stop());
-    return { db, poolConfig, jobs, chain, clock, log, metrics, ...rules };
+    const nonceQueue = createNonceQueue({ db, poolConfig, jobs, clock, log });
+    return { db, poolConfig, jobs, chain, clock, log, metrics, nonceQueue, ...rules };
   };
 
   const requestIntervalMs = config.blockEngineRequestsPerSecond && 1_000 / config.blockEngineRequestsPerSecond;
@@ -120,7 +122,7 @@ async function compose(
   if (workDeps !== null && signers.keys !== null) {
     const worker = await startWorker(workDeps, workDeps.jobs, {
       signers: signers.keys,
-      noncePoolSize: config.noncePoolSize,
+      noncePool: { size: config.noncePoolSize, max: config.noncePoolMax, perAdmitted: config.noncesPerAdmitted },
       maxBatches: config.workerMaxBatches,
       rotationGraceSeconds: config.rotationGraceSeconds,
       sending,
@@ -136,6 +138,7 @@ async function compose(
     started.defer(() => delivering.stop());
   } else if (isWorker) log.info('webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
   const serveDeps = roles.has('http') ? await openDeps('serve') : null;
+  if (serveDeps !== null) metrics.observeWaitingInits(() => serveDeps.nonceQueue.count());
   const monitored = workDeps ?? serveDeps ?? database;
   const monitorDeps = {
     metrics,

@@ -280,8 +280,20 @@ const SETTINGS = {
   noncePoolSize: settingWithDefault(
     'NONCE_POOL_SIZE',
     whole('nonce accounts', 1, 10_000),
-    'free durable nonces for new batches; each locks 0.0014 SOL of the operator',
+    'free durable nonces for new batches, at rest; the pool grows with demand. Each locks 0.0014 SOL of the operator',
     '32',
+  ),
+  noncePoolMax: settingWithDefault(
+    'NONCE_POOL_MAX',
+    whole('nonce accounts', 1, 100_000),
+    'nonces that all projects share, those of open batches included; at the limit only admitted projects, which have nonces of their own, can init',
+    '4096',
+  ),
+  noncesPerAdmitted: settingWithDefault(
+    'NONCES_PER_ADMITTED_PROJECT',
+    whole('nonce accounts', 0, 1_000),
+    'free durable nonces for each admitted project alone, at rest',
+    '4',
   ),
   blockEngineRequestsPerSecond: setting(
     'BLOCK_ENGINE_REQUESTS_PER_SECOND',

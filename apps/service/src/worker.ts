@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import { settleBundles } from './batches/bundles/land.ts';
 import { createMultisigCheck, type MultisigCheck, type OwnKeys } from './batches/check/multisig.ts';
-import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
+import type { Deps, NoncePool, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen, endUnadmitted, endUnpayable } from './batches/jobs/end.ts';
 import { executePipelines } from './batches/jobs/execute-pipelines.ts';
@@ -22,12 +22,13 @@ import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
 import { countSignedTerms } from './store/company/terms.ts';
 import type { Job, Jobs } from './store/jobs/jobs.ts';
+import { isRefillDue } from './store/nonce-demand.ts';
 import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects/projects.ts';
 
 export interface WorkerOptions {
   readonly signers: SignerKeys;
-  readonly noncePoolSize: number;
+  readonly noncePool: NoncePool;
   /** Batches in flight, at most. */
   readonly maxBatches: number;
   readonly rotationGraceSeconds: number;
@@ -43,7 +44,7 @@ export interface WorkerOptions {
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, noncePoolSize, maxBatches, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
+  { signers, noncePool, maxBatches, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
@@ -60,7 +61,7 @@ export async function startWorker(
     operator,
     previousOperator,
     bundles,
-    noncePoolSize,
+    noncePool,
     rotationGraceSeconds,
     signal: stopping.signal,
   };
@@ -80,10 +81,12 @@ export async function startWorker(
   await jobs.enqueue(deps.db, { type: 'review-changes' });
   // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
+  const keeping = keepPool(workerDeps);
   await awaitNonces(workerDeps, ended);
   return {
     stop: async () => {
       stopping.abort(new Error('The worker is stopping.'));
+      await keeping;
       await jobs.stop();
     },
   };
@@ -105,6 +108,20 @@ async function warnOfUnchangeableTerms({ db, log, companyOperators }: Deps): Pro
  * the process's pool to everything else, and more would only share the processor.
  */
 const MAX_WORKING_BATCHES = 8;
+
+/** Demand falls without a job that would say so. */
+const KEEP_POOL_MS = 30_000;
+
+/** Requests a refill from time to time, so that the pool becomes smaller after a burst. */
+async function keepPool({ db, jobs, clock, log, signal }: WorkerDeps): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(KEEP_POOL_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    await jobs
+      .enqueue(db, { type: 'refill-nonces' })
+      .catch((err: unknown) => log.warn({ err }, 'a refill of the nonce pool could not be requested'));
+  }
+}
 
 /** A new database's pool fills in about two seconds. The worker also starts when the cluster is unreachable. */
 const MAX_AWAIT_NONCES_MS = 15_000;
@@ -151,8 +168,9 @@ async function runBatchJob(
     deps.log.info({ batchId: found.id, job: job.type }, error.message);
     await settleBundles(runDeps, found);
   }
-  // The pool has changed: init leases a nonce, and the end of a batch returns one.
-  await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+  // The pool may have changed: init leases a nonce, and the end of a batch returns one.
+  const pool = { authority: operator.address, least: deps.noncePool.size };
+  if (await isRefillDue(deps.db, pool)) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
 }
 
 /** Returns the previous signers for projects that were not rotated to the present ones yet. */

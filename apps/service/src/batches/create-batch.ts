@@ -39,22 +39,27 @@ export interface CreatedBatch {
 
 /**
  * Creates the batch of an idempotency key, or returns the one that the key created before. One database transaction
- * reserves limits, takes the batch index, leases a nonce, inserts all rows and enqueues the jobs `setup` and `expire`.
+ * reserves limits, takes the batch index, leases a nonce, inserts all rows and enqueues the jobs `setup` and `expire`. If the
+ * pool of nonces is empty, the transaction is undone, and made again when there are some, within ten seconds.
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_NONCE_POOL_EMPTY, and those of `admitBatch`.
  */
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
-  try {
-    return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch));
-  } catch (error) {
-    if (isApiError(error, 'ERR_CAP_REACHED')) {
-      const { scope, kind } = error.context.cap;
-      deps.metrics.capRefusals.inc({ scope, kind });
+  return deps.nonceQueue.lease(key.project, async () => {
+    try {
+      return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch));
+    } catch (error) {
+      // Thrown to undo the transaction.
+      if (error instanceof PoolEmpty) return null;
+      if (isApiError(error, 'ERR_CAP_REACHED')) {
+        const { scope, kind } = error.context.cap;
+        deps.metrics.capRefusals.inc({ scope, kind });
+      }
+      throw error;
     }
-    // Enqueued here because the transaction that found the pool empty is rolled back.
-    if (isApiError(error, 'ERR_NONCE_POOL_EMPTY')) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
-    throw error;
-  }
+  });
 }
+
+class PoolEmpty extends Error {}
 
 /**
  * Finds the batch that an idempotency key created before.
@@ -80,9 +85,6 @@ export function hashRequest(body: unknown): Uint8Array {
     .digest();
 }
 
-/** Refilling the pool takes a few transactions of the operator. A client that waits this long finds it refilled. */
-export const NONCE_REFILL_SECONDS = 5;
-
 async function writeBatch(
   deps: Deps,
   trx: Db,
@@ -105,7 +107,7 @@ async function writeBatch(
   const id = randomUUID();
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
   const nonce = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
-  if (!nonce) throw new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: NONCE_REFILL_SECONDS });
+  if (!nonce) throw new PoolEmpty();
   const batch: Batch = {
     id,
     projectId: project.id,

@@ -9,6 +9,7 @@ import type { Jobs } from '../store/jobs/jobs.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caps, FairUse } from './caps.ts';
 import type { Prices } from './exposure.ts';
+import type { NonceQueue } from './nonce-queue.ts';
 import type { Turn } from './turn.ts';
 
 /** Dependencies and settings of the use cases. None of them can sign. */
@@ -19,6 +20,7 @@ export interface Deps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly nonceQueue: NonceQueue;
   readonly fairUse: FairUse;
   readonly caps: Caps;
   /** The highest prices that a worker pays. */
@@ -38,11 +40,21 @@ export interface WorkerDeps extends Deps {
   readonly operator: TransactionPartialSigner<Address>;
   /** The operator before, while projects or nonces may still have it. */
   readonly previousOperator: TransactionPartialSigner<Address> | null;
-  readonly noncePoolSize: number;
+  readonly noncePool: NoncePool;
   /** Seconds that an approved rotation waits for open batches before it ends them. */
   readonly rotationGraceSeconds: number;
   /** Aborts when the process stops. Another worker then continues from the cursor on chain. */
   readonly signal: AbortSignal;
+}
+
+/** Bounds of the nonces of one operator. */
+export interface NoncePool {
+  /** Free nonces that all projects share, at rest. */
+  readonly size: number;
+  /** Nonces of one share, the leased ones included. */
+  readonly max: number;
+  /** Free nonces of each admitted project's own, at rest. */
+  readonly perAdmitted: number;
 }
 
 export interface PresentKeys {

@@ -58,7 +58,10 @@ export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly
     if (account !== null && nonceIn(account, operator.address) !== null) continue;
     creations.push(creation({ operator, seed, address, account, rentLamports }));
   }
-  for (const instructions of packed(operator.address, creations)) await land(deps, instructions);
+  const groups = packed(operator.address, creations);
+  for (let i = 0; i < groups.length; i += MAX_PARALLEL) {
+    await Promise.all(groups.slice(i, i + MAX_PARALLEL).map((instructions) => land(deps, instructions)));
+  }
   log?.info({ created: creations.length, there: seeds.length - creations.length }, 'nonce accounts created');
 }
 
@@ -123,6 +126,9 @@ function packed(operator: Address, creations: readonly Instruction[][]): Instruc
   }
   return groups;
 }
+
+/** Transactions on their way at a time: a burst of inits waits for them. */
+const MAX_PARALLEL = 16;
 
 /** Limit of a v0 transaction with signatures. */
 const MAX_BYTES = 1_232;

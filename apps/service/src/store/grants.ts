@@ -177,13 +177,17 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   },
   nonces: {
     // Init leases a nonce, a cancellation returns it, and an approval is built again on its present value.
-    serve: { select: true, update: ['state', 'batch_id', 'value', 'read_slot'] },
+    serve: { select: true, update: ['state', 'batch_id', 'value', 'read_slot', 'leased_at'] },
     work: {
       select: true,
-      insert: ['address', 'authority', 'seed', 'value', 'state'],
-      update: ['state', 'batch_id', 'value', 'read_slot', 'authority'],
+      insert: ['address', 'authority', 'seed', 'value', 'state', 'share'],
+      update: ['state', 'batch_id', 'value', 'read_slot', 'authority', 'share'],
       delete: true,
     },
+  },
+  nonce_waiters: {
+    serve: { select: true, insert: ['process', 'multisig', 'waiting'], delete: true },
+    work: { select: true },
   },
   registrations: {
     serve: {

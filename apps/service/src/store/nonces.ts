@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import type { LeasedNonce } from '../model/batch.ts';
 import { type Db, inTransaction } from './db.ts';
 
-/** Life of a nonce: created, leased, refreshed, leased again. */
-export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing';
+/** Life of a nonce: created, leased, refreshed, leased again; closed when there are more than needed. */
+export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing' | 'closing';
 
 export interface PooledNonce {
   readonly address: Address;
@@ -26,7 +26,8 @@ export interface ReadSlots {
 /**
  * Leases an available nonce for a batch that this transaction is about to insert; null if none is available. It never
  * waits for another lease, and no nonce is leased twice. The flywheel's operator is the nonce's authority, or it is not
- * known yet: then an earlier release created the nonce, for the only operator that it had.
+ * known yet: then an earlier release created the nonce, for the only operator that it had. An admitted project leases from
+ * its own share first, and then like every other from what all share.
  */
 export async function leaseNonce(
   trx: Db,
@@ -34,7 +35,7 @@ export async function leaseNonce(
 ): Promise<LeasedNonce | null> {
   const row = await trx
     .updateTable('nonces')
-    .set({ state: 'leased', batch_id: batchId })
+    .set({ state: 'leased', batch_id: batchId, leased_at: sql`now()` })
     .where('address', '=', (eb) =>
       eb
         .selectFrom('nonces as candidates')
@@ -50,6 +51,17 @@ export async function leaseNonce(
             ),
           ]),
         )
+        .where((or) =>
+          or.or([
+            or('candidates.share', 'is', null),
+            or(
+              'candidates.share',
+              '=',
+              or.selectFrom('flywheels').select('multisig').where('flywheels.id', '=', flywheelId),
+            ),
+          ]),
+        )
+        .orderBy('candidates.share', (order) => order.asc().nullsLast())
         .limit(1)
         .forUpdate()
         .skipLocked(),
@@ -75,7 +87,7 @@ export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
 const PLANNING_LOCK = 0x6e6f6e63; // 'nonc'
 
 /**
- * Records new nonces of an operator until `target` of its nonces are not leased.
+ * Records new nonces of an operator until `target` of its nonces in a share are not leased.
  * @returns the recorded ones. Rows are committed before accounts are created, so that no account is ever created and
  * lost.
  */
@@ -84,10 +96,13 @@ export async function planNonces(
   {
     target,
     authority,
+    share = null,
     addressOf,
   }: {
     readonly target: number;
     readonly authority: Address;
+    /** The multisig of an admitted project; null for what all share. */
+    readonly share?: Address | null;
     readonly addressOf: (seed: string) => Promise<Address>;
   },
 ): Promise<PooledNonce[]> {
@@ -96,8 +111,9 @@ export async function planNonces(
     const { free } = await trx
       .selectFrom('nonces')
       .select((eb) => eb.fn.countAll<bigint>().as('free'))
-      .where('state', '!=', 'leased')
+      .where('state', 'not in', ['leased', 'closing'])
       .where('authority', '=', authority)
+      .where('share', 'is not distinct from', share)
       .executeTakeFirstOrThrow();
     const missing = Math.max(0, target - Number(free));
     const planned = await Promise.all(
@@ -108,7 +124,7 @@ export async function planNonces(
     );
     if (missing > 0) {
       const rows = planned.map(({ address, seed }) => {
-        return { address, seed, value: null, state: 'creating' as const, authority };
+        return { address, seed, value: null, state: 'creating' as const, authority, share };
       });
       await trx.insertInto('nonces').values(rows).execute();
     }
@@ -119,25 +135,39 @@ export async function planNonces(
 /** A seed may have 32 bytes (Solana, `MAX_SEED_LEN`). */
 const SEED_BYTES = 16;
 
+/** Payloads are empty: who waits asks again. */
+export const NONCES_CHANNEL = 'flywheel_nonces';
+
 /**
- * Makes a created or used nonce available with the value of a finalized read.
- * @returns false if it is in neither state, because another process was first, or if the value may be older than the one
- * that is stored: an approval signed on a newer value could still land.
+ * Makes created or used nonces available with the values of a finalized read, and announces it. It skips those in neither
+ * state, because another process was first, and those whose value may be older than the one that is stored: an approval
+ * signed on a newer value could still land.
+ * @returns the number that are available now.
  */
-export async function setNonceAvailable(
+export async function setNoncesAvailable(
   db: Db,
-  address: Address,
-  value: Nonce,
+  values: ReadonlyMap<Address, Nonce>,
   { from, to }: ReadSlots,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('nonces')
-    .set({ state: 'available', value, read_slot: to })
-    .where('address', '=', address)
-    .where('state', 'in', ['creating', 'refreshing'])
-    .where('read_slot', '<=', from)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+): Promise<number> {
+  if (values.size === 0) return 0;
+  const { rows } = await sql<{ readonly available: number }>`
+    with read as (
+      select * from unnest(${[...values.keys()]}::text[], ${[...values.values()]}::text[]) as read (address, value)
+    ), changed as (
+      update nonces set state = 'available', value = read.value, read_slot = ${to}
+      from read
+      where nonces.address = read.address and nonces.state in ('creating', 'refreshing')
+        and nonces.read_slot <= ${from}
+      returning nonces.address
+    )
+    select count(*)::int as available, pg_notify(${NONCES_CHANNEL}, '') from changed having count(*) > 0
+  `.execute(db);
+  return rows[0]?.available ?? 0;
+}
+
+/** Makes one nonce available like `setNoncesAvailable`. @returns false if it was skipped. */
+export async function setNonceAvailable(db: Db, address: Address, value: Nonce, slots: ReadSlots): Promise<boolean> {
+  return (await setNoncesAvailable(db, new Map([[address, value]]), slots)) === 1;
 }
 
 /** Finds the nonces in a state, of one operator or of all. */

@@ -36,6 +36,7 @@ export interface Schema extends CompanyTables {
   held_recipients: HeldRecipientsTable;
   non_wallets: NonWalletsTable;
   nonces: NoncesTable;
+  nonce_waiters: NonceWaitersTable;
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
   sessions: SessionsTable;
@@ -257,7 +258,18 @@ interface NoncesTable {
   value: Nonce | null;
   read_slot: Generated<bigint>;
   batch_id: string | null;
-  state: 'creating' | 'available' | 'leased' | 'refreshing';
+  state: 'creating' | 'available' | 'leased' | 'refreshing' | 'closing';
+  /** The multisig of the admitted project that alone may lease it; null for all projects. */
+  share: Generated<Address | null>;
+  leased_at: Generated<Date | null>;
+}
+
+/** Inits that wait for a nonce. A process that dies leaves its rows, so only those of the last seconds count. */
+interface NonceWaitersTable {
+  process: string;
+  multisig: Address;
+  waiting: number;
+  updated_at: Generated<Date>;
 }
 
 interface RegistrationsTable {

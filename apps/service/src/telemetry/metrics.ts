@@ -22,6 +22,16 @@ export function createMetrics() {
   return {
     registry,
 
+    /** Adds the gauge of a process's waiting inits, which reads the process's own count. */
+    observeWaitingInits: (count: () => number) => {
+      const waiting: Gauge = new Gauge({
+        name: 'flywheel_inits_waiting_for_nonce',
+        help: 'Inits of this process that wait for a durable nonce.',
+        collect: () => waiting.set(count()),
+        registers,
+      });
+    },
+
     /** Adds the gauge of a worker's batches, which reads the worker's own counts. */
     observeBatchesInFlight: batchesInFlight,
 

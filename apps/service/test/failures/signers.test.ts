@@ -9,6 +9,7 @@ import { createProject, requireOk, type TestProject } from '@flywheel/testing/pr
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, getAddressEncoder, type TransactionPartialSigner } from '@solana/kit';
 import type { Role } from '../../src/app.ts';
+import { createNonceQueue } from '../../src/batches/nonce-queue.ts';
 import { systemClock } from '../../src/clock.ts';
 import { parseConfig } from '../../src/config.ts';
 import { createChain } from '../../src/solana/chain.ts';
@@ -58,12 +59,14 @@ describe('a signer that rejects', () => {
     const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '', SOLANA_RPC_URL: rpcUrl = '' } = world.environment;
     const [clock, log] = [systemClock, quietLog];
     const metrics = createMetrics();
-    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log, metrics });
+    const poolConfig = { connectionString: world.databaseUrl };
+    const jobs = await startJobs({ poolConfig, log, metrics });
     const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig({});
     const chain = createChain({ rpcUrls: [rpcUrl], clock, log });
     const deps = {
       db: world.db,
       jobs,
+      nonceQueue: createNonceQueue({ db: world.db, jobs, clock, log, poolConfig }),
       chain,
       clock,
       log,
@@ -84,7 +87,7 @@ describe('a signer that rejects', () => {
       },
       rotationGraceSeconds: 600,
       maxBatches: 4,
-      noncePoolSize: 5,
+      noncePool: { size: 5, max: 50, perAdmitted: 0 },
       sending: { blockEngineUrl: world.localnet.blockEngineUrl },
     });
     return () => worker.stop();

@@ -14,9 +14,12 @@ import {
 } from '@flywheel/testing/records';
 import { type Address, generateKeyPairSigner, type Nonce } from '@solana/kit';
 import { getNonceEncoder, NonceState, NonceVersion, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
+import { sql } from 'kysely';
+import { planShare, refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { endBatch } from '../../src/store/batches/batches.ts';
+import { deleteAdmission, insertAdmission } from '../../src/store/company/admissions.ts';
+import { dissolveShares, findNonceDemand, reportWaiters, retireAvailable } from '../../src/store/nonce-demand.ts';
 import {
   findNonceSlot,
   findNonces,
@@ -160,7 +163,7 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
       operator,
       previousOperator: null,
       clock: { now: () => NOW, sleep: async () => undefined },
-      noncePoolSize: 1,
+      noncePool: { size: 1, max: 1, perAdmitted: 0 },
       log: quietLog,
       signal: new AbortController().signal,
       jobs: { enqueue: async (_db, { type }) => void enqueued.push(type) },
@@ -220,4 +223,67 @@ test('the plan of a refill fills the pool up to its target, without leased nonce
   await storeBatch(db, project);
   assert.equal((await planNonces(db, { target: 4, authority, addressOf })).length, 1);
   assert.deepEqual(await planNonces(db, { target: 4, authority, addressOf }), []);
+});
+
+test('an admitted project leases from its own share first, and while the others hold all that they can', async () => {
+  const { db } = await openTestDatabase();
+  const admitted = await storeProject(db);
+  const { address: share, operator } = admitted.flywheel.multisig;
+  await insertAdmission(db, share, NOW);
+  await storeNonces(db, 3);
+  const own = await planNonces(db, { target: 2, authority: operator, share, addressOf });
+  for (const { address } of own) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
+  const ownAddresses = new Set(own.map(({ address }) => address));
+  const stranger = await storeProject(db);
+  for (let i = 0; i < 3; i++) {
+    assert.equal(ownAddresses.has((await storeBatch(db, stranger)).nonce.address), false);
+    if (i === 0) assert.equal(ownAddresses.has((await storeBatch(db, admitted)).nonce.address), true);
+  }
+  await assert.rejects(storeBatch(db, stranger), /too few nonces/);
+  await storeBatch(db, admitted);
+  await assert.rejects(storeBatch(db, admitted), /too few nonces/);
+});
+
+test('the demand for nonces is counted by share: what is leased and what waits, without reports of dead processes', async () => {
+  const { db } = await openTestDatabase();
+  const admitted = await storeProject(db);
+  const { address: share, operator } = admitted.flywheel.multisig;
+  await insertAdmission(db, share, NOW);
+  for (const one of [share, null]) {
+    for (const { address } of await planNonces(db, { target: 3, authority: operator, share: one, addressOf })) {
+      await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
+    }
+  }
+  await storeBatch(db, admitted);
+  await reportWaiters(db, randomUUID(), new Map([[share, 5]]));
+  const dead = randomUUID();
+  await reportWaiters(db, dead, new Map([[share, 7]]));
+  await sql`update nonce_waiters set updated_at = now() - interval '1 minute' where process = ${dead}`.execute(db);
+  const none = { leased: 0, available: 3, leasedLately: 0, leasedBefore: 0, waiting: 0 };
+  const own = { share, leased: 1, available: 2, leasedLately: 1, leasedBefore: 1, waiting: 5 };
+  assert.deepEqual(await findNonceDemand(db, operator), [{ share: null, ...none }, own]);
+  await retireAvailable(db, { authority: operator, share: null, count: 2 });
+  assert.equal((await findNonces(db, 'closing')).length, 2);
+  await deleteAdmission(db, share);
+  await dissolveShares(db);
+  assert.deepEqual(await findNonceDemand(db, operator), [
+    { share: null, leased: 1, available: 3, leasedLately: 1, leasedBefore: 1, waiting: 5 },
+  ]);
+});
+
+test('the plan of a share follows demand between its bounds', () => {
+  const pool = { size: 32, max: 100, perAdmitted: 4 };
+  const idle = { share: null, leased: 0, available: 32, leasedLately: 0, leasedBefore: 0, waiting: 0 };
+  assert.deepEqual(planShare(idle, pool), { free: 32, surplus: 0 });
+  // As many as the last minute took, and one for each that waits.
+  assert.deepEqual(planShare({ ...idle, leased: 40, available: 0, leasedLately: 40, waiting: 10 }, pool), {
+    free: 50,
+    surplus: 0,
+  });
+  assert.equal(planShare({ ...idle, leased: 90, leasedLately: 90, waiting: 50 }, pool).free, 10);
+  // After a burst the rest stays for ten minutes, then its rent returns.
+  const after = { ...idle, available: 90 };
+  assert.equal(planShare({ ...after, leasedBefore: 90 }, pool).surplus, 0);
+  assert.equal(planShare(after, pool).surplus, 58);
+  assert.equal(planShare({ ...idle, share: randomAddress(), available: 4 }, pool).free, 4);
 });

@@ -17,6 +17,7 @@ const NEVER_WRITTEN = [
   'bundles.pipeline_count',
   'company.only_row',
   'flywheels.archived_at',
+  'nonce_waiters.updated_at',
   'tokens.archived_at',
 ];
 

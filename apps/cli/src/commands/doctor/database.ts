@@ -102,7 +102,7 @@ function checkNonces({ noncePoolSize }: Config, { nonces }: Pick<ServiceState, '
   const countOf = (wanted: string) =>
     nonces.filter(({ state }) => state === wanted).reduce((sum, { count }) => sum + count, 0);
   const available = countOf('available');
-  // The pool keeps NONCE_POOL_SIZE nonces beside the leased ones, so more are free when leases return.
+  // The pool has NONCE_POOL_SIZE free nonces at rest, more after a burst, and those of admitted projects.
   const text = `${available} nonces are free (NONCE_POOL_SIZE is ${noncePoolSize}), ${countOf('leased')} leased, ${countOf('creating') + countOf('refreshing')} being prepared.`;
   if (available === 0) {
     const remedy = 'init fails until a worker creates some: run flywheel work, and check the operator’s balance.';

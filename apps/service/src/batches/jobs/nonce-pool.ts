@@ -7,10 +7,15 @@ import {
   setTransactionMessageFeePayer,
   type TransactionPartialSigner,
 } from '@solana/kit';
-import { getAdvanceNonceAccountInstruction, getAuthorizeNonceAccountInstruction } from '@solana-program/system';
+import {
+  getAdvanceNonceAccountInstruction,
+  getAuthorizeNonceAccountInstruction,
+  getWithdrawNonceAccountInstruction,
+} from '@solana-program/system';
 import type { ChainView } from '../../solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
+import { dissolveShares, findNonceDemand, type NonceDemand, retireAvailable } from '../../store/nonce-demand.ts';
 import {
   findNonces,
   findNoncesWithoutAuthority,
@@ -20,39 +25,34 @@ import {
   planNonces,
   type ReadSlots,
   setNonceAuthority,
-  setNonceAvailable,
+  setNoncesAvailable,
   withholdNonces,
 } from '../../store/nonces.ts';
-import type { WorkerDeps } from '../deps.ts';
+import type { NoncePool, WorkerDeps } from '../deps.ts';
 
 /** Time after which the new value of a used nonce is expected to be finalized. */
 const RETRY_MS = 2_000;
 
 interface RefillDeps
-  extends Pick<
-    WorkerDeps,
-    'db' | 'jobs' | 'operator' | 'previousOperator' | 'noncePoolSize' | 'clock' | 'log' | 'signal'
-  > {
+  extends Pick<WorkerDeps, 'db' | 'jobs' | 'operator' | 'previousOperator' | 'noncePool' | 'clock' | 'log' | 'signal'> {
   readonly chain: ChainView;
 }
 
 /**
- * Job `refill-nonces`: keeps the pool of durable nonces of each operator in use at its size. A nonce's row exists before its
- * account. A nonce that was leased becomes available again only after a finalized read shows a new value: an approval
+ * Job `refill-nonces`: makes the pool of durable nonces of each operator in use larger ahead of demand, and smaller after it.
+ * Each admitted project has a share of its own, all others have one together. A nonce's row exists before its account. A nonce that was leased becomes available again only after a finalized read shows a new value: an approval
  * signed on the old value can then never land. Nonces of a previous operator without projects move to the present one.
  */
 export async function refillNonces(deps: RefillDeps): Promise<void> {
-  const { previousOperator: previous, noncePoolSize } = deps;
+  const { previousOperator: previous } = deps;
   await recordAuthorities(deps);
-  if (previous === null) return refill(deps, noncePoolSize);
+  await dissolveShares(deps.db);
+  if (previous === null) return refill(deps);
   await moveNonces(deps, previous);
   const isInUse = await isOperatorInUse(deps.db, previous.address);
   const ofPrevious = { ...deps, operator: previous };
   // An operator without SOL must not keep the other from its nonces.
-  const refills = await Promise.allSettled([
-    refill(deps, noncePoolSize),
-    isInUse ? refill(ofPrevious, noncePoolSize) : createPlanned(ofPrevious),
-  ]);
+  const refills = await Promise.allSettled([refill(deps), isInUse ? refill(ofPrevious) : createPlanned(ofPrevious)]);
   for (const result of refills) if (result.status === 'rejected') throw result.reason;
 }
 
@@ -100,12 +100,37 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
   await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
 
-/** Fills the pool of an operator, and reclaims its used nonces. */
-async function refill(deps: RefillDeps, target: number): Promise<void> {
-  const { address: authority } = deps.operator;
-  await planNonces(deps.db, { target, authority, addressOf: (seed) => nonceAddress(authority, seed) });
+/** Fills the shares of an operator, reclaims its used nonces, and closes those that are not needed any more. */
+async function refill(deps: RefillDeps): Promise<void> {
+  const { db, operator, noncePool } = deps;
+  const { address: authority } = operator;
+  for (const demand of await findNonceDemand(db, authority)) {
+    const { share, available } = demand;
+    const { free, surplus } = planShare(demand, noncePool);
+    await planNonces(db, { target: free, authority, share, addressOf: (seed) => nonceAddress(authority, seed) });
+    if (surplus > 0) await retireAvailable(db, { authority, share, count: Math.min(surplus, available) });
+  }
   await createPlanned(deps);
   await reclaimUsed(deps);
+  await closeRetired(deps);
+}
+
+/**
+ * Decides how many free nonces a share should have, and how many available ones are too many. A share has at least its
+ * least number. Ahead of demand it has as many as were leased within the last minute, and beside that one for each init
+ * that waits. It keeps what ten minutes needed.
+ */
+export function planShare(
+  { share, leased, available, leasedLately, leasedBefore, waiting }: NonceDemand,
+  { size, max, perAdmitted }: NoncePool,
+): { readonly free: number; readonly surplus: number } {
+  const least = share === null ? size : perAdmitted;
+  const room = Math.max(0, Math.max(max, least) - leased);
+  const free = Math.min(Math.max(least, leasedLately) + waiting, room);
+  const kept = Math.min(Math.max(free, leasedBefore), room);
+  // A few too many cost less than closing and creating them again.
+  const surplus = available > kept * 1.25 + 1 ? available - kept : 0;
+  return { free, surplus };
 }
 
 async function createPlanned(deps: RefillDeps): Promise<void> {
@@ -118,7 +143,7 @@ async function createPlanned(deps: RefillDeps): Promise<void> {
   );
   for (;;) {
     const { values, slots } = await readFinalized(chain, operator.address, planned);
-    for (const [address, value] of values) await setNonceAvailable(db, address, value, slots);
+    await setNoncesAvailable(db, values, slots);
     if (values.size === planned.length) return;
     await clock.sleep(RETRY_MS / 10, signal);
   }
@@ -149,13 +174,15 @@ async function reclaimUsed(deps: RefillDeps): Promise<void> {
   if (used.length === 0) return;
   const { values, slots } = await readFinalized(chain, operator.address, used);
   const unmoved: Address[] = [];
+  const moved = new Map<Address, Nonce>();
   const unseen = used.filter(({ readSlot }) => readSlot > slots.from);
   for (const { address, value: leasedValue } of used.filter((nonce) => !unseen.includes(nonce))) {
     const value = values.get(address);
     if (value === undefined) throw new Error(`The nonce account ${address} is closed or has another authority.`);
     if (value === leasedValue) unmoved.push(address);
-    else await setNonceAvailable(db, address, value, slots);
+    else moved.set(address, value);
   }
+  await setNoncesAvailable(db, moved, slots);
   if (unseen.length > 0) chain.leaveNode();
   if (unmoved.length > 0) await advanceUnused(deps, unmoved);
   if (unmoved.length + unseen.length === 0) return;
@@ -173,6 +200,33 @@ async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): P
   await sendInGroups(deps, unused, operator, (nonceAccount) =>
     getAdvanceNonceAccountInstruction({ nonceAccount, nonceAuthority: operator }),
   );
+}
+
+/**
+ * Closes nonce accounts that are not needed any more, which returns their rent to the operator. Their rows stay until a
+ * finalized read shows no account: until then nothing else may use them.
+ */
+async function closeRetired(deps: RefillDeps): Promise<void> {
+  const { db, jobs, chain, clock, operator, log } = deps;
+  const retired = (await findNonces(db, 'closing', operator.address)).map(({ address }) => address);
+  if (retired.length === 0) return;
+  const finalized = await chain.accounts(retired, { commitment: 'finalized' });
+  const closed = retired.filter((_, i) => finalized[i] === null);
+  if (closed.length > 0) log.info({ closed: await forgetNonces(db, closed) }, 'nonce accounts closed');
+  const left = retired.filter((address) => !closed.includes(address));
+  if (left.length === 0) return;
+  const lamports = new Map<Address, bigint>();
+  for (const account of await chain.accounts(left)) if (account) lamports.set(account.address, account.lamports);
+  await sendInGroups(deps, [...lamports.keys()], operator, (nonceAccount) =>
+    getWithdrawNonceAccountInstruction({
+      nonceAccount,
+      recipientAccount: operator.address,
+      nonceAuthority: operator,
+      withdrawAmount: lamports.get(nonceAccount) ?? 0n,
+    }),
+  );
+  const startAfter = new Date(clock.now().getTime() + RETRY_MS);
+  await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
 
 /** Sends one instruction for each nonce, many in a transaction. The operator pays; `authority` is the nonces' signer. */

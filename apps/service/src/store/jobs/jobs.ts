@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
 import type { Share } from '../../model/fair-gate.ts';
@@ -73,7 +74,10 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
       const job: StoredJob = { ...asked, ...(trace && { trace }) };
       const options = { db: fromKysely(db), ...(startAfter && { startAfter }) };
       if (job.type === 'refill-nonces' || job.type === 'review-changes') {
-        await sender.send(SINGLE_QUEUES[job.type], job, options);
+        const queue = SINGLE_QUEUES[job.type];
+        const id = await sender.send(queue, job, options);
+        // One that waits for its time runs at once in the place of the dropped one.
+        if (id === null && startAfter === undefined) await bringForward(db, queue);
         return;
       }
       const id = await sender.send(BATCH, job, { ...options, singletonKey: job.multisig });
@@ -165,6 +169,16 @@ function createBoss(
   boss.on('error', (error) => log.error({ err: error }, 'job queue error'));
   boss.on('warning', ({ message, data }) => log.warn({ ...data }, message));
   return boss;
+}
+
+async function bringForward(db: Db, queue: string): Promise<void> {
+  await sql`
+    with due as (
+      update jobs.job set start_after = now() where name = ${queue} and state = 'created' and start_after > now()
+      returning id
+    )
+    select pg_notify(${NOTIFY_CHANNEL}, ${queue}) from due
+  `.execute(db);
 }
 
 interface Working {

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import type { Project } from '../model/project.ts';
+import type { Db } from '../store/db.ts';
+import type { Jobs } from '../store/jobs/jobs.ts';
+import { type ListenDeps, startListening } from '../store/listen.ts';
+import { reportWaiters } from '../store/nonce-demand.ts';
+import { NONCES_CHANNEL } from '../store/nonces.ts';
+
+/** Inits of this process that wait for a nonce. */
+export interface NonceQueue {
+  /**
+   * Makes an attempt, and again when nonces have become available, until it does not find the pool empty. It waits outside
+   * of the attempt, ten seconds at most. Projects take turns, and one project's attempts follow each other.
+   * @param attempt null if the pool was empty, after everything that it did was undone.
+   * @throws ApiError ERR_NONCE_POOL_EMPTY after ten seconds, or at once if too many wait already.
+   */
+  lease<T>(project: Project, attempt: () => Promise<T | null>): Promise<T>;
+  /** The number of inits that wait now. */
+  count(): number;
+}
+
+/** A client waits this long before it asks again; a pool that is refilled grows within seconds. */
+export const NONCE_REFILL_SECONDS = 5;
+
+const MAX_WAIT_MS = 10_000;
+/** More than a project may have open, so that its own limit answers first. */
+const MAX_WAITING_PER_PROJECT = 64;
+/** Each holds a compiled batch in memory. */
+const MAX_WAITING = 256;
+/** Notifications come at once; the poll is for one that was lost with its connection. */
+const POLL_MS = 1_000;
+/** Inits of a burst are reported together. */
+const REPORT_DELAY_MS = 25;
+
+export interface NonceQueueDeps extends ListenDeps {
+  readonly db: Db;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
+}
+
+export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
+  const { db, jobs, clock, log } = deps;
+  const processId = randomUUID();
+  /** Inits that may lease the same nonces: all of one admitted project, or those of all other projects. */
+  const lines = new Map<string, Line>();
+  const lastTurns = new Map<Address, Promise<unknown>>();
+  let isServing = false;
+  let isReporting = false;
+
+  const waiting = () => [...lines.values()].flatMap(waitersOf);
+
+  const report = async () => {
+    if (isReporting) return;
+    isReporting = true;
+    await clock.sleep(REPORT_DELAY_MS);
+    isReporting = false;
+    const byProject = Map.groupBy(waiting(), ({ multisig }) => multisig);
+    try {
+      await reportWaiters(db, processId, new Map([...byProject].map(([multisig, { length }]) => [multisig, length])));
+      if (byProject.size > 0) await jobs.enqueue(db, { type: 'refill-nonces' });
+    } catch (err) {
+      log.warn({ err }, 'the inits that wait for a nonce could not be reported');
+    }
+  };
+
+  /** Listens and polls while an init waits. */
+  const serve = async () => {
+    if (isServing) return;
+    isServing = true;
+    const wake = () => {
+      for (const line of lines.values()) void pump(line);
+    };
+    const listening = startListening(deps, NONCES_CHANNEL, { onListening: wake, onNotice: wake });
+    while (waiting().length > 0) {
+      await clock.sleep(POLL_MS);
+      const expiredMs = clock.now().getTime() - MAX_WAIT_MS;
+      for (const line of lines.values()) removeExpired(line, expiredMs);
+      wake();
+      await report();
+    }
+    isServing = false;
+    await listening.stop();
+  };
+
+  return {
+    async lease(project, attempt) {
+      const { address } = project.flywheel.multisig;
+      const name = project.isAdmitted ? address : '';
+      const line = lines.get(name) ?? { projects: new Map(), trying: null, isWoken: false };
+      lines.set(name, line);
+      // Attempts of one project would only wait for its lock, each with a connection.
+      const turn = (lastTurns.get(address) ?? Promise.resolve()).then(async () => {
+        // Those that wait go first.
+        return waitersOf(line).length === 0 ? attempt() : null;
+      });
+      const settled = turn.catch(() => undefined);
+      lastTurns.set(address, settled);
+      void settled.then(() => lastTurns.get(address) === settled && lastTurns.delete(address));
+      const made = await turn;
+      if (made !== null) return made;
+      const isFull = waiting().length >= MAX_WAITING;
+      if (isFull || (line.projects.get(address)?.length ?? 0) >= MAX_WAITING_PER_PROJECT) throw poolEmpty();
+      const waited = join(line, address, clock.now().getTime(), attempt);
+      void serve();
+      void report();
+      return waited;
+    },
+    count: () => waiting().length,
+  };
+}
+
+interface Waiter {
+  readonly multisig: Address;
+  readonly sinceMs: number;
+  /** @returns false if the pool was empty. */
+  readonly attempt: () => Promise<boolean>;
+  readonly expire: () => void;
+}
+
+interface Line {
+  /** In the order of the next turns. */
+  projects: Map<Address, Waiter[]>;
+  /** The one whose attempt is under way. It still waits, and goes first again if the pool is empty. */
+  trying: Waiter | null;
+  isWoken: boolean;
+}
+
+function waitersOf({ projects, trying }: Line): Waiter[] {
+  return [...(trying === null ? [] : [trying]), ...[...projects.values()].flat()];
+}
+
+function join<T>(line: Line, multisig: Address, sinceMs: number, attempt: () => Promise<T | null>): Promise<T> {
+  const made = Promise.withResolvers<T>();
+  const tryAgain = async () => {
+    try {
+      const result = await attempt();
+      if (result === null) return false;
+      made.resolve(result);
+    } catch (error) {
+      made.reject(error);
+    }
+    return true;
+  };
+  const waiter = { multisig, sinceMs, attempt: tryAgain, expire: () => made.reject(poolEmpty()) };
+  line.projects.set(multisig, [...(line.projects.get(multisig) ?? []), waiter]);
+  return made.promise;
+}
+
+/** Lets the inits of a line try again, one after another and one project after another, until the pool is empty. */
+async function pump(line: Line): Promise<void> {
+  line.isWoken = true;
+  if (line.trying !== null) return;
+  while (line.isWoken) {
+    line.isWoken = false;
+    for (let next = takeNext(line); next !== null; next = takeNext(line)) {
+      line.trying = next;
+      const isDone = await next.attempt();
+      line.trying = null;
+      if (isDone) continue;
+      const others = line.projects.get(next.multisig) ?? [];
+      line.projects = new Map([[next.multisig, [next, ...others]], ...withoutKey(line.projects, next.multisig)]);
+      break;
+    }
+  }
+}
+
+function takeNext(line: Line): Waiter | null {
+  const [first] = line.projects;
+  if (first === undefined) return null;
+  const [multisig, [next, ...others]] = first;
+  line.projects.delete(multisig);
+  if (others.length > 0) line.projects.set(multisig, others);
+  return next ?? null;
+}
+
+function removeExpired(line: Line, expiredMs: number): void {
+  for (const [multisig, waiters] of line.projects) {
+    const left = waiters.filter(({ sinceMs }) => sinceMs > expiredMs);
+    for (const waiter of waiters) if (!left.includes(waiter)) waiter.expire();
+    if (left.length > 0) line.projects.set(multisig, left);
+    else line.projects.delete(multisig);
+  }
+}
+
+function withoutKey<Key, Value>(map: ReadonlyMap<Key, Value>, without: Key): [Key, Value][] {
+  return [...map].filter(([key]) => key !== without);
+}
+
+function poolEmpty(): ApiError {
+  return new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: NONCE_REFILL_SECONDS });
+}

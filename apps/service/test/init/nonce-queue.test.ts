@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isApiError } from '@flywheel/api';
+import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
+import { newProject } from '@flywheel/testing/records';
+import { sql } from 'kysely';
+import { createNonceQueue } from '../../src/batches/nonce-queue.ts';
+import type { Project } from '../../src/model/project.ts';
+
+let database: TestDatabase;
+
+before(async () => {
+  database = await openTestDatabase();
+});
+after(() => database.close());
+
+test('inits that wait take turns by project, those of a project in their order', async () => {
+  const { queue, pool } = openQueue();
+  const [busy, other] = [newTenant(), newTenant()];
+  const order: string[] = [];
+  const lease = async (name: string, project: Project) => {
+    await queue.lease(project, async () => {
+      if (pool.free === 0) return null;
+      pool.free -= 1;
+      return 'leased';
+    });
+    order.push(name);
+  };
+  const waiting = ['busy 1', 'busy 2', 'busy 3'].map((name) => lease(name, busy));
+  await until(() => queue.count() === 3);
+  waiting.push(lease('other', other));
+  await until(() => queue.count() === 4);
+  waiting.push(lease('another', newTenant()));
+  await until(() => queue.count() === 5);
+  pool.free = 5;
+  await announce();
+  await Promise.all(waiting);
+  assert.deepEqual(order, ['busy 1', 'other', 'another', 'busy 2', 'busy 3']);
+});
+
+test('an admitted project does not wait behind the others', async () => {
+  const { queue, pool } = openQueue();
+  const waiting = queue.lease(newTenant(), async () => (pool.free > 0 ? 'leased' : null));
+  await until(() => queue.count() === 1);
+  assert.equal(await queue.lease({ ...newTenant(), isAdmitted: true }, async () => 'own share'), 'own share');
+  pool.free = 1;
+  await announce();
+  assert.equal(await waiting, 'leased');
+});
+
+test('an init waits ten seconds at most, and not at all behind 64 of its project', async () => {
+  const { queue, nowMs } = openQueue({ speed: 100 });
+  const project = newTenant();
+  const startMs = nowMs();
+  const all = Array.from({ length: 65 }, () => queue.lease(project, async () => null).catch((error: unknown) => error));
+  const errors = await Promise.all(all);
+  assert.ok(
+    errors.every((error) => isApiError(error, 'ERR_NONCE_POOL_EMPTY') && error.context.retryAfterSeconds === 5),
+  );
+  assert.ok(nowMs() - startMs >= 10_000 && nowMs() - startMs <= 12_000, `${nowMs() - startMs} ms`);
+  await until(() => queue.count() === 0);
+});
+
+test('an init whose attempt is slow still waits: it is answered when nonces are available', async () => {
+  const { queue, pool } = openQueue({ speed: 20 });
+  const slow = Promise.withResolvers<void>();
+  let attempts = 0;
+  const waiting = queue.lease(newTenant(), async () => {
+    attempts += 1;
+    const isFree = pool.free > 0;
+    if (attempts === 2) await slow.promise;
+    return isFree ? 'leased' : null;
+  });
+  await until(() => attempts === 2);
+  assert.equal(queue.count(), 1);
+  // Longer than the pause between two polls.
+  await sleep(100);
+  pool.free = 1;
+  slow.resolve();
+  assert.equal(await waiting, 'leased');
+});
+
+test('an error of an attempt ends its wait only', async () => {
+  const { queue, pool } = openQueue();
+  const project = newTenant();
+  const failing = queue.lease(project, async () => {
+    if (pool.free === 0) return null;
+    throw new Error('limit reached');
+  });
+  const other = queue.lease(project, async () => (pool.free > 0 ? 'leased' : null));
+  const failed = assert.rejects(failing, /limit reached/);
+  await until(() => queue.count() === 2);
+  pool.free = 1;
+  await announce();
+  await failed;
+  assert.equal(await other, 'leased');
+});
+
+function announce(): Promise<unknown> {
+  return sql`select pg_notify('flywheel_nonces', '')`.execute(database.db);
+}
+
+/** Opens a queue, on a clock that may run faster, beside a pool that is empty at first. */
+function openQueue({ speed = 1 } = {}) {
+  let nowMs = 0;
+  const clock = {
+    now: () => new Date(nowMs),
+    sleep: async (ms: number) => {
+      await sleep(ms / speed);
+      nowMs += ms;
+    },
+  };
+  const jobs = { enqueue: async () => undefined };
+  const { db, poolConfig } = database;
+  const queue = createNonceQueue({ db, poolConfig, jobs, clock, log: quietLog });
+  return { queue, pool: { free: 0 }, nowMs: () => nowMs };
+}
+
+function newTenant(): Project {
+  return { ...newProject(), isAdmitted: false } as Project;
+}
+
+async function until(isReached: () => boolean): Promise<void> {
+  while (!isReached()) await sleep(1);
+}
