@@ -67,14 +67,15 @@ export interface ResumeDecision {
   readonly pausedAt: Date;
 }
 
-/** Whether the company serves a project: `admit` begins it, `withdraw` ends it. */
+/** Whether the company serves a project. */
 export interface AdmissionDecision {
   readonly type: 'admission';
-  readonly decision: 'admit' | 'withdraw';
   readonly multisig: Address;
   /** The wallet that approves for the project. */
   readonly wallet: Address;
-  readonly mint: Address;
+  readonly token: { readonly mint: Address; readonly decimals: number };
+  /** What the company approves by itself from the admission on; null withdraws the admission. */
+  readonly terms: CompanyTerms | null;
 }
 
 /**
@@ -111,22 +112,22 @@ async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
         multisig,
       };
     case 'terms': {
-      const { mint, decimals } = subject.token;
-      const token = `Token: ${mint}, ${decimals} decimals`;
-      return {
-        title: 'change what the company approves by itself',
-        lines: [...describeTerms(subject), token],
-        multisig,
-      };
+      const lines = [...describeTerms(subject), describeToken(subject.token)];
+      return { title: 'change what the company approves by itself', lines, multisig };
     }
     case 'resume': {
       const title = `resume ${multisig === null ? 'all projects' : 'a project'} for the company`;
       return { title, lines: [`Paused since: ${subject.pausedAt.toISOString()}`], multisig };
     }
     case 'admission': {
-      const { decision, mint, wallet } = subject;
-      const verb = decision === 'admit' ? 'admit a project' : 'withdraw the admission of a project';
-      return { title: `${verb} for the company`, lines: [`Token: ${mint}`, `Wallet: ${wallet}`], multisig };
+      const { token, wallet, terms } = subject;
+      const verb = terms === null ? 'withdraw the admission of a project' : 'admit a project';
+      const lines = [
+        ...(terms === null ? [] : describeTerms({ token, to: terms })),
+        describeToken(token),
+        `Wallet: ${wallet}`,
+      ];
+      return { title: `${verb} for the company`, lines, multisig };
     }
     default:
       return subject satisfies never;
@@ -145,15 +146,34 @@ async function batchLines({ content, reason }: BatchDecision): Promise<string[]>
   ];
 }
 
-/** Describes a change of terms as the text does, for example `Burns per day: from 10 to 1,000 tokens`. */
-export function describeTerms({ token, from, to }: Pick<TermsDecision, 'token' | 'from' | 'to'>): string[] {
+function describeToken({ mint, decimals }: TermsDecision['token']): string {
+  return `Token: ${mint}, ${decimals} decimals`;
+}
+
+/**
+ * Describes terms as the text does, for example `Burns per day: 1,000 tokens`, or with the earlier ones
+ * `Burns per day: from 10 tokens to 1,000 tokens`.
+ */
+export function describeTerms({
+  token,
+  from,
+  to,
+}: Pick<TermsDecision, 'token' | 'to'> & Partial<Pick<TermsDecision, 'from'>>): string[] {
   const tokens = (baseUnits: bigint) => `${groupDigits(toDecimal(baseUnits, token.decimals))} tokens`;
-  const rows = [
-    ['Approval', from.approvalMode, to.approvalMode],
-    ['Burns per day', tokens(from.burnBaseUnits), tokens(to.burnBaseUnits)],
-    ['Airdrops per day', tokens(from.airdropBaseUnits), tokens(to.airdropBaseUnits)],
-  ] as const;
-  return rows.map(([name, old, next]) => `${name}: ${old === next ? `${old}, as before` : `from ${old} to ${next}`}`);
+  const rowsOf = ({ approvalMode, burnBaseUnits, airdropBaseUnits }: CompanyTerms) => [
+    approvalMode,
+    tokens(burnBaseUnits),
+    tokens(airdropBaseUnits),
+  ];
+  const before = from && rowsOf(from);
+  return rowsOf(to).map((next, row) => `${TERMS[row]}: ${describeChange(before?.[row], next)}`);
+}
+
+const TERMS = ['Approval', 'Burns per day', 'Airdrops per day'] as const;
+
+function describeChange(before: string | undefined, next: string): string {
+  if (before === undefined) return next;
+  return before === next ? `${next}, as before` : `from ${before} to ${next}`;
 }
 
 /** Bytes of a text that a memo transaction of 1,232 bytes holds, with its signature, three keys and its blockhash. */

@@ -59,7 +59,14 @@ describe('golden company decisions', () => {
         { to: lower },
       ],
       resume: [{ multisig: other }, { multisig: null }, { pausedAt: new Date(0) }],
-      admission: [{ decision: 'withdraw' }, { multisig: other }, { wallet: other }, { mint: other }],
+      admission: [
+        { terms: null },
+        { terms: lower },
+        { multisig: other },
+        { wallet: other },
+        { token: { mint: other, decimals: 6 } },
+        { token: { mint: '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu', decimals: 5 } },
+      ],
     };
     for (const type of ['batch', 'terms', 'resume', 'admission'] as const) {
       const vector = vectorOf(type);
@@ -125,18 +132,15 @@ function decisionOf({ subject, expiresAt, operator, ...vector }: Vector): Compan
 }
 
 function subjectOf(subject: Vector['subject']): DecisionSubject {
-  const { type, content, token, from, to } = subject;
+  const { type, content, from, to, terms } = subject;
+  const token = subject.token && { ...subject.token, mint: subject.token.mint as Address };
   const multisig = subject.multisig as Address;
   if (type === 'resume') {
     return { type, multisig: subject.multisig === null ? null : multisig, pausedAt: new Date(subject.pausedAt ?? '') };
   }
-  if (type === 'terms' && token && from && to) {
-    const mint = token.mint as Address;
-    return { type, multisig, token: { ...token, mint }, from: termsOf(from), to: termsOf(to) };
-  }
-  if (type === 'admission') {
-    const [wallet, mint] = [subject.wallet as Address, subject.mint as Address];
-    return { type, decision: subject.decision === 'withdraw' ? 'withdraw' : 'admit', multisig, wallet, mint };
+  if (type === 'terms' && token && from && to) return { type, multisig, token, from: termsOf(from), to: termsOf(to) };
+  if (type === 'admission' && token) {
+    return { type, multisig, wallet: subject.wallet as Address, token, terms: terms ? termsOf(terms) : null };
   }
   assert.ok(content && subject.batchIndex);
   const [decision, reason] = [

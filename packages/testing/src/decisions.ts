@@ -78,25 +78,33 @@ export async function changeAdmission(
   world: DecisionWorld,
   by: Decider,
   project: Pick<TestProject, 'projectId'>,
-  decision: AdmissionRequest['decision'],
+  decision: 'admit' | 'withdraw',
 ): Promise<Answer> {
   const headers = { cookie: by.cookie };
-  const body = await signAdmission(world, by.wallet, project, decision);
+  const body = await signAdmission(world, by.wallet, project, decision === 'admit' ? ADMISSION_TERMS : null);
   return send(world.url, 'PUT', `/console/api/company/projects/${project.projectId}/admission`, { headers, body });
 }
 
-/** Signs an admission, or its end, as raw text. */
+/** Terms of admissions, those with which `createProject` registers. */
+export const ADMISSION_TERMS: CompanyTerms = {
+  approvalMode: 'automatic',
+  burnLimit: '1000000',
+  airdropLimit: '1000000',
+};
+
+/** Signs an admission with these terms, or its end, as raw text. */
 export async function signAdmission(
   { db, rpc }: Pick<DecisionWorld, 'db' | 'rpc'>,
   wallet: KeyPairSigner,
   { projectId }: Pick<TestProject, 'projectId'>,
-  decision: AdmissionRequest['decision'],
+  terms: CompanyTerms | null,
   changes: SignatureChanges = {},
 ): Promise<AdmissionRequest> {
   const { token, flywheel } = await findProjectOfBatch(db, { projectId });
   const { address: multisig, wallet: owner } = flywheel.multisig;
-  const subject = { type: 'admission', decision, multisig, wallet: owner, mint: token.mint } as const;
-  return { decision, ...(await signSubject({ rpc }, wallet, subject, changes)) };
+  const parsed = terms && parseTerms('terms', terms, token);
+  const subject = { type: 'admission', multisig, wallet: owner, token, terms: parsed } as const;
+  return { terms, ...(await signSubject({ rpc }, wallet, subject, changes)) };
 }
 
 /** Resumes a project, or all of them, in the way that an operator does. */

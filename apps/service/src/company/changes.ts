@@ -58,13 +58,14 @@ export async function changeAdmission(
   deps: Deps,
   operator: Address,
   projectId: string,
-  { decision, ...signature }: AdmissionRequest,
+  { terms: asked, ...signature }: AdmissionRequest,
 ): Promise<ChangeState> {
   const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
   const { address: multisig, wallet } = flywheel.multisig;
-  const subject = { type: 'admission', decision, multisig, wallet, mint: token.mint } as const;
-  const change = { type: 'admission', projectId, decision } as const;
-  return requestChange(deps, operator, { subject, wallet: wallet, change, signature });
+  const terms = asked && parseTerms('terms', asked, token);
+  const subject = { type: 'admission', multisig, wallet, token, terms } as const;
+  const change = { type: 'admission', projectId, terms } as const;
+  return requestChange(deps, operator, { subject, wallet, change, signature });
 }
 
 interface RequestedChange {

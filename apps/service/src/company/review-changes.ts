@@ -25,8 +25,8 @@ import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms
 import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
 
 /**
- * Job `review-changes`: records the pauses in force and the terms of new projects, then applies the changes that operators have signed, in order. It verifies
- * each against this worker's own settings and node, and refuses the others with a reason.
+ * Job `review-changes`: records the pauses in force and the terms of new projects, then applies the changes that operators
+ * have signed, in order. It verifies each against this worker's own settings and node, and refuses the others with a reason.
  */
 export async function reviewChanges(deps: Deps): Promise<void> {
   await recordPauses(deps.db);
@@ -122,25 +122,35 @@ async function reviewResumption(
 
 async function reviewAdmission(
   deps: Deps,
-  { projectId, decision }: AdmissionChange,
+  { projectId, terms }: AdmissionChange,
   { id, operator, nonce, ...signed }: UnreviewedChange,
 ): Promise<string | null> {
-  const { db, clock } = deps;
-  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { db, clock, companyOperators } = deps;
+  const project = await findProjectOfBatch(db, { projectId });
+  const { token, flywheel } = project;
   const { address: multisig, wallet } = flywheel.multisig;
-  const subject = { type: 'admission', decision, multisig, wallet, mint: token.mint } as const;
+  const subject = { type: 'admission', multisig, wallet, token, terms } as const;
   const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
-    const isAdmission = decision === 'admit';
+    const isAdmission = terms !== null;
     if ((await isAdmitted(trx, multisig)) === isAdmission) {
       return isAdmission ? 'The project is admitted already.' : 'The project is not admitted.';
     }
+    const { mint } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    if (mint !== token.mint) return `The limits count another token, ${mint}.`;
     const now = clock.now();
     if (!(await insertReview(trx, id, { nonce }, now))) return USED;
-    await (isAdmission ? insertAdmission(trx, multisig, now) : deleteAdmission(trx, multisig));
-    const action = isAdmission ? 'project.admitted' : 'project.admission-withdrawn';
-    await insertAuditEntry(trx, { at: now, actor: operator, action, projectId });
+    const entry = { at: now, actor: operator, projectId };
+    if (!isAdmission) {
+      await deleteAdmission(trx, multisig);
+      await insertAuditEntry(trx, { ...entry, action: 'project.admission-withdrawn' });
+      return null;
+    }
+    await insertAdmission(trx, multisig, now);
+    await updateTerms(trx, multisig, terms);
+    await updateApprovalMode(trx, projectId, terms.approvalMode);
+    await insertAuditEntry(trx, { ...entry, action: 'project.admitted', after: presentTerms(terms, token) });
     return null;
   });
 }

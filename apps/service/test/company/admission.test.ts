@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import type { CompanyTerms } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init, send } from '@flywheel/testing/client';
-import { changeAdmission, signAdmission } from '@flywheel/testing/decisions';
+import { ADMISSION_TERMS, changeAdmission, signAdmission } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -11,8 +12,11 @@ import { setUpWithdrawal } from '@flywheel/testing/treasury';
 import { type Address, address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { readSignature } from '../../src/batches/decisions.ts';
+import { parseTerms } from '../../src/projects/settings.ts';
 import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { findUnreviewedChanges, insertChange } from '../../src/store/company/changes.ts';
+import { findTerms } from '../../src/store/company/terms.ts';
+import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
 import { askCompany, type Operator, openCompanyWorld } from './operators.ts';
 
 /** Registrations of one wallet that may be pending. */
@@ -35,15 +39,15 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     const stranger = await generateKeyPairSigner();
     const path = `projects/${project.projectId}/admission`;
     const put = (body: unknown) => askCompany(world, operator, 'PUT', path, body);
-    const forged = await signAdmission(world, stranger, project, 'admit');
+    const forged = await signAdmission(world, stranger, project, ADMISSION_TERMS);
     assertError(await put(forged), 400, 'ERR_INVALID_REQUEST', /signed bytes/);
-    const ofOther = await signAdmission(world, operator.wallet, other, 'admit');
+    const ofOther = await signAdmission(world, operator.wallet, other, ADMISSION_TERMS);
     assertError(await put(ofOther), 400, 'ERR_INVALID_REQUEST', /signed bytes/);
-    const early = await signAdmission(world, operator.wallet, project, 'withdraw');
+    const early = await signAdmission(world, operator.wallet, project, null);
     assertError(await put(early), 400, 'ERR_INVALID_REQUEST', /not admitted/);
     assert.equal(await isAdmittedNow(project), false);
 
-    const used = await signAdmission(world, operator.wallet, project, 'admit');
+    const used = await signAdmission(world, operator.wallet, project, ADMISSION_TERMS);
     assert.deepEqual(requireOk(await put(used)), { isAdmitted: true });
     assert.deepEqual(await listAdmissions(), { [project.projectId]: true, [other.projectId]: false });
     assertError(
@@ -60,7 +64,9 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
       'signed by a stranger in an operator’s name': () =>
         insert(project, stranger, { operator: operator.wallet.address }),
       'signed for another project': () => insert(project, operator.wallet, { signedFor: other }),
-      'the end of an admission, signed': () => insert(project, operator.wallet, { signed: 'withdraw' }),
+      'the end of an admission, signed': () => insert(project, operator.wallet, { signed: null }),
+      'signed with lower terms': () =>
+        insert(project, operator.wallet, { signed: { ...ADMISSION_TERMS, burnLimit: '1' } }),
       'a nonce that was used': async () => {
         const rename = { nonce: 'another' };
         await world.db.updateTable('company_changes').set(rename).where('nonce', '=', used.nonce).execute();
@@ -86,6 +92,18 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
         ['project.admitted', operator.address],
       ],
     );
+  });
+
+  it('sets what the company approves by itself to what the operator has signed', async () => {
+    const project = await createProject(world);
+    const terms = { approvalMode: 'manual', burnLimit: '3', airdropLimit: '0' } as const;
+    const body = await signAdmission(world, operator.wallet, project, terms);
+    requireOk(await askCompany(world, operator, 'PUT', `projects/${project.projectId}/admission`, body));
+    assert.deepEqual(await findTerms(world.db, address(project.multisig), { isKept: false }), {
+      approvalMode: 'manual',
+      burnBaseUnits: 3_000_000n,
+      airdropBaseUnits: 0n,
+    });
   });
 
   it('is needed for init and preview, which answer 403 without it and take nothing', async () => {
@@ -190,7 +208,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
   interface Forgery {
     readonly operator?: Address;
     readonly signedFor?: TestProject;
-    readonly signed?: 'admit' | 'withdraw';
+    readonly signed?: CompanyTerms | null;
     readonly nonce?: string;
   }
 
@@ -198,11 +216,13 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
   async function insert(
     project: TestProject,
     wallet: KeyPairSigner,
-    { operator: claimed = wallet.address, signedFor = project, signed = 'admit', nonce }: Forgery = {},
+    { operator: claimed = wallet.address, signedFor = project, signed = ADMISSION_TERMS, nonce }: Forgery = {},
   ): Promise<void> {
     const changes = nonce === undefined ? {} : { nonce };
     const signature = readSignature(await signAdmission(world, wallet, signedFor, signed, changes));
-    const change = { type: 'admission', projectId: project.projectId, decision: 'admit' } as const;
+    const { token } = await findProjectOfBatch(world.db, project);
+    const terms = parseTerms('terms', ADMISSION_TERMS, token);
+    const change = { type: 'admission', projectId: project.projectId, terms } as const;
     assert.notEqual(await insertChange(world.db, { ...signature, operator: claimed, change }, new Date()), null);
   }
 

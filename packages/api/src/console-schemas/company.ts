@@ -98,7 +98,9 @@ export const TermsRequest = DecisionSignature.extend({
 }).meta({ id: 'TermsRequest' });
 
 export const AdmissionRequest = DecisionSignature.extend({
-  decision: z.enum(['admit', 'withdraw']).describe('As the signed text has it.'),
+  terms: CompanyTerms.nullable().describe(
+    'What the company approves by itself from the admission on, as the signed text has it. Null withdraws the admission.',
+  ),
 }).meta({ id: 'AdmissionRequest' });
 
 export const ProjectAdmission = z.object({ isAdmitted: z.boolean() }).meta({ id: 'ProjectAdmission' });

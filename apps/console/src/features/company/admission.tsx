@@ -1,9 +1,11 @@
-import type { AdmissionRequest, ProjectOverview } from '@flywheel/api';
+import type { CompanyTerms, ProjectOverview } from '@flywheel/api';
+import { describeTerms } from '@flywheel/protocol';
 import { address } from '@solana/kit';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { toBaseUnitTerms } from '../../lib/amounts.ts';
 import { changeAdmission } from '../../lib/api/company.ts';
-import { projectQuery } from '../../lib/api/projects.ts';
+import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ErrorNotice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
@@ -39,7 +41,11 @@ export function AdmissionSwitch({ projectId, name, isAdmitted }: AdmissionSwitch
         isOpen={isOpen}
         onClose={close}
       >
-        <AdmissionForm projectId={projectId} decision={isAdmitted ? 'withdraw' : 'admit'} onClose={close} />
+        {isAdmitted ? (
+          <WithdrawalForm projectId={projectId} onClose={close} />
+        ) : (
+          <AdmissionForm projectId={projectId} onClose={close} />
+        )}
       </Dialog>
     </>
   );
@@ -47,68 +53,109 @@ export function AdmissionSwitch({ projectId, name, isAdmitted }: AdmissionSwitch
 
 interface AdmissionFormProps {
   readonly projectId: string;
-  readonly decision: AdmissionRequest['decision'];
   readonly onClose: () => void;
 }
 
-function AdmissionForm({ projectId, ...rest }: AdmissionFormProps) {
-  const project = useQuery(projectQuery(projectId));
+function WithdrawalForm({ projectId, onClose }: AdmissionFormProps) {
   return (
-    <QueryView query={project} skeleton={<SkeletonLines count={4} />}>
-      {(found) => <SignAdmission project={found} {...rest} />}
+    <QueryView query={useQuery(projectQuery(projectId))} skeleton={<SkeletonLines count={4} />}>
+      {(project) => (
+        <DecisionForm
+          subject={{ ...subjectOf(project), terms: null }}
+          verb="Sign and withdraw"
+          tone="danger"
+          send={(signature) => changeAdmission(projectId, { ...signature, terms: null })}
+          onDecided={onClose}
+          onClose={onClose}
+        >
+          <p>
+            The project can create no more batches. Batches that are set up can still be executed or cancelled, and the
+            project can withdraw from its vault.
+          </p>
+          <DescriptionList items={[...describeParties(project), multisigOf(project)]} />
+        </DecisionForm>
+      )}
     </QueryView>
   );
 }
 
-function SignAdmission({
-  project,
-  decision,
-  onClose,
-}: Omit<AdmissionFormProps, 'projectId'> & { readonly project: ProjectOverview }) {
-  const { id, multisig, token } = project;
-  const mintOnChain = useMint(token.mint);
+function AdmissionForm({ projectId, onClose }: AdmissionFormProps) {
+  const project = useQuery(projectQuery(projectId));
+  const settings = useQuery(settingsQuery(projectId));
+  return (
+    <QueryView query={project} skeleton={<SkeletonLines count={4} />}>
+      {(found) => (
+        <QueryView query={settings} skeleton={<SkeletonLines count={4} />}>
+          {({ companyTerms }) => <SignAdmission project={found} terms={companyTerms} onClose={onClose} />}
+        </QueryView>
+      )}
+    </QueryView>
+  );
+}
+
+interface SignAdmissionProps {
+  readonly project: ProjectOverview;
+  readonly terms: CompanyTerms;
+  readonly onClose: () => void;
+}
+
+function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
+  const mintOnChain = useMint(project.token.mint);
   const mint = mintOnChain.data;
-  const subject = {
-    type: 'admission',
-    decision,
-    multisig: address(multisig.address),
-    wallet: address(multisig.wallet),
-    mint: address(token.mint),
-  } as const;
+  const subject = { ...subjectOf(project), terms: toBaseUnitTerms(terms, project.token.decimals) };
   return (
     <DecisionForm
       // The risk of the token is shown before the operator can admit the project.
-      subject={decision === 'admit' && mint === undefined ? null : subject}
-      verb={decision === 'admit' ? 'Sign and admit' : 'Sign and withdraw'}
-      tone={decision === 'admit' ? 'primary' : 'danger'}
-      send={(signature) => changeAdmission(id, { ...signature, decision })}
+      subject={mint === undefined ? null : subject}
+      verb="Sign and admit"
+      send={(signature) => changeAdmission(project.id, { ...signature, terms })}
       onDecided={onClose}
       onClose={onClose}
     >
       <p>
-        {decision === 'admit'
-          ? 'The project can create batches, and the company locks SOL for each of them. Confirm with the project, through another channel, that this wallet and this token are its own.'
-          : 'The project can create no more batches. Batches that are set up can still be executed or cancelled, and the project can withdraw from its vault.'}
+        The project can create batches, and the company locks SOL for each of them. Confirm with the project, through
+        another channel, that this wallet and this token are its own.
       </p>
-      {decision === 'admit' && <MintRisk mint={token.mint} />}
-      {decision === 'admit' && mintOnChain.error && (
-        <ErrorNotice error={mintOnChain.error} onRetry={() => void mintOnChain.refetch()} />
-      )}
+      <MintRisk mint={project.token.mint} />
+      {mintOnChain.error && <ErrorNotice error={mintOnChain.error} onRetry={() => void mintOnChain.refetch()} />}
+      <section className="flex flex-col gap-1">
+        <h3 className="font-medium">What the company then approves without an operator</h3>
+        <ul>
+          {describeTerms({ token: subject.token, to: subject.terms }).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      </section>
       <DescriptionList
         items={[
-          { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" /> },
-          { name: 'Token', value: <AddressText address={token.mint} of="mint" isLinked /> },
+          ...describeParties(project),
           ...(mint === undefined
             ? []
             : [
                 { name: 'Can create more tokens', value: <Authority address={mint.mintAuthority} /> },
                 { name: 'Can freeze accounts', value: <Authority address={mint.freezeAuthority} /> },
               ]),
-          { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked /> },
+          multisigOf(project),
         ]}
       />
     </DecisionForm>
   );
+}
+
+function subjectOf({ multisig, token: { mint, decimals } }: ProjectOverview) {
+  const token = { mint: address(mint), decimals };
+  return { type: 'admission', multisig: address(multisig.address), wallet: address(multisig.wallet), token } as const;
+}
+
+function describeParties({ multisig, token }: ProjectOverview) {
+  return [
+    { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" /> },
+    { name: 'Token', value: <AddressText address={token.mint} of="mint" isLinked /> },
+  ];
+}
+
+function multisigOf({ multisig }: ProjectOverview) {
+  return { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked /> };
 }
 
 function Authority({ address: of }: { readonly address: string | null }) {

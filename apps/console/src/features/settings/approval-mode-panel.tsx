@@ -1,8 +1,8 @@
 import type { ApprovalMode, CompanyTerms, ProjectOverview, ProjectSettings } from '@flywheel/api';
-import { describeTerms, groupDigits, toBaseUnits } from '@flywheel/protocol';
+import { describeTerms, groupDigits } from '@flywheel/protocol';
 import { address } from '@solana/kit';
 import { useState } from 'react';
-import { limitIssue } from '../../lib/amounts.ts';
+import { limitIssue, toBaseUnitTerms } from '../../lib/amounts.ts';
 import { changeTerms } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -146,12 +146,4 @@ function TermsForm({ project, terms, to, onClose }: TermsFormProps) {
       </p>
     </DecisionForm>
   );
-}
-
-/** The editor accepts only amounts of the token, and the service refuses those that exceed u64. */
-function toBaseUnitTerms({ approvalMode, burnLimit, airdropLimit }: CompanyTerms, decimals: number) {
-  const [burnBaseUnits = 0n, airdropBaseUnits = 0n] = [burnLimit, airdropLimit].map(
-    (limit) => toBaseUnits(limit, decimals) ?? 0n,
-  );
-  return { approvalMode, burnBaseUnits, airdropBaseUnits };
 }

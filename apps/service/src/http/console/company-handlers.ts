@@ -41,7 +41,7 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
 
     changeAdmission: async ({ wallet }, { params: { projectId }, body }) => {
       const state = await changeAdmission(deps, wallet, projectId, body);
-      return { status: STATUS[state], body: { isAdmitted: (body.decision === 'admit') === (state === 'applied') } };
+      return { status: STATUS[state], body: { isAdmitted: (body.terms !== null) === (state === 'applied') } };
     },
 
     pauseProject: async ({ wallet }, { params, body }) => {

@@ -32,7 +32,8 @@ export interface Resumption {
 export interface AdmissionChange {
   readonly type: 'admission';
   readonly projectId: string;
-  readonly decision: 'admit' | 'withdraw';
+  /** Terms from the admission on; null withdraws the admission. */
+  readonly terms: CompanyTerms | null;
 }
 
 /** Stores a change for a worker to review. Returns its id; null if its nonce or its signature was used before. */
@@ -105,21 +106,29 @@ export async function findReview(db: Db, changeId: bigint): Promise<{ readonly i
 
 function toColumns(change: Change) {
   if (change.type === 'resume') return { paused_at: change.pausedAt };
-  if (change.type === 'admission') return { admission: change.decision };
+  if (change.type === 'admission') {
+    const { terms } = change;
+    return terms === null ? { admission: 'withdraw' as const } : { admission: 'admit' as const, ...toNewTerms(terms) };
+  }
   const { from, to } = change;
   return {
     from_approval_mode: from.approvalMode,
     from_burn_limit: from.burnBaseUnits,
     from_airdrop_limit: from.airdropBaseUnits,
-    to_approval_mode: to.approvalMode,
-    to_burn_limit: to.burnBaseUnits,
-    to_airdrop_limit: to.airdropBaseUnits,
+    ...toNewTerms(to),
   };
+}
+
+function toNewTerms({ approvalMode, burnBaseUnits, airdropBaseUnits }: CompanyTerms) {
+  return { to_approval_mode: approvalMode, to_burn_limit: burnBaseUnits, to_airdrop_limit: airdropBaseUnits };
 }
 
 function fromColumns(row: Selectable<Schema['company_changes']>): Change {
   const { project_id: projectId, paused_at: pausedAt, admission } = row;
-  if (admission !== null) return { type: 'admission', projectId: whole(projectId), decision: admission };
+  if (admission !== null) {
+    const terms = admission === 'admit' ? newTermsOf(row) : null;
+    return { type: 'admission', projectId: whole(projectId), terms };
+  }
   if (pausedAt !== null) return { type: 'resume', projectId, pausedAt };
   return {
     type: 'terms',
@@ -129,11 +138,15 @@ function fromColumns(row: Selectable<Schema['company_changes']>): Change {
       burnBaseUnits: whole(row.from_burn_limit),
       airdropBaseUnits: whole(row.from_airdrop_limit),
     },
-    to: {
-      approvalMode: whole(row.to_approval_mode),
-      burnBaseUnits: whole(row.to_burn_limit),
-      airdropBaseUnits: whole(row.to_airdrop_limit),
-    },
+    to: newTermsOf(row),
+  };
+}
+
+function newTermsOf(row: Selectable<Schema['company_changes']>): CompanyTerms {
+  return {
+    approvalMode: whole(row.to_approval_mode),
+    burnBaseUnits: whole(row.to_burn_limit),
+    airdropBaseUnits: whole(row.to_airdrop_limit),
   };
 }
 

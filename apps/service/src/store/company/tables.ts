@@ -46,7 +46,7 @@ interface CompanyChangesTable {
   id: Generated<bigint>;
   /** null: all projects. */
   project_id: string | null;
-  /** The start of the pause that a resumption ends. Without it and an admission, a row has all of the next six values. */
+  /** The start of the pause that a resumption ends. */
   paused_at: Date | null;
   admission: 'admit' | 'withdraw' | null;
   from_approval_mode: ApprovalMode | null;
