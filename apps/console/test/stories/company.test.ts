@@ -51,7 +51,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   });
 
   it('lists a project that waits to be admitted, which can create batches after the operator has signed', async () => {
-    await signIn(owner);
+    const wallet = await signIn(owner);
     await owner.page.goto('/register');
     await owner.page.getByText('The company must admit the project').waitFor();
     project = await register(owner, { isManual: true });
@@ -64,6 +64,8 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await checkScreenOnBoth(operator, 'company-admit');
     await page.getByRole('button', { name: /^Admit / }).click();
     await page.getByText('Can freeze accounts').waitFor();
+    await page.getByText('Burns per day: 1,000 tokens').waitFor();
+    await page.getByRole('dialog').getByText(wallet).waitFor();
     await checkScreenOnBoth(operator, 'company-admit-review');
     await page.getByRole('button', { name: 'Sign and admit' }).click();
     await page.getByText('Waiting to be admitted').waitFor({ state: 'detached' });

@@ -149,15 +149,15 @@ function subjectOf({ multisig, token: { mint, decimals } }: ProjectOverview) {
 
 function describeParties({ multisig, token }: ProjectOverview) {
   return [
-    { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" /> },
-    { name: 'Token', value: <AddressText address={token.mint} of="mint" isLinked /> },
+    { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" isWhole /> },
+    { name: 'Token', value: <AddressText address={token.mint} of="mint" isLinked isWhole /> },
   ];
 }
 
 function multisigOf({ multisig }: ProjectOverview) {
-  return { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked /> };
+  return { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked isWhole /> };
 }
 
 function Authority({ address: of }: { readonly address: string | null }) {
-  return of === null ? 'Nobody' : <AddressText address={of} of="authority" isLinked />;
+  return of === null ? 'Nobody' : <AddressText address={of} of="authority" isLinked isWhole />;
 }
