@@ -207,11 +207,19 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
           'company/signed-decisions',
           'is never given for a batch that an operator has rejected, even if it reads open and is approved later',
         ),
+        service(
+          'company/terms',
+          'is not given for a day that a thief of serve has prepared: an index far ahead, or a batch that never expired',
+        ),
         service('compile/compile-again', 'compileAgain refuses an instruction that it cannot describe'),
         service('company/approved-count', 'still counts: Squads executes it for whoever opens it again'),
       ],
       'admit a project': [
         NO_FORGED_ADMISSION,
+        service(
+          'company/admission',
+          'is needed for the company’s signature, whatever a thief of serve writes about a batch',
+        ),
         service('store/roles', 'are enough for no schema change and for none of the other role’s rows'),
       ],
       'change what was sent, the ledger, or the audit log': [

@@ -199,9 +199,9 @@ async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<B
 async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Project, batch: Batch): Promise<void> {
   switch (type) {
     case 'setup':
-      if (await endUnadmitted(deps, project, batch)) return;
       return (await endUnpayable(deps, project, batch)) ? undefined : setUpBatch(deps, project, batch);
     case 'execute':
+      if (await endUnadmitted(deps, project, batch)) return;
       return (await endUnpayable(deps, project, batch)) ? undefined : executePipelines(deps, project, batch);
     case 'expire':
       return endOpen(deps, project, batch, 'expired');

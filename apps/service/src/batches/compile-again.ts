@@ -18,7 +18,7 @@ export async function compileAgain(
   { id, kind, pipelines }: Pick<Batch, 'id' | 'kind' | 'pipelines'>,
 ): Promise<BatchContent> {
   const actions = pipelines.flatMap((pipeline) => pipeline.actions);
-  const kindOfActions = kindOf(actions);
+  const kindOfActions = kindOf({ pipelines });
   if (kind !== kindOfActions) throw new DamagedRecord(`batch ${id}`, `it is stored as ${kind} and is ${kindOfActions}`);
   const [rotation] = actions.filter((action) => action.action === 'ROTATE');
   if (rotation) {
@@ -68,7 +68,9 @@ export async function findContent(
   }
 }
 
-function kindOf(actions: readonly BatchAction[]): BatchKind {
+/** Derives the kind of a batch from its actions, which its row may contradict. */
+export function kindOf({ pipelines }: Pick<Batch, 'pipelines'>): BatchKind {
+  const actions = pipelines.flatMap((pipeline): readonly BatchAction[] => pipeline.actions);
   if (actions.some(({ action }) => action === 'ROTATE')) return 'rotation';
   return actions.some(({ action }) => action === 'WITHDRAW') ? 'withdrawal' : 'pipelines';
 }

@@ -28,14 +28,16 @@ export async function recordSetup(deps: RunDeps, project: Project, batch: Batch)
 export async function countWithinTerms(deps: RunDeps, project: Project, batch: Batch): Promise<string | null> {
   const { token } = project;
   const totals = dailyTotals(batch.pipelines, token);
-  const day = utcDay(deps.clock.now());
+  const now = deps.clock.now();
   return fencedTransaction(deps, async (trx) => {
     const { mint, approvalMode, ...limits } = await lockTerms(trx, project, whetherKept(deps));
     if (approvalMode === 'manual') return 'The company approves nothing of this project by itself.';
     if (mint !== token.mint) return `The limits count the token ${mint}, and the project has ${token.mint}.`;
     const located = locate(project, batch);
     // An earlier release may have set it up.
-    await recordSetupDay(trx, located, day);
+    const setupDay = await recordSetupDay(trx, located, utcDay(now));
+    const oldestDay = utcDay(new Date(now.getTime() - deps.batchExpirySeconds * 1_000 - DAY_MS));
+    if (setupDay < oldestDay) return `It was set up on ${setupDay}, and a batch that is executed later has expired.`;
     if (await countBatch(trx, located, totals, limits)) return null;
     const [burned, airdropped] = [limits.burnBaseUnits, limits.airdropBaseUnits].map((limit) =>
       toDecimal(limit, token.decimals),
@@ -43,6 +45,9 @@ export async function countWithinTerms(deps: RunDeps, project: Project, batch: B
     return `With it, its day exceeds what the company approves by itself: ${burned} tokens burned, ${airdropped} airdropped.`;
   });
 }
+
+/** A batch expires some seconds after its request, and it may be set up on the day after that. */
+const DAY_MS = 86_400_000;
 
 /** Counts a batch that a person has approved, whatever the day amounts to. */
 export async function countSigned(deps: RunDeps, project: Project, batch: Batch): Promise<void> {

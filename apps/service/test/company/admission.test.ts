@@ -7,6 +7,7 @@ import { burnPipeline, init, send } from '@flywheel/testing/client';
 import { ADMISSION_TERMS, changeAdmission, signAdmission } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { startTestJobs } from '@flywheel/testing/jobs';
+import { quietLog, TEST_ROLES } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { setUpWithdrawal } from '@flywheel/testing/treasury';
 import { type Address, address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
@@ -16,7 +17,9 @@ import { parseTerms } from '../../src/projects/settings.ts';
 import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { findUnreviewedChanges, insertChange } from '../../src/store/company/changes.ts';
 import { findTerms } from '../../src/store/company/terms.ts';
+import { closeDb, openDb } from '../../src/store/db.ts';
 import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
+import { takeOnRole } from '../../src/store/roles.ts';
 import { askCompany, type Operator, openCompanyWorld } from './operators.ts';
 
 /** Registrations of one wallet that may be pending. */
@@ -148,6 +151,44 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     assert.match(executeResult?.failedTxMsg ?? '', /does not admit this project/);
     const asset = { asset: 'SOL', amount: '0.01', to: project.wallet.address } as const;
     await setUpWithdrawal(world, project, asset);
+  });
+
+  it('is needed for the company’s signature, whatever a thief of serve writes about a batch', async () => {
+    const project = await createProject(world);
+    requireOk(await changeAdmission(world, operator, project, 'admit'));
+    const sending = world.gate.hold('sendBundle');
+    await openBatch(world, project, [burnPipeline()]);
+    await sending.reached;
+    const [finalized, requested] = [
+      await openBatch(world, project, [burnPipeline()]),
+      await openBatch(world, project, [burnPipeline()]),
+    ];
+    requireOk(await changeAdmission(world, operator, project, 'withdraw'));
+    const poolConfig = takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE);
+    const serve = openDb(poolConfig, quietLog);
+    const jobs = await startTestJobs({ poolConfig });
+    for (const { id, signedTx } of [finalized, requested]) {
+      await sql`update batches set signed_tx = ${signedTx}, signed_at = now() where id = ${id}`.execute(serve);
+    }
+    await sql`update batches set status = 'FINALIZED' where id = ${finalized.id}`.execute(serve);
+    // The jobs of setup do not come first.
+    const isSetup = sql`data->>'type' = 'setup' and data->>'batchId' in (${finalized.id}, ${requested.id})`;
+    await sql`update jobs.job set start_after = now() + interval '1 day' where ${isSetup}`.execute(serve);
+    for (const { id: batchId } of [finalized, requested]) {
+      await jobs.enqueue(serve, { type: 'execute', batchId, multisig: address(project.multisig) });
+    }
+    await jobs.stop();
+    await closeDb(serve);
+    sending.release();
+    for (const { id } of [finalized, requested]) {
+      const { status, executeResult } = await waitForBatch(world, project, id, ({ status }) =>
+        /EXEC|FAIL/.test(status),
+      );
+      assert.equal(status, 'FAILED', JSON.stringify(executeResult));
+      assert.match(executeResult?.failedTxMsg ?? '', /does not admit this project/);
+    }
+    const isCompanys = sql`select from bundles where phase = 'execution' and batch_id in (${finalized.id}, ${requested.id})`;
+    assert.deepEqual((await isCompanys.execute(world.db)).rows, []);
   });
 
   it('bounds how many registrations of a wallet are pending, and frees their places', async () => {

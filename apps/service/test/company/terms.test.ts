@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { CompanyTerms } from '@flywheel/api';
 import {
@@ -15,6 +16,7 @@ import { countOpenJobs, makeDue, startTestJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { sql } from 'kysely';
 import { readSignature } from '../../src/batches/decisions.ts';
 import { utcDay } from '../../src/model/clock.ts';
 import { parseTerms } from '../../src/projects/settings.ts';
@@ -176,6 +178,42 @@ describe('the company’s signature without a person', () => {
     for (const batch of [yesterdays, todays]) {
       assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
     }
+  });
+
+  it('is not given for a day that a thief of serve has prepared: an index far ahead, or a batch that never expired', async () => {
+    const project = await createProject(world, LIMITS);
+    const multisig = address(project.multisig);
+    const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    // The job that ends the batch after a week never ran.
+    const longAgo = utcDay(new Date(Date.now() - 9 * DAY_MS));
+    await world.db.updateTable('company_totals').set({ day: longAgo }).where('multisig', '=', multisig).execute();
+    await assertWaits(project, batch);
+    const aheadId = randomUUID();
+    await sql`
+      insert into batches (id, project_id, flywheel_id, token_id, kind, batch_index, status, idempotency_key, request_hash,
+        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
+        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports)
+      select ${aheadId}, project_id, flywheel_id, token_id, kind, 50, 'AVAILABLE_TO_QUEUE', gen_random_uuid(), request_hash,
+        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
+        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports
+      from batches where id = ${batch.id}
+    `.execute(world.db);
+    await sql`
+      insert into pipelines (batch_id, position, project_id, type, payload, actions, proof_hash, instructions, vault_message)
+      select ${aheadId}, position, project_id, type, payload, actions, proof_hash, instructions, vault_message
+      from pipelines where batch_id = ${batch.id}
+    `.execute(world.db);
+    const jobs = await startTestJobs({ poolConfig: { connectionString: world.databaseUrl } });
+    await jobs.enqueue(world.db, { type: 'setup', batchId: aheadId, multisig });
+    await jobs.stop();
+    await waitUntil(
+      'the setup to fail',
+      () => sql`select from jobs.job where data->>'batchId' = ${aheadId} and output is not null`.execute(world.db),
+      ({ rows }) => rows.length > 0,
+    );
+    const counted = () =>
+      world.db.selectFrom('company_totals').select('batch_index').where('multisig', '=', multisig).execute();
+    assert.deepEqual(await counted(), [{ batch_index: batch.batchIndex }]);
   });
 
   function put(path: string, body: unknown) {

@@ -8,12 +8,14 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
 import { findUnclosedIds } from '../../store/batches/ends.ts';
 import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
+import { wasSetupRecorded } from '../../store/company/totals.ts';
 import type { Db } from '../../store/db.ts';
 import { isNonceOf } from '../../store/nonces.ts';
 import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { isServed } from '../admission.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
+import { kindOf } from '../compile-again.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
 import { uncountUnexecuted } from '../terms.ts';
@@ -94,11 +96,14 @@ export async function endUnpayable(deps: RunDeps, project: Project, batch: Batch
 
 /**
  * Ends a batch that is not set up if its project is not served. HTTP processes refuse such a batch too, but they write the rows
- * of batches, and the admission may have ended since.
+ * of batches, and the admission may have ended since. So the actions say which kind it is, and the worker's own record says
+ * if its setup began while the project was served.
  * @returns true if the batch has ended.
  */
 export async function endUnadmitted(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
-  if (batch.kind !== 'pipelines' || batch.status !== 'AVAILABLE_TO_QUEUE' || isServed(deps, project)) return false;
+  if (isServed(deps, project) || kindOf(batch) !== 'pipelines') return false;
+  const located = { multisig: project.flywheel.multisig.address, batchIndex: batch.batchIndex };
+  if (batch.status !== 'AVAILABLE_TO_QUEUE' && (await wasSetupRecorded(deps.db, located))) return false;
   await endOpen(deps, project, batch, 'unadmitted');
   return true;
 }

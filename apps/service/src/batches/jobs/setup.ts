@@ -17,7 +17,7 @@ import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { recordSetup } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
-import { end } from './end.ts';
+import { end, endUnadmitted } from './end.ts';
 import { awaitFinality } from './finality.ts';
 import { readBatchAccounts } from './progress.ts';
 
@@ -35,6 +35,7 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   const isAgain = wasSetUp && missing.every(({ id }) => id !== batch.id);
   const batches = isAgain ? [...missing, batch] : missing;
   for (const next of batches) {
+    if (await endUnadmitted(deps, project, next)) continue;
     await burnDeadIndices(deps, multisig, next);
     // A withdrawal or a rotation goes on, and with it the batches before it.
     const error = batch.kind === 'pipelines' ? await findSetupError(deps, project, next) : null;
@@ -66,13 +67,14 @@ const MAX_LOST_LANDINGS = 4;
 
 /** Sets up one batch. Returns null when it is on chain or has ended. */
 async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<SetupBlocker | null> {
-  await recordSetup(deps, project, batch);
   await resumeBundles(deps, batch);
   const { multisig } = project.flywheel;
   let failedLandings = 0;
   let lostLandings = 0;
-  for (;;) {
-    const cursor = await readSetupCursor(deps, multisig, batch);
+  let cursor = await readSetupCursor(deps, multisig, batch);
+  // After the chain has shown that the index is next or used: rows may name indices of later days.
+  await recordSetup(deps, project, batch);
+  for (; ; cursor = await readSetupCursor(deps, multisig, batch)) {
     if (cursor === 'finished') {
       await finalize(deps, batch);
       await recordCosts(deps, multisig, batch);

@@ -9,13 +9,34 @@ export interface BatchOnChain {
   readonly batchIndex: bigint;
 }
 
-/** Records the UTC day on which a batch was set up, once: its amounts count for that day, whenever it is approved. */
-export async function recordSetupDay(db: Db, { multisig, batchIndex }: BatchOnChain, day: string): Promise<void> {
-  await db
+/**
+ * Records the UTC day on which a batch was set up, once: its amounts count for that day, whenever it is approved.
+ * @returns the day that is recorded.
+ */
+export async function recordSetupDay(db: Db, { multisig, batchIndex }: BatchOnChain, day: string): Promise<string> {
+  const recorded = await db
     .insertInto('company_totals')
     .values({ multisig, batch_index: batchIndex, day })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    // A row that is there is written as it is, which returns it.
+    .onConflict((conflict) =>
+      conflict
+        .columns(['multisig', 'batch_index'])
+        .doUpdateSet(({ ref }) => ({ burned: ref('company_totals.burned') })),
+    )
+    .returning('day')
+    .executeTakeFirstOrThrow();
+  return recorded.day;
+}
+
+/** Tells if a worker has begun to set up a batch. Only workers write this. */
+export async function wasSetupRecorded(db: Db, { multisig, batchIndex }: BatchOnChain): Promise<boolean> {
+  const row = await db
+    .selectFrom('company_totals')
+    .select('day')
+    .where('multisig', '=', multisig)
+    .where('batch_index', '=', batchIndex)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /**
