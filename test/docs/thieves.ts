@@ -218,6 +218,10 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
         NO_FORGED_ADMISSION,
         service(
           'company/admission',
+          'is refused unless the wallet in its text is the one that votes on chain, beside the company alone',
+        ),
+        service(
+          'company/admission',
           'is needed for the company’s signature, whatever a thief of serve writes about a batch',
         ),
         service('store/roles', 'are enough for no schema change and for none of the other role’s rows'),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { findVoterMismatch } from '../batches/check/multisig.ts';
 import { findIssueOfDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { presentTerms } from '../projects/settings.ts';
@@ -132,6 +133,9 @@ async function reviewAdmission(
   const subject = { type: 'admission', multisig, wallet, token, terms } as const;
   const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
   if (invalid !== null) return invalid;
+  // The operator was shown the row's wallet. An admission can end whatever the chain has.
+  const foreign = terms === null ? null : await findVoterMismatch(deps, flywheel.multisig);
+  if (foreign !== null) return foreign;
   return db.transaction().execute(async (trx) => {
     const isAdmission = terms !== null;
     if ((await isAdmitted(trx, multisig)) === isAdmission) {

@@ -83,6 +83,16 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     }
   });
 
+  it('is refused unless the wallet in its text is the one that votes on chain, beside the company alone', async () => {
+    const project = await createProject(world);
+    const { address: reputable } = await generateKeyPairSigner();
+    const multisig = address(project.multisig);
+    await world.db.updateTable('flywheels').set({ wallet: reputable }).where('multisig', '=', multisig).execute();
+    const answer = await changeAdmission(world, operator, project, 'admit');
+    assertError(answer, 400, 'ERR_INVALID_REQUEST', new RegExp(`${project.wallet.address} .*vote.*, not ${reputable}`));
+    assert.equal(await isAdmittedNow(project), false);
+  });
+
   it('is logged with the operator who signed it, and not given by the project’s own wallet', async () => {
     const project = await createProject(world, { wallet: operator.wallet });
     assertError(await changeAdmission(world, operator, project, 'admit'), 400, 'ERR_INVALID_REQUEST', /approves with/);

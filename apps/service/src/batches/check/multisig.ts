@@ -1,7 +1,8 @@
-import { decodeMultisig, PERMISSION } from '@flywheel/squads';
+import { decodeMultisig, type Member, PERMISSION } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { isOperatorLost, type Multisig } from '../../model/project.ts';
+import type { Chain } from '../../solana/chain.ts';
 import { lookupTableMismatch } from '../../squads/registration.ts';
 import type { RunDeps } from '../deps.ts';
 
@@ -27,7 +28,7 @@ export function createMultisigCheck({ companies, operators }: OwnKeys): Multisig
     const [account, table] = await chain.accounts([multisig.address, multisig.lookupTable.address]);
     if (!account || !table) throw new Error(`The cluster lacks the multisig ${multisig.address} or its lookup table.`);
     const { members, threshold, configAuthority, timeLock, rentCollector } = decodeMultisig(account);
-    const voters = members.filter(({ permissions }) => (permissions.mask & PERMISSION.vote) !== 0);
+    const voters = votersOf(members);
     const isGuarded = threshold === 2 && configAuthority === SYSTEM_PROGRAM_ADDRESS && timeLock === 0;
     const isByTwo = voters.length === 2 && voters.every(({ permissions }) => permissions.mask === PERMISSION.vote);
     const isCompanys = voters.some((voter) => companies.has(voter.key));
@@ -42,4 +43,23 @@ export function createMultisigCheck({ companies, operators }: OwnKeys): Multisig
     if (problem !== null) throw new Error(problem);
     checked.add(key);
   };
+}
+
+/**
+ * Compares the voters of a multisig on chain with its row, which an operator is shown and another process has written.
+ * @returns null if they are the same, otherwise a sentence.
+ */
+export async function findVoterMismatch(
+  { chain }: { readonly chain: Pick<Chain, 'accounts'> },
+  { address, wallet, company }: Pick<Multisig, 'address' | 'wallet' | 'company'>,
+): Promise<string | null> {
+  const [account] = await chain.accounts([address]);
+  if (!account) return `The cluster lacks the multisig ${address}.`;
+  const voters = votersOf(decodeMultisig(account).members).map(({ key }) => key);
+  const isSame = voters.length === 2 && voters.includes(wallet) && voters.includes(company);
+  return isSame ? null : `${voters.join(' and ')} vote in the multisig ${address}, not ${wallet} and ${company}.`;
+}
+
+function votersOf(members: readonly Member[]): readonly Member[] {
+  return members.filter(({ permissions }) => (permissions.mask & PERMISSION.vote) !== 0);
 }
