@@ -276,6 +276,21 @@ describe('the job queue', { concurrency: true }, () => {
     await until(() => ran.length === 2);
     assert.deepEqual(ran, [held, waiting]);
   });
+
+  test('runs a single job that was killed while another of its kind waits to be retried', async () => {
+    const { database, enqueue, queue } = await openQueue(null);
+    const job: Job = { type: 'review-changes' };
+    for (const state of ['active', 'retry']) {
+      await enqueue(job);
+      await sql`update jobs.job set state = ${state} where state = 'created'`.execute(database.db);
+    }
+    const ran: Job[] = [];
+    await queue.work(async (taken) => {
+      ran.push(taken);
+    });
+    await until(() => ran.length === 1);
+    assert.deepEqual(ran, [job]);
+  });
 });
 
 interface Queue {

@@ -30,7 +30,7 @@ const EXPECTED = {
 /** Maximum size of a compressed bundle with all its dependencies. */
 const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 76_000,
-  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 65_000,
+  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 66_000,
   "export { createFlywheelClient } from '@flywheel/sdk'": 42_000,
   "export { proof } from '@flywheel/sdk'": 8_000,
   "export { proofHash } from '@flywheel/sdk'": 500,

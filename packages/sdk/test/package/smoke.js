@@ -26,7 +26,9 @@ export async function smoke() {
   const client = createFlywheelClient({ url: 'https://flywheel.example', apiKey: 'fw_key', fetch });
   const refused = await client.initBatch({ pipelines: [made] }).catch((error) => error);
   const signer = { address: WALLET, signTransactions: async () => [] };
-  const unsigned = await signApproval('AAAA', signer, { multisig: WALLET, batchIndex: '1' }).catch((error) => error);
+  const unsigned = await signApproval('AAAA', signer, { multisig: WALLET, batchIndex: '1', company: WALLET }).catch(
+    (error) => error,
+  );
   return {
     hash: await proof.hash({ type: 'WATCH_AD', payload: '{"adId":"123"}' }),
     bytes: estimateBytes(made),

@@ -11,7 +11,7 @@ import type { Db } from '../db.ts';
 import { startListening } from '../listen.ts';
 import type { Log } from '../log.ts';
 import { type ClaimedRun, startClaiming } from './run-claimed.ts';
-import { joinWorkers, type Presence } from './takeover.ts';
+import { BATCH, joinWorkers, type Presence } from './takeover.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
 export type Job =
@@ -105,7 +105,6 @@ export interface JobsOptions {
 /** A job as the queue stores it, with the trace of the request that enqueued it, if there is one. */
 type StoredJob = Job & { readonly trace?: TraceCarrier };
 
-const BATCH = 'batch';
 /** The queues of jobs of which one runs at a time. */
 const SINGLE_QUEUES = { 'refill-nonces': 'nonces', 'review-changes': 'company' } as const;
 

@@ -1,6 +1,9 @@
 import pg from 'pg';
 import type { Log } from '../log.ts';
 
+/** The queue of the jobs of batches. */
+export const BATCH = 'batch';
+
 export interface Presence {
   leave(): Promise<void>;
 }
@@ -37,10 +40,13 @@ async function isAlone(client: pg.Client): Promise<boolean> {
   return rows[0]?.isAlone === true;
 }
 
-/** Makes running jobs due. A refill is deleted, because every worker that starts requests one. */
+/** Makes running jobs of batches due. The others are deleted, because every worker that starts requests them. */
 async function takeOver(client: pg.Client): Promise<number> {
-  const { rowCount } = await client.query(`
-    update jobs.job set state = 'retry', start_after = now() where state = 'active' and data->>'type' <> 'refill-nonces'`);
-  await client.query(`delete from jobs.job where state = 'active' and data->>'type' = 'refill-nonces'`);
+  const { rowCount } = await client.query(
+    `update jobs.job set state = 'retry', start_after = now() where state = 'active' and name = $1`,
+    [BATCH],
+  );
+  // One of them may wait to be retried already, and a second one in that state is not allowed.
+  await client.query(`delete from jobs.job where state = 'active' and name <> $1`, [BATCH]);
   return rowCount ?? 0;
 }
