@@ -18,6 +18,10 @@ const RECOVERY_KEY = service(
   'treasury/rotate-operator',
   'leaves a recovery key without a vote: it uses up indices, and executes nothing that is not approved',
 );
+const SESSION_END = service(
+  'registration/registration',
+  'is stored as a hash, which opens nothing, and ends when the wallet signs out',
+);
 const NO_STATEMENT = service(
   'company/stolen-serve',
   'gets the company’s signature by no statement that serve may run, whichever rule a batch breaks',
@@ -91,6 +95,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       ],
       'act after it was signed out': [
         service('http/session', 'is found among other cookies, and cleared by signing out'),
+        SESSION_END,
       ],
     },
   },
@@ -141,6 +146,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
           'verify-approval',
           'accepts further members who propose and execute without a vote, as a recovery key does',
         ),
+        sdk('verify-approval', 'a third voter beside the wallet and the company'),
       ],
     },
   },
@@ -252,6 +258,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       'use a key or session: the database holds only hashes': [
         service('http/api-key', 'is recognized by its prefix and hash'),
         service('store/sessions', 'a session is found by its hash until it is deleted'),
+        SESSION_END,
       ],
     },
   },

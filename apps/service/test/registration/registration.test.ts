@@ -66,8 +66,21 @@ describe('signing in', () => {
     assertError(await post('/sign-in', await body(late)), 401, 'ERR_SIGN_IN_INVALID', /expired/);
   });
 
-  it('ends when the wallet signs out', async () => {
-    const cookie = await signIn(world.url, await generateKeyPairSigner());
+  it('is stored as a hash, which opens nothing, and ends when the wallet signs out', async () => {
+    const wallet = await generateKeyPairSigner();
+    const cookie = await signIn(world.url, wallet);
+    const [name, token = ''] = cookie.split('=');
+    const { hash } = await world.db
+      .selectFrom('sessions')
+      .select('hash')
+      .where('wallet', '=', wallet.address)
+      .executeTakeFirstOrThrow();
+    const stored = Buffer.from(hash);
+    for (const text of [stored.toString(), stored.toString('base64url'), stored.toString('hex')]) {
+      assert.ok(!text.includes(token));
+      const answer = await post('/registrations', {}, { cookie: `${name}=${encodeURIComponent(text)}` });
+      assertError(answer, 401, 'ERR_UNAUTHORIZED');
+    }
     requireOk(await post('/sign-out', {}, { cookie }));
     assertError(await post('/registrations', {}, { cookie }), 401, 'ERR_UNAUTHORIZED', /has expired/);
     assertError(await post('/registrations', {}), 401, 'ERR_UNAUTHORIZED', /Sign in/);
