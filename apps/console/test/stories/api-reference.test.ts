@@ -18,6 +18,8 @@ describe('the API reference in a browser', { skip: noBrowser }, () => {
 
   it('shows every operation, and contacts only this service', async () => {
     const { page } = person;
+    // The page of the project reads the chain.
+    await page.goto('about:blank');
     const hosts = new Set<string>();
     page.on('request', (request) => {
       const { protocol, host } = new URL(request.url());
