@@ -24,6 +24,13 @@ export interface Alteration {
   readonly status?: number;
 }
 
+export interface AlteredOptions {
+  /** Batch that is opened. */
+  readonly of?: string;
+  /** Name of the screenshot. */
+  readonly name?: string;
+}
+
 /** Alters answers on their way to the page. @returns stops it, and fails if no answer was altered. */
 export async function alterAnswers(page: Page, { of, change, status }: Alteration): Promise<() => Promise<void>> {
   let changed = 0;

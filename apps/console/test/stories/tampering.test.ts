@@ -8,6 +8,7 @@ import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
 import {
   type Alteration,
+  type AlteredOptions,
   addTheft,
   alterAccount,
   alterAnswers,
@@ -416,10 +417,3 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     return JSON.parse(text);
   }
 });
-
-interface AlteredOptions {
-  /** Batch that is opened. */
-  readonly of?: string;
-  /** Name of the screenshot. */
-  readonly name?: string;
-}

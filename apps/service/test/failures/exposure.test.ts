@@ -13,6 +13,7 @@ import { withdraw } from '@flywheel/testing/treasury';
 import { address } from '@solana/kit';
 import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
 import type { Deps } from '../../src/batches/deps.ts';
+import { createNonceQueue } from '../../src/batches/nonce-queue.ts';
 import { systemClock } from '../../src/clock.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -163,11 +164,12 @@ async function askForBatches(count: number) {
   assert.ok(first);
   const pipelines = await compilePipelines(Array.from({ length: PIPELINES }, heavyBurnPipeline), first);
   const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig(world.environment);
+  const { db } = world;
+  const jobs = { enqueue: async () => undefined };
+  const poolConfig = { connectionString: world.databaseUrl };
   const used: Partial<Deps> = {
-    db: world.db,
-    jobs: { enqueue: async () => undefined },
-    clock: systemClock,
-    metrics: createMetrics(),
+    ...{ db, jobs, clock: systemClock, metrics: createMetrics() },
+    nonceQueue: createNonceQueue({ db, poolConfig, jobs, clock: systemClock, log: quietLog }),
     ...{ fairUse, caps, log: quietLog, batchExpirySeconds: 3_600 },
     prices: { maxTipLamports, maxComputeUnitPrice },
   };
