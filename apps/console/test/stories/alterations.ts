@@ -14,6 +14,7 @@ import {
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import type { APIResponse, Page, Route } from 'playwright-core';
+import type { Person, Story } from './story.ts';
 
 export interface Alteration {
   /** Part of the URL, or a pattern in it. Not an event stream: it never ends. */
@@ -114,4 +115,25 @@ export async function readPins(page: Page): Promise<Pins> {
 export async function changePins(page: Page, change: (pins: Pins) => Pins): Promise<void> {
   const changed = JSON.stringify(JSON.stringify(change(await readPins(page))));
   await page.evaluate(`localStorage.setItem('flywheel.pins', ${changed})`);
+}
+
+/** Asserts that the page of an approval says this, shows no good verdict, and has nothing signed when its button is forced. */
+export async function assertNotSigned(
+  { world: { db } }: Pick<Story, 'world'>,
+  { page }: Pick<Person, 'page'>,
+  expected: RegExp,
+  batchId: string,
+): Promise<void> {
+  await page.getByRole('alert').filter({ hasText: expected }).waitFor();
+  const button = page.getByRole('button', { name: 'Approve with wallet' });
+  await button.waitFor();
+  assert.equal(await button.isDisabled(), true, 'the button can be pressed');
+  for (const verdict of ['Verified: the chain matches this page', 'Two votes, nothing else']) {
+    assert.equal(await page.getByText(verdict).count(), 0, verdict);
+  }
+  // Simulates a visitor who clicks the disabled button by force.
+  await button.dispatchEvent('click');
+  assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
+  const batch = db.selectFrom('batches').select('signed_tx').where('id', '=', batchId);
+  assert.equal((await batch.executeTakeFirstOrThrow()).signed_tx, null);
 }

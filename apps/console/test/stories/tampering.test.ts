@@ -12,6 +12,7 @@ import {
   addTheft,
   alterAccount,
   alterAnswers,
+  assertNotSigned,
   changePins,
   OFFSETS,
   readPins,
@@ -76,27 +77,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await undo();
   }
 
-  async function assertUnsignable(expected: RegExp, of = batchId): Promise<void> {
-    const { page } = person;
-    const alert = page.getByRole('alert').filter({ hasText: expected });
-    await alert.waitFor();
-    const button = page.getByRole('button', { name: 'Approve with wallet' });
-    await button.waitFor();
-    assert.equal(await button.isDisabled(), true, 'the button can be pressed');
-    for (const verdict of ['Verified: the chain matches this page', 'Two votes, nothing else']) {
-      assert.equal(await page.getByText(verdict).count(), 0, verdict);
-    }
-    // Simulates a visitor who clicks the disabled button by force.
-    await button.dispatchEvent('click');
-    assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
-    const { signed_tx: signed } = await story.world.db
-      .selectFrom('batches')
-      .select('signed_tx')
-      .where('id', '=', of)
-      .executeTakeFirstOrThrow();
-    assert.equal(signed, null);
-  }
-
+  const assertUnsignable = (expected: RegExp, of = batchId) => assertNotSigned(story, person, expected, of);
   const batchAnswer = (of = batchId) => new RegExp(`/batches/${of}$`);
   const approvalAnswer = () => `/batches/${batchId}/approval`;
   const chainAnswer = () => story.world.localnet.url;

@@ -115,6 +115,8 @@ const TOGETHER: readonly { readonly table: string; readonly values: Readonly<Rec
 /** Values that a check accepts, where an extreme would be refused. */
 const ACCEPTED: Readonly<Record<string, string>> = {
   'batches.status': "'AVAILABLE_TO_QUEUE'",
+  // That of a signed row may be the one that the targets have.
+  'batches.nonce_value': "'11111111111111111111111111111111'",
   'batches.execution_error': `'{"code":"ERR_BATCH_EXECUTE_FAILED"}'`,
   'batches.end_cause': "'cancelled'",
   'batches.company_reason': "'Rejected.'",

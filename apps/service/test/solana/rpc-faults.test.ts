@@ -8,6 +8,7 @@ import { type Answer, type HttpServer, type Request, startHttpServer } from './h
 const MINT = address('So11111111111111111111111111111111111111112');
 const SIGNATURE =
   '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW' as Signature;
+const OTHER_SIGNATURE = `4${SIGNATURE.slice(1)}` as Signature;
 
 const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.stop())));
@@ -182,7 +183,7 @@ describe('the RPC client', () => {
     const err = { InstructionError: [3, { Custom: 6008 }] };
     const status = { slot: 9, confirmations: 1, err, confirmationStatus: 'confirmed', status: { Err: err } };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 9 }, value: [status, null] } }));
-    assert.deepEqual((await chain.signatureOutcomes([SIGNATURE, SIGNATURE])).outcomes, [
+    assert.deepEqual((await chain.signatureOutcomes([SIGNATURE, OTHER_SIGNATURE])).outcomes, [
       { slot: 9n, err: '{"InstructionError":[3,{"Custom":6008}]}', confirmation: 'confirmed' },
       'unknown',
     ]);

@@ -201,6 +201,8 @@ function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fair
     metrics: createMetrics(),
     batchExpirySeconds: 3_600,
     log: quietLog,
+    // Nonces are enough for all.
+    nonceQueue: { lease: async (_project, attempt) => (await attempt()) ?? assert.fail('no nonce'), count: () => 0 },
   };
   return used as Deps; // the creation of a batch uses nothing else
 }
