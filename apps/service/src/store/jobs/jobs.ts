@@ -238,7 +238,7 @@ async function startSingleWorker(
 ): Promise<string> {
   const workerId: string = await boss.work<StoredJob>(queue, { pollingIntervalSeconds: POLL_SECONDS }, async (jobs) => {
     try {
-      for (const { data, signal } of jobs) await run(data, { signal, share: { servedUntilMs: 0 } });
+      for (const { id, data, signal } of jobs) await run(data, { id, signal, share: { servedUntilMs: 0 } });
     } finally {
       // Fetch the next job at once: it may have waited for this one, and nothing else would announce it.
       boss.notifyWorker(workerId);
@@ -251,11 +251,12 @@ async function runJob(
   { log, metrics, stopping }: Omit<JobsOptions, 'poolConfig'> & { readonly stopping: AbortSignal },
   handler: JobHandler,
   { trace, ...job }: StoredJob,
-  { signal, share }: ClaimedRun,
+  { id, signal, share }: ClaimedRun,
 ): Promise<void> {
   const { type } = job;
   const stopTimer = metrics.jobSeconds.startTimer({ type });
-  const attributes = { 'flywheel.job.type': type, ...('batchId' in job && { 'flywheel.batch.id': job.batchId }) };
+  const ofBatch = 'batchId' in job && { 'flywheel.batch.id': job.batchId, 'flywheel.multisig': job.multisig };
+  const attributes = { 'flywheel.job.id': id, 'flywheel.job.type': type, ...ofBatch };
   try {
     await tracedJob(`job ${type}`, attributes, trace, () => handler(job, signal, share));
     stopTimer({ outcome: 'done' });

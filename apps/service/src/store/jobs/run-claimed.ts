@@ -5,6 +5,8 @@ import type { Log } from '../log.ts';
 import { type ClaimedJob, claimJobs, keepClaims, type Room } from './claim.ts';
 
 export interface ClaimedRun {
+  /** The id of the job in the queue. */
+  readonly id: string;
   /** Aborts when the job was given to another process, or when this one stops before it has ended. */
   readonly signal: AbortSignal;
   readonly share: Share;
@@ -49,7 +51,7 @@ export function startClaiming<Stored extends object>(options: ClaimLoopOptions<S
   const start = (job: ClaimedJob<Stored>) => {
     const lost = new AbortController();
     const share = { servedUntilMs: Date.now() - job.unservedMs };
-    const ended = settle(options, job, { signal: lost.signal, share }).finally(() => {
+    const ended = settle(options, job, { id: job.id, signal: lost.signal, share }).finally(() => {
       running.delete(job.id);
       // Its multisig, or another project that waited for the place, may be next.
       wake();

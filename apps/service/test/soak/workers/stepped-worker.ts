@@ -1,12 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Attributes,
+  INVALID_SPAN_CONTEXT,
+  type Span,
+  type SpanOptions,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import pg from 'pg';
-import { PgBoss } from 'pg-boss';
 import { main } from '../../../src/main.ts';
 
 /**
  * Runs `flywheel work`, which reports before and after everything that a job commits or sends, and continues when its
- * parent has answered. The service is unchanged: steps are intercepted where its packages call the database and the
- * cluster.
+ * parent has answered. The service is unchanged: steps are intercepted in its spans, and where its packages call the
+ * database and the cluster.
  */
 async function workStepByStep(): Promise<void> {
   announceJobs();
@@ -68,27 +75,39 @@ async function surround<Result>(what: string, act: () => Promise<Result>): Promi
   return result;
 }
 
-type JobHandler = (jobs: readonly { readonly id: string; readonly data: Omit<StepJob, 'id'> }[]) => Promise<unknown>;
-
-/** Reports a job that was taken, and one that is finished before the queue knows it. */
+/** Reports a job that was taken, and one that is finished before the queue knows it. The service traces each as a span. */
 function announceJobs(): void {
-  const work: unknown = PgBoss.prototype.work;
-  if (typeof work !== 'function') throw new Error('pg-boss has no function `work`.');
-  const workAnnounced = function workAnnounced(this: PgBoss, name: string, options: object, handler: JobHandler) {
-    const announced: JobHandler = async (jobs) => {
-      const [job] = jobs;
-      if (!job || jobs.length > 1) throw new Error(`${jobs.length} jobs at once, and not one.`);
-      const running = { job: { id: job.id, ...job.data }, counts: new Map() };
-      return context.run(running, async () => {
-        await step('taken', running);
-        const result = await handler(jobs);
-        await step('done', running);
-        return result;
-      });
-    };
-    return work.call(this, name, options, announced);
+  const span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+  const tracer = {
+    startSpan: () => span,
+    startActiveSpan: (_name: string, { attributes = {} }: SpanOptions, work: (active: Span) => Promise<unknown>) => {
+      const job = jobOf(attributes);
+      return job === null ? work(span) : announced(job, () => work(span));
+    },
   };
-  Object.assign(PgBoss.prototype, { work: workAnnounced });
+  // Tracer's overloads, of which the service calls one.
+  trace.setGlobalTracerProvider({ getTracer: () => tracer as unknown as Tracer });
+}
+
+function jobOf({
+  'flywheel.job.id': id,
+  'flywheel.job.type': type,
+  'flywheel.batch.id': batchId,
+  'flywheel.multisig': multisig,
+}: Attributes): StepJob | null {
+  if (id === undefined) return null;
+  const ofBatch = batchId === undefined ? {} : { batchId: String(batchId), multisig: String(multisig) };
+  return { id: String(id), type: String(type), ...ofBatch };
+}
+
+function announced(job: StepJob, work: () => Promise<unknown>): Promise<unknown> {
+  const running = { job, counts: new Map() };
+  return context.run(running, async () => {
+    await step('taken', running);
+    const result = await work();
+    await step('done', running);
+    return result;
+  });
 }
 
 /** Reports transactions by the tables that they write, and single statements that write. */
