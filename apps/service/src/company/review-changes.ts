@@ -8,6 +8,7 @@ import { deleteAdmission, insertAdmission, isAdmitted } from '../store/company/a
 import {
   type AdmissionChange,
   type Change,
+  findLastExpiry,
   findUnreviewedChanges,
   insertReview,
   type Resumption,
@@ -23,6 +24,7 @@ import {
   setProjectPause,
 } from '../store/company/pauses.ts';
 import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
+import type { Db } from '../store/db.ts';
 import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
 
 /**
@@ -62,6 +64,18 @@ async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange)
   }
 }
 
+const OUTRUN = 'A decision that expires later was applied before it. Sign it again.';
+
+/** Tells if a later decision about the project was applied: whoever withheld an earlier one could undo the later with it. */
+async function isOutrun(
+  trx: Db,
+  projectId: string,
+  { expiresAt }: Pick<UnreviewedChange, 'expiresAt'>,
+): Promise<boolean> {
+  const last = await findLastExpiry(trx, projectId);
+  return last !== null && expiresAt < last;
+}
+
 const USED = 'Its nonce was used before, or another worker has reviewed it.';
 
 async function reviewTerms(
@@ -78,6 +92,7 @@ async function reviewTerms(
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
     const { mint, ...current } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    if (await isOutrun(trx, projectId, signed)) return OUTRUN;
     if (mint !== token.mint) return `The limits count another token, ${mint}.`;
     if (!isDeepStrictEqual(current, from)) return 'The terms have changed meanwhile. Sign the change again.';
     const now = clock.now();
@@ -137,12 +152,13 @@ async function reviewAdmission(
   const foreign = terms === null ? null : await findVoterMismatch(deps, flywheel.multisig);
   if (foreign !== null) return foreign;
   return db.transaction().execute(async (trx) => {
+    const { mint } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    if (terms !== null && mint !== token.mint) return `The limits count another token, ${mint}.`;
+    if (await isOutrun(trx, projectId, signed)) return OUTRUN;
     const isAdmission = terms !== null;
     if ((await isAdmitted(trx, multisig)) === isAdmission) {
       return isAdmission ? 'The project is admitted already.' : 'The project is not admitted.';
     }
-    const { mint } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
-    if (mint !== token.mint) return `The limits count another token, ${mint}.`;
     const now = clock.now();
     if (!(await insertReview(trx, id, { nonce }, now))) return USED;
     const entry = { at: now, actor: operator, projectId };

@@ -50,6 +50,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     assertError(await put(early), 400, 'ERR_INVALID_REQUEST', /not admitted/);
     assert.equal(await isAdmittedNow(project), false);
 
+    const withheld = await signAdmission(world, operator.wallet, project, ADMISSION_TERMS);
     const used = await signAdmission(world, operator.wallet, project, ADMISSION_TERMS);
     assert.deepEqual(requireOk(await put(used)), { isAdmitted: true });
     assert.deepEqual(await listAdmissions(), { [project.projectId]: true, [other.projectId]: false });
@@ -61,6 +62,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     );
     assert.deepEqual(requireOk(await changeAdmission(world, operator, project, 'withdraw')), { isAdmitted: false });
     assertError(await put(used), 400, 'ERR_INVALID_REQUEST', /used before/);
+    assertError(await put(withheld), 400, 'ERR_INVALID_REQUEST', /expires later was applied before/);
 
     const attempts: Readonly<Record<string, () => Promise<void>>> = {
       'signed by a stranger': () => insert(project, stranger),

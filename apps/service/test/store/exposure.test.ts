@@ -31,6 +31,7 @@ import {
   readLamportsUse,
   readSetupUse,
   releaseExposure,
+  setExposure,
 } from '../../src/store/batches/exposure.ts';
 import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -134,6 +135,17 @@ test('a setup is measured against the batches that have begun, not against those
   const [first] = [await storeBatch(db, project, { exposure }), await storeBatch(db, project, { exposure })];
   const { begun, own } = await readSetupUse(db, { batchId: first.id, projectId: project.id, day: DAY });
   assert.deepEqual([begun, own], [{ lockedLamports: 0n, spentLamports: 0n }, exposure]);
+});
+
+test('a batch counts for what a worker computes before its setup, whatever the row says, and not again afterwards', async () => {
+  const project = await storeProject(db);
+  const batch = await storeBatch(db, project, { exposure: { lockedLamports: 0n, spendLamports: 0n } });
+  const use = () => readLamportsUse(db, DAY, project.id);
+  await setExposure(db, batch.id, { lockedLamports: 100n, spendLamports: 50n });
+  assert.deepEqual(await use(), { lockedLamports: 100n, spentLamports: 50n });
+  assert.ok((await insertBundle(db, newBundle(batch))).id);
+  await setExposure(db, batch.id, { lockedLamports: 1n, spendLamports: 1n });
+  assert.deepEqual(await use(), { lockedLamports: 100n, spentLamports: 50n });
 });
 
 test('a lower cap and a spent day stop a setup that has not begun, with the figures', async () => {

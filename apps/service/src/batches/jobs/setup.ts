@@ -9,12 +9,14 @@ import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.t
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
+import { setExposure } from '../../store/batches/exposure.ts';
 import { findSetupError } from '../admission.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { boundExposure } from '../exposure.ts';
 import { recordSetup } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { end, endUnadmitted } from './end.ts';
@@ -37,6 +39,8 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   for (const next of batches) {
     if (await endUnadmitted(deps, project, next)) continue;
     await burnDeadIndices(deps, multisig, next);
+    // An HTTP process has written what the batch counts for.
+    await setExposure(deps.db, next.id, boundExposure(deps.prices, multisig, next));
     // A withdrawal or a rotation goes on, and with it the batches before it.
     const error = batch.kind === 'pipelines' ? await findSetupError(deps, project, next) : null;
     const blocker = error === null ? await setUpOne(deps, project, next) : { cap: error.message };

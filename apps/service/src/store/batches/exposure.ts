@@ -186,6 +186,18 @@ export async function readSetupUse(
   };
 }
 
+/**
+ * Replaces what a batch locks and may spend by what a worker has computed, unless its setup has begun: an HTTP process has
+ * written the row.
+ */
+export async function setExposure(db: Db, batchId: string, { lockedLamports, spendLamports }: Exposure): Promise<void> {
+  await sql`
+    update batches set locked_lamports = ${lockedLamports}, reserved_lamports = ${spendLamports}
+    where id = ${batchId} and not exists (select from bundles where batch_id = batches.id)
+      and (locked_lamports, reserved_lamports) is distinct from (${lockedLamports}::bigint, ${spendLamports}::bigint)
+  `.execute(db);
+}
+
 /** Charges lamports to the day of a batch's project and key, and takes them from what the batch may still spend. */
 export async function chargeBatch(trx: Db, batchId: string, day: string, lamports: bigint): Promise<void> {
   if (lamports === 0n) return;

@@ -94,6 +94,22 @@ export async function insertReview(trx: Db, changeId: bigint, review: Review, no
   return numInsertedOrUpdatedRows > 0n;
 }
 
+/**
+ * Reads when the decision expires that a worker has applied last to the terms or the admission of a project; null if it has
+ * applied none.
+ */
+export async function findLastExpiry(db: Db, projectId: string): Promise<Date | null> {
+  const row = await db
+    .selectFrom('company_changes')
+    .innerJoin('company_reviews', 'company_reviews.change_id', 'company_changes.id')
+    .select((eb) => eb.fn.max('expires_at').as('expiresAt'))
+    .where('project_id', '=', projectId)
+    .where('paused_at', 'is', null)
+    .where('issue', 'is', null)
+    .executeTakeFirst();
+  return row?.expiresAt ?? null;
+}
+
 /** Reads the review of a change; null if no worker has reviewed it yet. */
 export async function findReview(db: Db, changeId: bigint): Promise<{ readonly issue: string | null } | null> {
   const row = await db
