@@ -145,9 +145,9 @@ describe('flywheel doctor', () => {
   });
 
   it('reports who is served, and strangers without a bound on a cluster that is not local', async () => {
-    const nobody = await runDoctor({ REGISTRATION: 'approval', COMPANY_OPERATORS: '' });
+    const withoutOperators = await runDoctor({ REGISTRATION: 'approval', COMPANY_OPERATORS: '' });
     assert.match(
-      nobody.registration?.text ?? '',
+      withoutOperators.registration?.text ?? '',
       /^REGISTRATION is approval: .* COMPANY_OPERATORS is empty, so none can/,
     );
     assert.equal(

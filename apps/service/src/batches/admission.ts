@@ -24,7 +24,7 @@ export interface Candidate {
   readonly pipelines: readonly CompiledPipeline[];
 }
 
-/** What a new batch reserves, and warnings for its answer. */
+/** The reservation of a new batch, and warnings for its answer. */
 export interface Admission {
   readonly reserved: Reserved;
   readonly warnings: readonly InitWarning[];

@@ -14,13 +14,13 @@ export interface FairUse {
 export interface Caps {
   readonly lockedPerProjectLamports: bigint;
   readonly spentPerProjectLamports: bigint;
-  /** Of all projects together that the company has not admitted. */
+  /** The cap of all projects together that the company has not admitted, like the next one. */
   readonly lockedUnadmittedLamports: bigint;
   readonly spentUnadmittedLamports: bigint;
   readonly keySharePercent: number;
 }
 
-/** What a new batch asks of the caps. */
+/** The parts of the caps that a new batch asks for. */
 export interface AskedOfCaps {
   readonly kind: BatchKind;
   readonly pipelineCount: number;
@@ -152,7 +152,7 @@ interface Measured {
   readonly used: bigint;
   readonly asked: bigint;
   readonly cap: bigint;
-  /** Of the amounts; 0 for counts. */
+  /** Decimals of the amounts; 0 for counts. */
   readonly decimals: number;
 }
 

@@ -29,7 +29,7 @@ export interface Deps {
   readonly companyOperators: ReadonlySet<Address>;
   /** Seconds after which an open batch that was not executed ends FAILED. */
   readonly batchExpirySeconds: number;
-  /** Whose projects are served. */
+  /** The projects that are served: all, or those that the company has admitted. */
   readonly registration: RegistrationMode;
 }
 

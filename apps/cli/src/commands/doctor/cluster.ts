@@ -153,7 +153,7 @@ function checkPublicUrl({ publicUrl }: Config, name: string): Check[] {
   return [warning('address', text, 'Set PUBLIC_URL to the URL at which people reach the service.')];
 }
 
-/** What the service says about strangers on a cluster that is not local. */
+/** The rules of the service about strangers on a cluster that is not local. */
 type ExposureRules = Pick<typeof import('@flywheel/service'), 'isLocalCluster' | 'UNBOUNDED_EXPOSURE'>;
 
 /** Checks whose projects are served, and what strangers may lock. */

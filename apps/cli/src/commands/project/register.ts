@@ -105,7 +105,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
     });
 }
 
-/** What the wallet's holder must know before the wallet pays. */
+/** A warning that the wallet's holder reads before the wallet pays. */
 const NEEDS_ADMISSION =
   'The company must admit the project before it can create a batch. It may decline: what the registration costs is then lost.';
 
