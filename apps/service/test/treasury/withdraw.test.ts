@@ -113,7 +113,7 @@ describe('a withdrawal', () => {
     const bad = [
       [{ asset: 'SOL', to: vaultOf(project), amount: '1' }, /body\.to .* is off the curve/],
       [{ asset: 'SOL', to: multisig.operator, amount: '1' }, /body\.to .* is the operator, which pays/],
-      [{ asset: 'SOL', to: `${to}x`, amount: '1' }, /body\.to/],
+      [{ asset: 'SOL', to: `0${to.slice(1)}`, amount: '1' }, /body\.to/],
       [{ asset: 'SOL', to, amount: '0.0000000001' }, /body\.amount .*fraction digits/],
       [{ asset: 'TOKEN', to, amount: '0.0000001' }, /body\.amount .*fraction digits/],
       [{ asset: 'TOKEN', to, amount: '0.000' }, /body\.amount .*not greater than zero/],
