@@ -25,7 +25,7 @@ export interface SchemaDeps {
  */
 export async function checkPayloads(
   { schemas }: SchemaDeps,
-  { id, proofTypes }: Pick<Project, 'id' | 'proofTypes'>,
+  { id, proofTypes, isAdmitted }: Pick<Project, 'id' | 'proofTypes' | 'isAdmitted'>,
   pipelines: readonly Pick<Pipeline, 'type' | 'payload'>[],
 ): Promise<void> {
   const issues: { readonly pipeline: number; readonly problem: string }[] = [];
@@ -35,7 +35,7 @@ export async function checkPayloads(
     const payloads = positions.map((position) => pipelines[position]?.payload ?? '');
     const pipelineOf = (position: number | null) => positions[position ?? 0] ?? 0;
     const outcome = await schemas.run(
-      { id: `project ${id}`, kind: 'project' },
+      { id: `project ${id}`, kind: isAdmitted ? 'admitted' : 'project' },
       { schema: JSON.stringify(schema), isNew: false, payloads },
     );
     if (outcome.status !== 'checked') {

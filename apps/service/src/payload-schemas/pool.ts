@@ -19,8 +19,8 @@ export interface SchemaPool {
 /** Whose job it is. One job of a sender runs at a time. */
 export interface SchemaSender {
   readonly id: string;
-  /** A wallet costs nothing, so that jobs of wallets leave one thread to the projects. */
-  readonly kind: 'project' | 'wallet';
+  /** `admitted`: a project that the company has admitted. `project`: any other. `wallet`: a registration or a trial. */
+  readonly kind: 'admitted' | 'project' | 'wallet';
 }
 
 /** The sender's schemas have used up their CPU time too often. */
@@ -40,8 +40,13 @@ export interface SchemaPoolOptions {
   readonly start?: typeof startThread;
 }
 
-/** One for projects, one for everyone. Both start when they are first needed, in about 0.1 s, and are kept. */
-const THREADS = 2;
+/** One for admitted projects, one for all projects, one for everyone. Each starts when it is first needed, and is kept. */
+const THREADS = 3;
+/**
+ * Jobs of a kind, and of the kinds before it, that run at a time. Wallets cost nothing and projects little: wallets leave a
+ * thread to projects, and both leave one to admitted projects.
+ */
+const MAX_RUNNING = { wallet: 1, project: 2, admitted: THREADS } as const;
 
 /** CPU time for a schema, and for each payload. A schema of a hundred properties takes 5 ms, a payload 0.01 ms. */
 export const SCHEMA_CPU_MS = 50;
@@ -50,7 +55,7 @@ const WALL_FACTOR = 10;
 
 /** Longest wait for a turn. */
 const MAX_WAIT_MS = 5_000;
-/** Of all projects, and of all wallets. */
+/** Of all senders of a kind. */
 const MAX_WAITING = 500;
 const MAX_WAITING_PER_SENDER = 100;
 
@@ -80,7 +85,7 @@ export function createSchemaPool({
   const turns = new Map<string, Waiting[]>();
   const running = new Map<string, SchemaSender>();
   const exhaustions = createExhaustions(clock);
-  const waiting = { project: 0, wallet: 0 };
+  const waiting = { admitted: 0, project: 0, wallet: 0 };
   let isClosed = false;
 
   const addThread = () => {
@@ -100,8 +105,8 @@ export function createSchemaPool({
 
   const hasTurn = ({ id, kind }: SchemaSender) => {
     if (running.has(id)) return false;
-    const wallets = [...running.values()].filter((sender) => sender.kind === 'wallet').length;
-    return kind === 'project' || wallets < THREADS - 1;
+    const max = MAX_RUNNING[kind];
+    return [...running.values()].filter((other) => MAX_RUNNING[other.kind] <= max).length < max;
   };
 
   const remove = (entry: Waiting) => {
@@ -123,6 +128,16 @@ export function createSchemaPool({
     }
   };
 
+  /** Jobs that were sent before their sender was barred would each end a thread. */
+  const refuseBarred = ({ id }: SchemaSender) => {
+    const refusal = exhaustions.find(id);
+    if (refusal === null) return;
+    for (const entry of turns.get(id) ?? []) {
+      remove(entry);
+      entry.resolve(refusal);
+    }
+  };
+
   const runOn = async (thread: SchemaThread, { sender, job, resolve }: Waiting) => {
     running.set(sender.id, sender);
     const cpuMs = schemaCpuMs + PAYLOAD_CPU_MS * job.payloads.length;
@@ -138,6 +153,7 @@ export function createSchemaPool({
     if (outcome.status === 'exhausted') {
       exhaustions.add(sender.id);
       log.warn({ sender, position: outcome.position }, 'a schema used up its CPU time');
+      refuseBarred(sender);
     }
     if (thread.isAlive()) idle.push(thread);
     else {

@@ -215,7 +215,7 @@ function pipeline(type: string, payload: string): Pick<Pipeline, 'type' | 'paylo
 }
 
 function project(id: string, ...proofTypes: readonly ProofType[]) {
-  return { id, proofTypes: new Map(proofTypes.map((proofType) => [proofType.type, proofType])) };
+  return { id, isAdmitted: false, proofTypes: new Map(proofTypes.map((proofType) => [proofType.type, proofType])) };
 }
 
 function refused(work: Promise<unknown>, code: ErrorCode, message: RegExp): Promise<void> {

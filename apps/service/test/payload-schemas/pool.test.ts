@@ -40,6 +40,18 @@ describe('the pool of schema threads', () => {
     assert.deepEqual(await jobs(1), ['w2']);
   });
 
+  it('keeps a thread for admitted projects, however many other projects send schemas', async () => {
+    const { pool, jobs, end } = openPool();
+    void run(pool, wallet('w'), 'w');
+    for (const name of ['p1', 'p2']) void run(pool, project(name), name);
+    for (let i = 0; i < 500; i++) void run(pool, project(`s${i}`), `s${i}`);
+    assert.deepEqual(await jobs(2), ['w', 'p1']);
+    for (const name of ['a1', 'a2']) void run(pool, admitted(name), name);
+    assert.deepEqual(await jobs(3), ['w', 'p1', 'a1']);
+    await end('a1');
+    assert.deepEqual(await jobs(3), ['w', 'p1', 'a2']);
+  });
+
   it('replaces a thread that was killed, and has its sender wait after the third', async () => {
     const { pool, jobs, end, clock, threads } = openPool();
     for (const job of ['k1', 'k2', 'k3']) {
@@ -59,6 +71,19 @@ describe('the pool of schema threads', () => {
     await jobs(1);
     await end('k5');
     assert.deepEqual(await later, CHECKED);
+  });
+
+  it('runs no job of a sender that is barred, also if it was sent before', async () => {
+    const { pool, jobs, end, threads } = openPool();
+    const outcomes = ['k1', 'k2', 'k3', 'k4', 'k5'].map((job) => run(pool, project('k'), job));
+    for (const job of ['k1', 'k2', 'k3']) {
+      await jobs(1);
+      await end(job, EXHAUSTED);
+    }
+    await jobs(0);
+    const barred = { status: 'barred', exhaustions: 3, retryAfterSeconds: 60 };
+    assert.deepEqual(await Promise.all(outcomes), [EXHAUSTED, EXHAUSTED, EXHAUSTED, barred, barred]);
+    assert.equal(threads(), 4);
   });
 
   it('bounds the jobs that wait, of one sender and of all wallets', async () => {
@@ -126,6 +151,10 @@ function run(pool: ReturnType<typeof createSchemaPool>, sender: SchemaSender, jo
 
 function project(id = ''): SchemaSender {
   return { id, kind: 'project' };
+}
+
+function admitted(id: string): SchemaSender {
+  return { id, kind: 'admitted' };
 }
 
 function wallet(id: string): SchemaSender {
