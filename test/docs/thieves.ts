@@ -205,6 +205,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       'have the company sign a batch that breaks a rule, whatever it writes to the database': [
         NO_STATEMENT,
         service('company/stolen-serve', 'gets it by no statements together, whichever rule a batch breaks'),
+        service('company/stolen-serve', 'cannot store a batch of a paused project under a flywheel of another'),
         service(
           'company/stolen-serve-multisig',
           'does not get the company’s vote for a withdrawal that no operator has approved',

@@ -26,6 +26,7 @@ import * as exposure from '../../migrations/0024-exposure.ts';
 import * as servedProjects from '../../migrations/0025-served-projects.ts';
 import * as pendingRegistrations from '../../migrations/0026-pending-registrations.ts';
 import * as nonceShares from '../../migrations/0027-nonce-shares.ts';
+import * as batchesOfOneProject from '../../migrations/0028-batches-of-one-project.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -56,6 +57,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0025-served-projects': servedProjects,
   '0026-pending-registrations': pendingRegistrations,
   '0027-nonce-shares': nonceShares,
+  '0028-batches-of-one-project': batchesOfOneProject,
 };
 
 /**

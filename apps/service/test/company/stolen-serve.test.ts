@@ -126,6 +126,21 @@ describe('a thief with the database rights of serve', () => {
     }
   });
 
+  it('cannot store a batch of a paused project under a flywheel of another', async () => {
+    const copy = sql`
+      insert into batches (id, project_id, flywheel_id, token_id, kind, batch_index, status, idempotency_key, request_hash,
+        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
+        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports)
+      select gen_random_uuid(), project_id, (select flywheel_id from batches where id = ${donor.batchId}), token_id, kind,
+        batch_index + 1000, status, gen_random_uuid(), request_hash,
+        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
+        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports
+      from batches where id = ${paused.batchId}
+    `;
+    // A worker would read the pause of the other.
+    await assert.rejects(copy.execute(serve), /batches_flywheel_of_project/);
+  });
+
   it('would have got it for a decision of an operator, and after the pause', async () => {
     await enqueue(aboveTerms);
     await waitUntil(
