@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { executeSigned, readBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { heavyBurnPipeline } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
-import { makeDue } from '@flywheel/testing/jobs';
+import { findJobIds, makeDue } from '@flywheel/testing/jobs';
 import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
+import { findBundles } from '../../src/store/batches/bundles.ts';
+import { findLedgerEntries } from '../../src/store/batches/ledger.ts';
 
 /** More pipelines than one bundle holds. */
 const PIPELINES = 20n;
@@ -21,7 +23,9 @@ for (const engine of ENGINES) {
     });
     after(() => world.stop());
 
-    it('keeps the batch FINALIZED with what is missing, and the batch continues after a deposit', async () => {
+    const operatorLamports = async () => (await world.rpc.getBalance(world.operator.address).send()).value;
+
+    it('keeps the batch FINALIZED with what is missing, spends nothing meanwhile, and the batch continues after a deposit', async () => {
       const mint = await createSeizableMint(world);
       const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
       const vault = address(project.vaultAddress);
@@ -45,6 +49,23 @@ for (const engine of ENGINES) {
       assert.match(stuck.executionError?.message ?? '', new RegExp(`${vault} holds 0 tokens.* ${missing} more`));
       assert.equal(await tokenBalance(world, mint.address, vault), 0n);
       const supply = await tokenSupply(world, mint.address);
+
+      const charged = await findLedgerEntries(world.db, batch.id);
+      assert.ok(
+        charged.some(({ phase }) => phase === 'execution'),
+        'what was spent is charged before the batch ends',
+      );
+      const sent = (await findBundles(world.db, batch.id)).length;
+      const balance = await operatorLamports();
+      const postponed = await findJobIds(world, 'execute', batch.id);
+      await makeDue(world, 'execute', batch.id);
+      await waitUntil(
+        'the next attempt',
+        () => findJobIds(world, 'execute', batch.id),
+        (ids) => ids.length > 0 && !ids.some((id) => postponed.includes(id)),
+      );
+      assert.equal((await findBundles(world.db, batch.id)).length, sent, 'an attempt without tokens sends nothing');
+      assert.equal(await operatorLamports(), balance);
 
       // A repeated request joins the execution: it neither restarts it nor reads its signedTx.
       const joined = await executeSigned(world, project, { id: batch.id, signedTx: 'garbage' }, { prefer: 'wait=0' });

@@ -34,6 +34,22 @@ export async function completeLedger(
   });
 }
 
+/**
+ * Charges what a batch has cost so far, so that the next attempt, and other batches, are measured with it. If this fails, the
+ * closing charges it.
+ */
+export async function chargeEarly(
+  deps: WorkerDeps,
+  multisig: Multisig,
+  batch: Pick<Batch, 'id' | 'pipelines'>,
+): Promise<void> {
+  try {
+    await completeLedger(deps, multisig, batch);
+  } catch (error) {
+    deps.log.warn({ batchId: batch.id, err: error }, 'the costs of the batch cannot be read yet');
+  }
+}
+
 /** Rent that an execution takes from the operator does not return: nothing that it creates is closed later. */
 function sumOf(entries: readonly LedgerEntry[]): bigint {
   return entries.reduce((sum, { phase, feeLamports, tipLamports, rentOutLamports }) => {

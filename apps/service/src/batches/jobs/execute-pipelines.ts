@@ -97,7 +97,9 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
     const next: NextBundle = { executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };
-    const { landing, endPipeline } = await landNext(deps, project, batch, next, computeUnits);
+    const sent = await landNext(deps, project, batch, next, computeUnits);
+    if ('issue' in sent) return sent;
+    const { landing, endPipeline } = sent;
     if (landing.state === 'landed') {
       lost = 0;
       continue;
@@ -170,20 +172,24 @@ interface NextBundle {
 /**
  * Sends as many of the next pipelines as one bundle holds.
  * @param computeUnits known compute units by position; units that are measured here are added.
- * @returns the bundle's fate, and the position after its last pipeline.
+ * @returns the bundle's fate, and the position after its last pipeline; or what the vault lacks, if nothing was sent.
  */
 async function landNext(
   deps: RunDeps,
-  { flywheel: { multisig } }: Project,
+  project: Project,
   batch: Batch,
   { executed, approval, isSingle, attempt }: NextBundle,
   computeUnits: Map<number, number>,
-): Promise<{ readonly landing: Landing; readonly endPipeline: number }> {
+): Promise<{ readonly landing: Landing; readonly endPipeline: number } | { readonly issue: ExecutionIssue }> {
+  const { multisig } = project.flywheel;
   const { maxTransactions } = deps.bundles;
   const signed = approval === null ? [] : [approval];
   const room = isSingle ? 1 - signed.length : (maxTransactions - signed.length) * MAX_PIPELINES_PER_TRANSACTION;
+  const issue = await measure(deps, project, batch, { executed, room, computeUnits });
+  // Sent again and again it would cost the operator a fee each time, until the batch expires.
+  if (issue !== null) return { issue };
   const [groups, terms] = await Promise.all([
-    executionGroups(deps, multisig, batch, { executed, room, computeUnits }),
+    executionGroups(multisig, batch, { executed, room, computeUnits }),
     deps.bundles.terms(multisig.lookupTable.addresses, attempt),
   ]);
   const limits = operatorLimits(multisig, 'execution', terms, { isCareful: isSingle });
@@ -203,27 +209,42 @@ async function landNext(
 /** A pipeline takes at least three of the 64 traced instructions: its execution, its proof memo and an action. */
 const MAX_PIPELINES_PER_TRANSACTION = 21;
 
+/** The next pipelines of an execution. */
+interface NextPipelines {
+  readonly executed: number;
+  /** The most that one bundle holds. */
+  readonly room: number;
+  readonly computeUnits: Map<number, number>;
+}
+
 /**
- * Builds the instructions of the next pipelines, up to the first one whose simulation fails, so that it does not take
- * the ones before it down with it. If the very next one fails, it is sent alone, and the chain decides.
+ * Simulates the next pipelines whose compute units are not known.
+ * @returns what the vault lacks if the very next one fails for that, otherwise null.
  */
-async function executionGroups(
+async function measure(
   deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  { executed, room, computeUnits }: NextPipelines,
+): Promise<ExecutionIssue | null> {
+  const unmeasured = positionsOf(batch, { executed, room }).filter((position) => !computeUnits.has(position));
+  if (unmeasured.length === 0) return null;
+  const simulations = await simulatePipelines(deps, project.flywheel.multisig, batch.pipelines, unmeasured);
+  for (const [position, units] of simulations.computeUnits) computeUnits.set(position, units);
+  const [first] = simulations.failures;
+  return first?.pipeline === executed ? findShortage(deps, project, batch, executed, first.err) : null;
+}
+
+/**
+ * Builds the instructions of the next pipelines, up to the first one whose simulation failed, so that it does not take
+ * the ones before it down with it. If the very next one failed, it is sent alone, and the chain decides.
+ */
+function executionGroups(
   multisig: Multisig,
   batch: Batch,
-  {
-    executed,
-    room,
-    computeUnits,
-  }: { readonly executed: number; readonly room: number; readonly computeUnits: Map<number, number> },
+  { executed, room, computeUnits }: NextPipelines,
 ): Promise<InstructionGroup[]> {
-  const { pipelines } = batch;
-  const positions = pipelines.slice(executed, executed + room).map((_, i) => executed + i);
-  const unmeasured = positions.filter((position) => !computeUnits.has(position));
-  if (unmeasured.length > 0) {
-    const simulations = await simulatePipelines(deps, multisig, pipelines, unmeasured);
-    for (const [position, units] of simulations.computeUnits) computeUnits.set(position, units);
-  }
+  const positions = positionsOf(batch, { executed, room });
   const firstFailing = positions.findIndex((position) => !computeUnits.has(position));
   const sent = firstFailing === -1 ? positions : positions.slice(0, Math.max(firstFailing, 1));
   return Promise.all(
@@ -231,6 +252,10 @@ async function executionGroups(
       batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNITS),
     ),
   );
+}
+
+function positionsOf({ pipelines }: Batch, { executed, room }: Pick<NextPipelines, 'executed' | 'room'>): number[] {
+  return pipelines.slice(executed, executed + room).map((_, i) => executed + i);
 }
 
 type Failure =
@@ -265,10 +290,8 @@ async function explainFailure(
       ? { err: landing.err, logs: await deps.chain.transactionLogs(landing.signature) }
       : await simulatePipeline(deps, project, batch, pipeline);
   if (err === null) return null;
-  const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
-  if (problems.length > 0) {
-    return { isTemporary: true, issue: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
-  }
+  const issue = await findShortage(deps, project, batch, pipeline, err);
+  if (issue !== null) return { isTemporary: true, issue };
   if (!isCausedByPipeline(err)) return { isTemporary: true, issue: OWN_ISSUE };
   const recipient = await findFailedRecipient(deps, project, batch, { pipeline, err, logs });
   return { isTemporary: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}`, recipient };
@@ -287,15 +310,19 @@ async function simulatePipeline(
   return deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true });
 }
 
-/** Describes what the vault lacks for the pipelines from this position on. */
-async function findMissingFunds(
+/** Describes what the vault lacks for the pipelines from this position on; null if an error has another cause. */
+async function findShortage(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   firstPosition: number,
-): Promise<string[]> {
+  err: string,
+): Promise<ExecutionIssue | null> {
+  if (!isShortOfFunds(err)) return null;
   const pipelines = batch.pipelines.slice(firstPosition);
-  return describeMissingFunds(await readFunds(deps, project, pipelines), project, pipelines, firstPosition);
+  const funds = await readFunds(deps, project, pipelines);
+  const problems = describeMissingFunds(funds, project, pipelines, firstPosition);
+  return problems.length === 0 ? null : { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } };
 }
 
 /** Other errors (fee payer, blockhash, node) can go away without a change of the pipeline. */

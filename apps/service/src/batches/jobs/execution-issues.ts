@@ -6,6 +6,7 @@ import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { chargeEarly } from './complete-ledger.ts';
 import { awaitFinality } from './finality.ts';
 
 /** Issue whose cause lies in the service or the cluster, not in the batch. */
@@ -46,6 +47,8 @@ export async function reschedule(
   batch: Batch,
   issue: ExecutionIssue,
 ): Promise<void> {
+  // An execution may be tried for days, and each attempt may cost something.
+  await chargeEarly(deps, flywheel.multisig, batch);
   const now = deps.clock.now();
   await fencedTransaction(deps, async (trx) => {
     await recordExecutionIssue(trx, batch.id, issue, { keepRequest: true }, now);

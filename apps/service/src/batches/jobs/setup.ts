@@ -18,7 +18,7 @@ import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { boundExposure } from '../exposure.ts';
 import { recordSetup } from '../terms.ts';
-import { completeLedger } from './complete-ledger.ts';
+import { chargeEarly } from './complete-ledger.ts';
 import { end, endUnadmitted } from './end.ts';
 import { awaitFinality } from './finality.ts';
 import { readBatchAccounts } from './progress.ts';
@@ -81,7 +81,7 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
   for (; ; cursor = await readSetupCursor(deps, multisig, batch)) {
     if (cursor === 'finished') {
       await finalize(deps, batch);
-      await recordCosts(deps, multisig, batch);
+      await chargeEarly(deps, multisig, batch);
       return null;
     }
     if (cursor === 'taken' || cursor === 'gone') {
@@ -99,7 +99,7 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
     if (landing.state === 'lost') {
       lostLandings += 1;
       if (lostLandings >= MAX_LOST_LANDINGS) {
-        await recordCosts(deps, multisig, batch);
+        await chargeEarly(deps, multisig, batch);
         return { lostLandings };
       }
       continue;
@@ -205,15 +205,6 @@ async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
   await fencedTransaction(deps, (trx) => finalizeBatch(trx, batch.id, initResult, clock.now()));
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
   return null;
-}
-
-/** Charges the setup's costs early, so that the next attempt counts them. If this fails, the closing charges them. */
-async function recordCosts(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
-  try {
-    await completeLedger(deps, multisig, batch);
-  } catch (error) {
-    deps.log.warn({ batchId: batch.id, err: error }, 'the costs of the setup cannot be read yet');
-  }
 }
 
 /** Ends a batch that the chain has executed and closed already: the database was restored from a backup. */
