@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import ora, { type Ora } from 'ora';
+import type { Ora } from 'ora';
 import type { Output } from './output.ts';
 
 /** One step of a job, as progress displays show it. */
@@ -33,14 +33,14 @@ export interface Progress<Id extends string> {
  * Creates the progress of a job with known steps, on stderr: live on a terminal, otherwise a line per step. With `--json`
  * it is shown on a terminal only, so that stderr contains nothing but an error.
  */
-export function createProgress<Id extends string>(
+export async function createProgress<Id extends string>(
   output: Output,
   labels: { readonly [I in Id]: string },
-): Progress<Id> {
+): Promise<Progress<Id>> {
   // The keys of an object literal whose type is exactly Id.
   const ids = Object.keys(labels) as Id[];
   const steps = ids.map((id) => pendingStep(labels[id]));
-  const display = openStepDisplay(output);
+  const display = await openStepDisplay(output);
 
   function change(id: Id, changesOf: (step: Step) => Partial<Step>): void {
     const index = ids.indexOf(id);
@@ -89,8 +89,8 @@ export interface StepDisplay {
   close(): void;
 }
 
-export function openStepDisplay({ json, stderr, terminal }: Output): StepDisplay {
-  if (terminal) return openLiveSteps(terminal);
+export async function openStepDisplay({ json, stderr, terminal }: Output): Promise<StepDisplay> {
+  if (terminal) return openLiveSteps(terminal, await openSpinner(terminal));
   return json ? SILENT_STEPS : openPlainSteps(stderr);
 }
 
@@ -102,8 +102,7 @@ const SILENT_STEPS: StepDisplay = {
 };
 
 /** Ended steps stay as lines; below them ora redraws the running step and the pending ones. */
-function openLiveSteps(stream: WriteStream): StepDisplay {
-  const spinner = openSpinner(stream);
+function openLiveSteps(stream: WriteStream, spinner: Ora): StepDisplay {
   const printed = new Set<string>();
   return {
     update: (steps) => {
@@ -186,8 +185,8 @@ export interface ProgressBar {
 }
 
 /** Creates a progress bar on stderr: live on a terminal, otherwise a line whenever its text changes. */
-export function createProgressBar({ json, stderr, terminal }: Output): ProgressBar {
-  if (terminal) return openLiveBar(terminal);
+export async function createProgressBar({ json, stderr, terminal }: Output): Promise<ProgressBar> {
+  if (terminal) return openLiveBar(terminal, await openSpinner(terminal));
   let printed = '';
   return {
     show: (_, text) => {
@@ -201,8 +200,7 @@ export function createProgressBar({ json, stderr, terminal }: Output): ProgressB
   };
 }
 
-function openLiveBar(stream: WriteStream): ProgressBar {
-  const spinner = openSpinner(stream);
+function openLiveBar(stream: WriteStream, spinner: Ora): ProgressBar {
   return {
     show: (fraction, text) => {
       const filled = Math.round(Math.min(Math.max(fraction, 0), 1) * BAR_CELLS);
@@ -219,8 +217,12 @@ function openLiveBar(stream: WriteStream): ProgressBar {
 
 const BAR_CELLS = 28;
 
-/** ora colours by what stdout is, so colours are set here by what the stream is; it leaves stdin and Ctrl-C alone. */
-function openSpinner(stream: WriteStream): Ora {
+/**
+ * ora colours by what stdout is, so colours are set here by what the stream is; it leaves stdin and Ctrl-C alone. It is
+ * imported here, because that takes a third of a command's start.
+ */
+async function openSpinner(stream: WriteStream): Promise<Ora> {
+  const { default: ora } = await import('ora');
   const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'].map((frame) => styleText('cyan', frame, { stream }));
   return ora({ stream, isEnabled: true, discardStdin: false, color: false, spinner: { interval: 80, frames } });
 }

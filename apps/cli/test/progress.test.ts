@@ -13,8 +13,8 @@ const KEY = crypto.randomUUID();
 const EXECUTED = { status: 'EXECUTED', executeResult: { totalSuccessful: 250 } } as Batch;
 
 describe('the progress of a batch without a terminal', () => {
-  it('has a line per step with its duration', () => {
-    const { progress, lines } = open();
+  it('has a line per step with its duration', async () => {
+    const { progress, lines } = await open();
     const onProgress = showBatchProgress(progress);
     onProgress({ stage: 'begun', idempotencyKey: KEY, position: null });
     onProgress({ stage: 'compiled', init: INIT, idempotencyKey: KEY, isResumed: false });
@@ -33,8 +33,8 @@ describe('the progress of a batch without a terminal', () => {
     );
   });
 
-  it('has no durations and no failed steps if an earlier run has executed the batch', () => {
-    const { progress, lines } = open();
+  it('has no durations and no failed steps if an earlier run has executed the batch', async () => {
+    const { progress, lines } = await open();
     const onProgress = showBatchProgress(progress);
     onProgress({ stage: 'begun', idempotencyKey: KEY, position: null });
     onProgress({ stage: 'compiled', init: INIT, idempotencyKey: KEY, isResumed: false });
@@ -47,8 +47,8 @@ describe('the progress of a batch without a terminal', () => {
     ]);
   });
 
-  it('has a line with the reason when the setup or the execution is held up', () => {
-    const { progress, lines } = open();
+  it('has a line with the reason when the setup or the execution is held up', async () => {
+    const { progress, lines } = await open();
     const onProgress = showBatchProgress(progress);
     const executionError = { code: 'ERR_BATCH_EXECUTE_FAILED', message: 'It is held up: the operator lacks 1 SOL.' };
     onProgress({ stage: 'compiled', init: INIT, idempotencyKey: KEY, isResumed: false });
@@ -68,15 +68,15 @@ describe('the progress of a batch without a terminal', () => {
     );
   });
 
-  it('shows the running step as failed when it is closed', () => {
-    const { progress, lines } = open();
+  it('shows the running step as failed when it is closed', async () => {
+    const { progress, lines } = await open();
     progress.begin('compile', 'reading');
     progress.close();
     assert.match(lines()[0] ?? '', /^✗ Compile · reading \d/);
   });
 
-  it('prints nothing with --json', () => {
-    const { progress, lines } = open({ json: true });
+  it('prints nothing with --json', async () => {
+    const { progress, lines } = await open({ json: true });
     progress.begin('compile');
     progress.finish('compile');
     progress.close();
@@ -84,9 +84,9 @@ describe('the progress of a batch without a terminal', () => {
   });
 });
 
-it('the progress bar without a terminal prints each text once', () => {
+it('the progress bar without a terminal prints each text once', async () => {
   const { output, lines } = openOutput();
-  const bar = createProgressBar(output);
+  const bar = await createProgressBar(output);
   bar.show(0, 'check 20 rows');
   bar.show(0.1, 'set up, 2 pipelines');
   bar.show(0.2, 'set up, 2 pipelines');
@@ -101,9 +101,9 @@ it('displayUrl hides everything but the host of a remote URL, where a provider�
   }
 });
 
-function open({ json = false } = {}) {
+async function open({ json = false } = {}) {
   const { output, lines } = openOutput(json);
-  return { progress: createProgress(output, STEPS), lines };
+  return { progress: await createProgress(output, STEPS), lines };
 }
 
 function openOutput(json = false) {

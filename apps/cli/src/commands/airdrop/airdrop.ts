@@ -54,7 +54,7 @@ export function addAirdropCommand(program: Command, context: Context): void {
   addPaymentOptions(command)
     .addHelpText('after', '\nExample:\n  flywheel airdrop season-1.csv --wallet wallet.json --dry-run')
     .action(async (file: string, options: AirdropOptions) => {
-      const bar = createProgressBar(context.output);
+      const bar = await createProgressBar(context.output);
       await interruptible((signal) => runAirdrop(context, { file, options, bar, signal }), RESUME).finally(() =>
         bar.close(),
       );

@@ -64,7 +64,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   if (options.idempotencyKey === undefined) await requireUnchanged(client, state, { file, content });
 
   const run = runNumberOf(options);
-  const progress = createProgress(output, STEPS);
+  const progress = await createProgress(output, STEPS);
   const showProgress = showBatchProgress(progress);
   const sent = content === null ? null : { text: requestText, content };
   const recorder = recordRun(output, { state, sent, note: progress.note });

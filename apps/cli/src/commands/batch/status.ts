@@ -44,7 +44,7 @@ async function watchBatch(
   { output, signal }: { readonly output: Output; readonly signal: AbortSignal },
 ): Promise<void> {
   const events: BatchEvent[] = [];
-  const display = output.terminal === null ? null : openStepDisplay(output);
+  const display = output.terminal === null ? null : await openStepDisplay(output);
   try {
     for await (const event of client.streamBatchEvents(batchId, { signal })) {
       events.push(event);

@@ -47,7 +47,7 @@ export function addDemoCommand(program: Command, context: Context): void {
     .action(async ({ file }: DemoCommandOptions) => {
       const { output, environment } = context;
       const requestText = await readRequestFile(file);
-      const progress = createProgress(output, STEPS);
+      const progress = await createProgress(output, STEPS);
       const report = await interruptible((signal) => runDemo({ environment, requestText, progress, signal })).finally(
         () => progress.close(),
       );
