@@ -9,6 +9,7 @@ import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 import { waitUntil } from '@flywheel/testing/batches';
 import { setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { migrate, openTestDatabase } from '@flywheel/testing/postgres';
+import { randomAddress } from '@flywheel/testing/records';
 import type { Check } from '../src/commands/doctor/check.ts';
 import { checkQueue } from '../src/commands/doctor/database.ts';
 import { parseDocument, runCommand } from './run-command.ts';
@@ -17,6 +18,8 @@ import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 /** An unassigned port below 1024: nothing listens on it. */
 const UNUSED_PORT = '4';
+
+const CONFIG = { noncePoolSize: 32 } as Parameters<typeof checkQueue>[0]; // checkQueue reads nothing else
 
 describe('flywheel doctor', () => {
   let folder: TemporaryFolder;
@@ -191,7 +194,7 @@ describe('flywheel doctor', () => {
     assert.match((await runDoctor({ OPERATOR_SIGNER: wallet.file })).balance?.text ?? '', /holds 0 SOL: too little/);
     await register();
     const found = await runDoctor({ OPERATOR_SIGNER: wallet.file });
-    assert.deepEqual(Object.keys(found), ['operator', 'balance']);
+    assert.deepEqual(Object.keys(found), ['operator', 'balance', 'nonces']);
     assert.match(found.operator?.text ?? '', /^The only project has another operator, e\.g\. /);
     await runCommand(['localnet', 'fund', wallet.signer.address, '--sol', '0.3'], { SOLANA_RPC_URL: service.rpcUrl });
     const { balance } = await runDoctor({ OPERATOR_SIGNER: wallet.file });
@@ -222,6 +225,7 @@ describe('flywheel doctor', () => {
 
   it('counts nonces in words that add up, without those of a previous operator', () => {
     const previous = wallet.signer.address;
+    const operators = { present: randomAddress(), previous };
     const textOf = (available: number) => {
       const nonces = [
         { operator: null, state: 'available', count: available },
@@ -231,7 +235,7 @@ describe('flywheel doctor', () => {
         { operator: null, state: 'refreshing', count: 2 },
       ] as const;
       const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members: [], waitingRotations: [] };
-      const [check] = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service, previous);
+      const [check] = checkQueue(CONFIG, service, operators);
       return [check?.state, check?.text];
     };
     const [free, few, none] = [35, 7, 0].map(textOf);
@@ -240,10 +244,26 @@ describe('flywheel doctor', () => {
     assert.equal(none?.[0], 'failure');
   });
 
+  it('names the nonces of a key that is not set and that no project has, and the rent that they hold', () => {
+    const [present, previous, absent, ofProject] = [1, 2, 3, 4].map(randomAddress);
+    assert.ok(present && absent && ofProject);
+    const nonces = [present, previous ?? null, absent, absent, ofProject].map((operator) => {
+      return { operator, state: 'available', count: 16 } as const;
+    });
+    const members = [{ operator: ofProject, company: randomAddress(), projects: 1 }];
+    const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members, waitingRotations: [] };
+    const checks = checkQueue(CONFIG, service, { present, previous });
+    const [own, stranded] = checks.filter(({ topic }) => topic === 'nonces');
+    assert.match(own?.text ?? '', /^16 nonces are free/);
+    assert.equal(stranded?.text, `32 nonces of ${absent}, whose key is not set, hold 0.04632576 SOL of rent.`);
+    assert.match(stranded?.remedy ?? '', /^Set OPERATOR_SIGNER_PREVIOUS .* flywheel recover-operator/);
+    assert.equal(checks.filter(({ topic }) => topic === 'nonces').length, 2);
+  });
+
   it('names each rotation that waits for open batches, and what it waits for', () => {
     const waitingRotations = [{ batchId: 'b1', message: 'It is held up: it waits for 2 open batches.' }];
     const service = { nonces: [], jobs: [], workerSeenSecondsAgo: 1, members: [], waitingRotations };
-    const checks = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service);
+    const checks = checkQueue(CONFIG, service, { present: undefined, previous: undefined });
     const { state, text } = checks.find(({ topic }) => topic === 'rotation') ?? {};
     assert.deepEqual([state, text], ['warning', 'Rotation b1: It is held up: it waits for 2 open batches.']);
   });

@@ -77,6 +77,7 @@ export async function storeNonces(db: Db, count: number): Promise<void> {
     state: 'available' as const,
     batch_id: null,
     authority: null,
+    is_finalized: true,
   }));
   await db.insertInto('nonces').values(rows).execute();
 }

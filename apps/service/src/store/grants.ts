@@ -181,7 +181,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     work: {
       select: true,
       insert: ['address', 'authority', 'seed', 'value', 'state', 'share'],
-      update: ['state', 'batch_id', 'value', 'read_slot', 'authority', 'share'],
+      update: ['state', 'batch_id', 'value', 'read_slot', 'authority', 'share', 'is_finalized'],
       delete: true,
     },
   },

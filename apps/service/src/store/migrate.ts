@@ -27,6 +27,7 @@ import * as servedProjects from '../../migrations/0025-served-projects.ts';
 import * as pendingRegistrations from '../../migrations/0026-pending-registrations.ts';
 import * as nonceShares from '../../migrations/0027-nonce-shares.ts';
 import * as batchesOfOneProject from '../../migrations/0028-batches-of-one-project.ts';
+import * as confirmedNonces from '../../migrations/0029-confirmed-nonces.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -58,6 +59,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0026-pending-registrations': pendingRegistrations,
   '0027-nonce-shares': nonceShares,
   '0028-batches-of-one-project': batchesOfOneProject,
+  '0029-confirmed-nonces': confirmedNonces,
 };
 
 /**

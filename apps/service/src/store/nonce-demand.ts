@@ -58,7 +58,10 @@ export async function dissolveShares(db: Db): Promise<void> {
   `.execute(db);
 }
 
-/** Takes available nonces of a share out of the pool, to be closed. None of them is leased meanwhile, or was since its last use. */
+/**
+ * Takes available nonces of a share out of the pool, to be closed. None of them is leased meanwhile, or was since its last use.
+ * A finalized read tells when an account is closed, so its creation must be finalized.
+ */
 export async function retireAvailable(
   db: Db,
   { authority, share, count }: { readonly authority: Address; readonly share: Address | null; readonly count: number },
@@ -67,21 +70,21 @@ export async function retireAvailable(
     update nonces set state = 'closing'
     where address in (
       select address from nonces
-      where state = 'available' and authority = ${authority} and share is not distinct from ${share}
+      where state = 'available' and is_finalized and authority = ${authority} and share is not distinct from ${share}
       order by leased_at nulls first limit ${count} for update skip locked
     )
   `.execute(db);
 }
 
-/** Tells if a refill has something to do: nonces to reclaim or to close, or fewer than three quarters of the least number. */
+/** Tells if a refill has something to do: nonces to reclaim, to close or to follow to finality, or fewer than three quarters of the least number. */
 export async function isRefillDue(
   db: Db,
   { authority, least }: { authority: Address; least: number },
 ): Promise<boolean> {
   const { rows } = await sql<{ readonly isDue: boolean }>`
-    select coalesce(bool_or(state in ('refreshing', 'closing')), false)
+    select coalesce(bool_or(state in ('refreshing', 'closing') or not is_finalized), false)
       or count(*) filter (where state in ('available', 'creating') and share is null) < ${least * 0.75}::float8 as "isDue"
-    from nonces where authority = ${authority} and state <> 'leased'
+    from nonces where authority = ${authority} and (state <> 'leased' or not is_finalized)
   `.execute(db);
   return rows[0]?.isDue ?? true;
 }

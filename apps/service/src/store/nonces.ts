@@ -15,6 +15,8 @@ export interface PooledNonce {
   readonly value: Nonce | null;
   /** The state that `value` was read from is no newer than this slot; 0 if it was not read since the service keeps slots. */
   readonly readSlot: bigint;
+  /** False until the creation of the account is finalized: a fork may take it away. */
+  readonly isFinalized: boolean;
 }
 
 /** Slots between which the state lay that a value was read from. */
@@ -27,7 +29,7 @@ export interface ReadSlots {
  * Leases an available nonce for a batch that this transaction is about to insert; null if none is available. It never
  * waits for another lease, and no nonce is leased twice. The flywheel's operator is the nonce's authority, or it is not
  * known yet: then an earlier release created the nonce, for the only operator that it had. An admitted project leases from
- * its own share first, and then like every other from what all share.
+ * its own share first, and then like every other from what all share. Nonces that a fork may take away are leased last.
  */
 export async function leaseNonce(
   trx: Db,
@@ -62,6 +64,7 @@ export async function leaseNonce(
           ]),
         )
         .orderBy('candidates.share', (order) => order.asc().nullsLast())
+        .orderBy('candidates.is_finalized', 'desc')
         .limit(1)
         .forUpdate()
         .skipLocked(),
@@ -119,7 +122,7 @@ export async function planNonces(
     const planned = await Promise.all(
       Array.from({ length: missing }, async () => {
         const seed = randomBytes(SEED_BYTES).toString('hex');
-        return { address: await addressOf(seed), seed, value: null, readSlot: 0n };
+        return { address: await addressOf(seed), seed, value: null, readSlot: 0n, isFinalized: false };
       }),
     );
     if (missing > 0) {
@@ -139,9 +142,9 @@ const SEED_BYTES = 16;
 export const NONCES_CHANNEL = 'flywheel_nonces';
 
 /**
- * Makes created or used nonces available with the values of a finalized read, and announces it. It skips those in neither
- * state, because another process was first, and those whose value may be older than the one that is stored: an approval
- * signed on a newer value could still land.
+ * Makes created or used nonces available with the values that were read, and announces it. It skips those in neither state,
+ * because another process was first, and those whose value may be older than the one that is stored: an approval signed on a
+ * newer value could still land.
  * @returns the number that are available now.
  */
 export async function setNoncesAvailable(
@@ -174,20 +177,40 @@ export async function setNonceAvailable(db: Db, address: Address, value: Nonce, 
 export async function findNonces(db: Db, state: NonceState, authority?: Address): Promise<PooledNonce[]> {
   return db
     .selectFrom('nonces')
-    .select(['address', 'seed', 'value', 'read_slot as readSlot'])
+    .select(POOLED)
     .where('state', '=', state)
     .$if(authority !== undefined, (query) => query.where('authority', '=', authority ?? null))
     .orderBy('address')
     .execute();
 }
 
-/** Finds the nonces, in any state, whose operator is not stored: an earlier release created them. */
-export async function findNoncesWithoutAuthority(db: Db): Promise<PooledNonce[]> {
+const POOLED = ['address', 'seed', 'value', 'read_slot as readSlot', 'is_finalized as isFinalized'] as const;
+
+/** Finds the nonces of an operator whose accounts were created, and may still be taken away by a fork. */
+export async function findUnfinalizedNonces(db: Db, authority: Address): Promise<PooledNonce[]> {
   return db
     .selectFrom('nonces')
-    .select(['address', 'seed', 'value', 'read_slot as readSlot'])
-    .where('authority', 'is', null)
+    .select(POOLED)
+    .where('authority', '=', authority)
+    .where('is_finalized', '=', false)
+    .where('state', '!=', 'creating')
+    .orderBy('address')
     .execute();
+}
+
+/** Records that the accounts of nonces are finalized. A new value of an available one replaces the value that a fork took away. */
+export async function setNoncesFinalized(db: Db, values: ReadonlyMap<Address, Nonce>): Promise<void> {
+  if (values.size === 0) return;
+  await sql`
+    update nonces set is_finalized = true, value = case when state = 'available' then read.value else nonces.value end
+    from unnest(${[...values.keys()]}::text[], ${[...values.values()]}::text[]) as read (address, value)
+    where nonces.address = read.address and not is_finalized
+  `.execute(db);
+}
+
+/** Finds the nonces, in any state, whose operator is not stored: an earlier release created them. */
+export async function findNoncesWithoutAuthority(db: Db): Promise<PooledNonce[]> {
+  return db.selectFrom('nonces').select(POOLED).where('authority', 'is', null).execute();
 }
 
 /** Stores the operator of a nonce, in the place of the one known so far. */

@@ -262,6 +262,8 @@ interface NoncesTable {
   /** The multisig of the admitted project that alone may lease it; null for all projects. */
   share: Generated<Address | null>;
   leased_at: Generated<Date | null>;
+  /** False until the creation of the account is finalized: a fork may take it away. */
+  is_finalized: Generated<boolean>;
 }
 
 /** Inits that wait for a nonce. A process that dies leaves its rows, so only those of the last seconds count. */

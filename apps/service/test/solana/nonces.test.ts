@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { realClock } from '@flywheel/testing/clock';
-import { generateKeyPairSigner } from '@solana/kit';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { newProject, storeProject } from '@flywheel/testing/records';
+import { finalizeSlots, pauseSlots, resumeSlots } from '@flywheel/testing/slots';
+import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import {
   getAdvanceNonceAccountInstruction,
   getAuthorizeNonceAccountInstruction,
+  getNonceSize,
   getTransferSolInstruction,
 } from '@solana-program/system';
+import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../src/solana/nonces.ts';
+import type { Db } from '../../src/store/db.ts';
+import { reportWaiters, retireAvailable } from '../../src/store/nonce-demand.ts';
+import { findNonces, findUnfinalizedNonces } from '../../src/store/nonces.ts';
 import { type Cluster, land, startCluster } from './cluster.ts';
 
 let cluster: Cluster;
@@ -113,3 +122,122 @@ describe('readNonces', () => {
     assert.notEqual(values.get(nonceAccount), before);
   });
 });
+
+describe('refillNonces', () => {
+  it('follows demand: it creates what waiting inits need, and closes it afterwards, with the rent back', async () => {
+    const { db } = await openTestDatabase();
+    const { payer } = cluster;
+    const project = newProject();
+    const { multisig } = project.flywheel;
+    await storeProject(db, {
+      ...project,
+      flywheel: { ...project.flywheel, multisig: { ...multisig, operator: payer.address } },
+    });
+    const before = await lamportsOf(payer.address);
+    const process = randomUUID();
+    await reportWaiters(db, process, new Map([[multisig.address, 6]]));
+    await refill(db, payer, { size: 2 });
+    const created = await findNonces(db, 'available');
+    assert.equal(created.length, 8);
+
+    await reportWaiters(db, process, new Map());
+    await refillUntil(db, payer, { size: 2 }, async () => (await countNonces(db)) === 2);
+    const kept = await findNonces(db, 'available');
+    const accounts = await cluster.chain.accounts(created.map(({ address }) => address));
+    assert.deepEqual(
+      accounts.flatMap((account) => account?.address ?? []),
+      kept.map(({ address }) => address),
+    );
+    assertFeesOnly(before - (await rentOf(2)) - (await lamportsOf(payer.address)));
+  });
+
+  it('closes what a previous operator without projects was closing, and gives its rent to the present one', async () => {
+    const { db } = await openTestDatabase();
+    const previous = await generateKeyPairSigner();
+    await cluster.localnet.bank.airdrop(previous.address, 1_000_000_000n);
+    await refill(db, previous, { size: 3 });
+    await finalizeSlots(cluster);
+    await refill(db, previous, { size: 3 });
+    await retireAvailable(db, { authority: previous.address, share: null, count: 1 });
+    assert.equal((await findNonces(db, 'closing', previous.address)).length, 1);
+    const [ofPrevious, ofPresent] = [await lamportsOf(previous.address), await lamportsOf(cluster.payer.address)];
+    await refillUntil(db, cluster.payer, { size: 0, previous }, async () => (await countNonces(db)) === 0);
+    assert.equal(await lamportsOf(previous.address), ofPrevious);
+    assertFeesOnly(ofPresent + (await rentOf(3)) - (await lamportsOf(cluster.payer.address)));
+  });
+
+  it('makes a nonce available before its account is finalized, and creates it again if a fork takes it away', async () => {
+    const { db } = await openTestDatabase();
+    const { payer, chain, localnet } = cluster;
+    await pauseSlots(cluster);
+    const readValue = async () => {
+      const [planned] = await findNonces(db, 'creating');
+      const [available] = await findNonces(db, 'available');
+      const address = (planned ?? available)?.address;
+      return address && (await readNonces(chain, payer.address, [address], 'confirmed')).get(address);
+    };
+    const refilled = refill(db, payer, { size: 1 });
+    while ((await readValue()) === undefined) await localnet.warp();
+    await refilled;
+    const [nonce] = await findNonces(db, 'available');
+    assert.deepEqual([nonce?.value, nonce?.isFinalized], [await readValue(), false]);
+
+    while ((await readValue()) !== undefined) localnet.fork();
+    await resumeSlots(cluster);
+    await refillUntil(
+      db,
+      payer,
+      { size: 1 },
+      async () => (await findUnfinalizedNonces(db, payer.address)).length === 0,
+    );
+    const [again] = await findNonces(db, 'available');
+    assert.equal(again?.address, nonce?.address);
+    assert.equal(again?.value, await readValue());
+  });
+});
+
+interface RefillOptions {
+  readonly size: number;
+  readonly previous?: KeyPairSigner;
+}
+
+function refill(db: Db, operator: KeyPairSigner, { size, previous }: RefillOptions): Promise<void> {
+  return refillNonces({
+    ...{ db, operator, clock: realClock, log: quietLog, signal: new AbortController().signal },
+    chain: cluster.chain.view(),
+    previousOperator: previous ?? null,
+    noncePool: { size, max: 100, perAdmitted: 0 },
+    jobs: { enqueue: async () => undefined },
+  });
+}
+
+/** Refills as the job does that each refill requests, with everything finalized that the one before has sent. */
+async function refillUntil(
+  db: Db,
+  operator: KeyPairSigner,
+  options: RefillOptions,
+  isReached: () => Promise<boolean>,
+): Promise<void> {
+  for (let round = 0; !(await isReached()); round++) {
+    assert.ok(round < 10, 'ten refills were not enough');
+    await refill(db, operator, options);
+    await finalizeSlots(cluster);
+  }
+}
+
+async function countNonces(db: Db): Promise<number> {
+  return (await db.selectFrom('nonces').select('address').execute()).length;
+}
+
+async function lamportsOf(address: Address): Promise<bigint> {
+  const [account] = await cluster.chain.accounts([address]);
+  return account?.lamports ?? 0n;
+}
+
+async function rentOf(nonces: number): Promise<bigint> {
+  return BigInt(nonces) * (await cluster.chain.minimumBalanceForRentExemption(getNonceSize()));
+}
+
+function assertFeesOnly(lamports: bigint): void {
+  assert.ok(lamports > 0n && lamports < 200_000n, `${lamports} lamports`);
+}

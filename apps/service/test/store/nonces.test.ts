@@ -28,6 +28,8 @@ import {
   planNonces,
   setNonceAuthority,
   setNonceAvailable,
+  setNoncesAvailable,
+  setNoncesFinalized,
   updateNonceValue,
   withholdNonces,
 } from '../../src/store/nonces.ts';
@@ -76,6 +78,22 @@ test('nonces of an operator are withheld only while no project has it', async ()
   }
   assert.equal((await findNonces(db, 'available', operator)).length, 1);
   assert.equal((await findNonces(db, 'refreshing', other)).length, 1);
+});
+
+test('a nonce that a fork may take away is leased after all others', async () => {
+  const { db } = await openTestDatabase();
+  const project = await storeProject(db);
+  const { operator: authority } = project.flywheel.multisig;
+  const values = new Map<Address, Nonce>();
+  for (const { address } of await planNonces(db, { target: 2, authority, addressOf })) {
+    values.set(address, randomNonce());
+  }
+  await setNoncesAvailable(db, values, ANY_SLOTS);
+  const [, final] = [...values];
+  assert.ok(final);
+  await setNoncesFinalized(db, new Map([final]));
+  assert.equal((await storeBatch(db, project)).nonce.address, final[0]);
+  assert.notEqual((await storeBatch(db, project)).nonce.address, final[0]);
 });
 
 test('a lease of a failed transaction is rolled back', async () => {
@@ -129,7 +147,7 @@ test('a nonce’s value is replaced only by the value of a state that is as new'
   await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.equal(await setNonceAvailable(db, address, batch.nonce.value, { from: 119n, to: 130n }), false);
   assert.deepEqual(await findNonces(db, 'refreshing'), [
-    { address, seed: (await findNonces(db, 'refreshing'))[0]?.seed, value: moved, readSlot: 120n },
+    { address, seed: (await findNonces(db, 'refreshing'))[0]?.seed, value: moved, readSlot: 120n, isFinalized: true },
   ]);
   assert.equal(await setNonceAvailable(db, address, randomNonce(), { from: 120n, to: 130n }), true);
 });
@@ -262,8 +280,14 @@ test('the demand for nonces is counted by share: what is leased and what waits, 
   const none = { leased: 0, available: 3, leasedLately: 0, leasedBefore: 0, waiting: 0 };
   const own = { share, leased: 1, available: 2, leasedLately: 1, leasedBefore: 1, waiting: 5 };
   assert.deepEqual(await findNonceDemand(db, operator), [{ share: null, ...none }, own]);
-  await retireAvailable(db, { authority: operator, share: null, count: 2 });
-  assert.equal((await findNonces(db, 'closing')).length, 2);
+  const retire = async () => {
+    await retireAvailable(db, { authority: operator, share: null, count: 2 });
+    return (await findNonces(db, 'closing')).length;
+  };
+  assert.equal(await retire(), 0, 'a finalized read could not tell that one of them is closed');
+  const free = (await findNonces(db, 'available')).map(({ address }) => [address, randomNonce()] as const);
+  await setNoncesFinalized(db, new Map(free));
+  assert.equal(await retire(), 2);
   await deleteAdmission(db, share);
   await dissolveShares(db);
   assert.deepEqual(await findNonceDemand(db, operator), [

@@ -1,4 +1,4 @@
-import { pluralize } from '@flywheel/protocol';
+import { pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
 import { roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
@@ -83,13 +83,30 @@ function checkRights(
   return warning('roles', text, 'Give serve and work roles of their own: docs/operating.md, Roles in the database.');
 }
 
-/** Checks the nonces, without those of a previous operator; the worker; the jobs; and the rotations that wait. */
-export function checkQueue(config: Config, service: ServiceState, previousOperator?: string): Check[] {
-  const nonces = service.nonces.filter(({ operator }) => operator === null || operator !== previousOperator);
+/** Addresses of the operators that this environment has; undefined for one that it does not have. */
+export interface Operators {
+  readonly present: string | undefined;
+  readonly previous: string | undefined;
+}
+
+/** Checks the nonces of the present operator, and those of keys that are missing; the worker; the jobs; and the rotations that wait. */
+export function checkQueue(config: Config, service: ServiceState, { present, previous }: Operators): Check[] {
+  const isOwn = ({ operator }: ServiceState['nonces'][number]) =>
+    operator === null || present === undefined || operator === present;
+  const nonces = service.nonces.filter((each) => isOwn(each) && each.operator !== previous);
+  const isNamed = (operator: string | null) =>
+    operator === previous || service.members.some((member) => member.operator === operator);
+  const stranded = service.nonces.filter((each) => !isOwn(each) && !isNamed(each.operator));
   const rotations = service.waitingRotations.map(({ batchId, message }) =>
     warning('rotation', `Rotation ${batchId}: ${message}`, WAITING_ROTATION_REMEDY),
   );
-  return [checkNonces(config, { nonces }), checkWorker(service), checkJobs(service), ...rotations];
+  return [
+    checkNonces(config, { nonces }),
+    ...checkStrandedNonces(stranded),
+    checkWorker(service),
+    checkJobs(service),
+    ...rotations,
+  ];
 }
 
 const WAITING_ROTATION_REMEDY =
@@ -113,6 +130,21 @@ function checkNonces({ noncePoolSize }: Config, { nonces }: Pick<ServiceState, '
   }
   return ok('nonces', text);
 }
+
+/** Lists the nonces that no worker with this environment can move or close. The check of the operator names those of projects. */
+function checkStrandedNonces(nonces: ServiceState['nonces']): Check[] {
+  const byOperator = Map.groupBy(nonces, ({ operator }) => operator);
+  return [...byOperator].map(([operator, counts]) => {
+    const count = counts.reduce((sum, each) => sum + each.count, 0);
+    const rent = toDecimal(BigInt(count) * NONCE_LAMPORTS, SOL_DECIMALS);
+    const text = `${pluralize(count, 'nonce')} of ${operator}, whose key is not set, hold ${rent} SOL of rent.`;
+    const remedy = `Set OPERATOR_SIGNER_PREVIOUS to that key until doctor counts none. If it is lost: flywheel recover-operator ${operator} forgets them.`;
+    return warning('nonces', text, remedy);
+  });
+}
+
+/** Rent of a nonce account, 80 bytes (docs/operating.md, Settings). */
+const NONCE_LAMPORTS = 1_447_680n;
 
 /** A worker maintains the queue every five seconds. */
 const WORKER_SILENCE_SECONDS = 30;

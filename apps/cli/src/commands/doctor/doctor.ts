@@ -60,14 +60,16 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     checkHttp(config, url),
   ]);
   const { service } = database;
-  const previous = await diagnostics.signer('previousOperator').catch(() => null);
+  const addressOf = async (role: 'operator' | 'previousOperator') =>
+    (await diagnostics.signer(role).catch(() => null))?.address;
+  const operators = { present: await addressOf('operator'), previous: await addressOf('previousOperator') };
   return [
     versions,
     ok('configuration', describeConfig(config)),
     ...database.checks,
     ...cluster.checks,
     ...(await checkSigners({ diagnostics, rpcUrl: cluster.rpcUrl, members: [], nonces: [], ...service })),
-    ...(service === null ? [] : checkQueue(config, service, previous?.address)),
+    ...(service === null ? [] : checkQueue(config, service, operators)),
     http,
   ];
 }

@@ -19,6 +19,7 @@ import { dissolveShares, findNonceDemand, type NonceDemand, retireAvailable } fr
 import {
   findNonces,
   findNoncesWithoutAuthority,
+  findUnfinalizedNonces,
   forgetNonces,
   isOperatorInUse,
   type PooledNonce,
@@ -26,11 +27,12 @@ import {
   type ReadSlots,
   setNonceAuthority,
   setNoncesAvailable,
+  setNoncesFinalized,
   withholdNonces,
 } from '../../store/nonces.ts';
 import type { NoncePool, WorkerDeps } from '../deps.ts';
 
-/** Time after which the new value of a used nonce is expected to be finalized. */
+/** Time after which more is expected to be finalized. */
 const RETRY_MS = 2_000;
 
 interface RefillDeps
@@ -40,8 +42,10 @@ interface RefillDeps
 
 /**
  * Job `refill-nonces`: makes the pool of durable nonces of each operator in use larger ahead of demand, and smaller after it.
- * Each admitted project has a share of its own, all others have one together. A nonce's row exists before its account. A nonce that was leased becomes available again only after a finalized read shows a new value: an approval
- * signed on the old value can then never land. Nonces of a previous operator without projects move to the present one.
+ * Each admitted project has a share of its own, all others have one together. A nonce's row exists before its account. A new
+ * nonce is available when its account is confirmed. A nonce that was leased becomes available again only after a finalized
+ * read shows a new value: an approval signed on the old value can then never land. Nonces of a previous operator without
+ * projects move to the present one, and the rent of those that were being closed goes to it.
  */
 export async function refillNonces(deps: RefillDeps): Promise<void> {
   const { previousOperator: previous } = deps;
@@ -54,6 +58,7 @@ export async function refillNonces(deps: RefillDeps): Promise<void> {
   // An operator without SOL must not keep the other from its nonces.
   const refills = await Promise.allSettled([refill(deps), isInUse ? refill(ofPrevious) : createPlanned(ofPrevious)]);
   for (const result of refills) if (result.status === 'rejected') throw result.reason;
+  if (!isInUse) await closeRetired(deps, previous);
 }
 
 /**
@@ -84,6 +89,7 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
   const addresses = (await findNonces(db, 'refreshing', from.address)).map(({ address }) => address);
   if (addresses.length === 0) return;
   const moved = await readNonces(chain, operator.address, addresses, 'finalized');
+  await setNoncesFinalized(db, moved);
   for (const address of moved.keys())
     await setNonceAuthority(db, address, { from: from.address, to: operator.address });
   if (moved.size > 0) log.info({ moved: moved.size, from: from.address, to: operator.address }, 'nonces moved');
@@ -112,7 +118,7 @@ async function refill(deps: RefillDeps): Promise<void> {
   }
   await createPlanned(deps);
   await reclaimUsed(deps);
-  await closeRetired(deps);
+  await closeRetired(deps, operator);
 }
 
 /**
@@ -133,20 +139,44 @@ export function planShare(
   return { free, surplus };
 }
 
+/**
+ * Creates the accounts of recorded nonces. They are available as soon as they are confirmed, because an init does not wait
+ * until they are finalized (13 s).
+ */
 async function createPlanned(deps: RefillDeps): Promise<void> {
   const { db, chain, operator, clock, signal } = deps;
   const planned = await findNonces(db, 'creating', operator.address);
-  if (planned.length === 0) return;
-  await createNonceAccounts(
-    deps,
-    planned.map(({ seed }) => seed),
-  );
-  for (;;) {
-    const { values, slots } = await readFinalized(chain, operator.address, planned);
-    await setNoncesAvailable(db, values, slots);
-    if (values.size === planned.length) return;
-    await clock.sleep(RETRY_MS / 10, signal);
+  if (planned.length > 0) {
+    const seeds = planned.map(({ seed }) => seed);
+    await createNonceAccounts(deps, seeds);
   }
+  const addresses = planned.map(({ address }) => address);
+  for (let created = 0; created < planned.length; ) {
+    const values = await readNonces(chain, operator.address, addresses, 'confirmed');
+    // `from` 0 skips every nonce that was read before: only a finalized value may follow another one.
+    await setNoncesAvailable(db, values, { from: 0n, to: await chain.slot() });
+    created = values.size;
+    if (created < planned.length) await clock.sleep(RETRY_MS / 10, signal);
+  }
+  await followCreated(deps);
+}
+
+/**
+ * Follows new accounts until they are finalized, and creates one again that a fork took away. An approval signed on its lost
+ * value can never land: execute then asks for a signature on the new one, as after every other advance.
+ */
+async function followCreated(deps: RefillDeps): Promise<void> {
+  const { db, jobs, chain, operator, clock } = deps;
+  const created = await findUnfinalizedNonces(db, operator.address);
+  if (created.length === 0) return;
+  const addresses = created.map(({ address }) => address);
+  const finalized = await readNonces(chain, operator.address, addresses, 'finalized');
+  await setNoncesFinalized(db, finalized);
+  const seeds = created.filter(({ address }) => !finalized.has(address)).map(({ seed }) => seed);
+  if (seeds.length === 0) return;
+  await createNonceAccounts(deps, seeds);
+  const startAfter = new Date(clock.now().getTime() + RETRY_MS);
+  await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
 
 /** Reads finalized values, and between which slots the cluster had finalized them. */
@@ -170,7 +200,8 @@ async function readFinalized(
  */
 async function reclaimUsed(deps: RefillDeps): Promise<void> {
   const { db, jobs, chain, operator, clock } = deps;
-  const used = await findNonces(db, 'refreshing', operator.address);
+  // A job follows the others until their accounts are finalized.
+  const used = (await findNonces(db, 'refreshing', operator.address)).filter(({ isFinalized }) => isFinalized);
   if (used.length === 0) return;
   const { values, slots } = await readFinalized(chain, operator.address, used);
   const unmoved: Address[] = [];
@@ -203,12 +234,12 @@ async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): P
 }
 
 /**
- * Closes nonce accounts that are not needed any more, which returns their rent to the operator. Their rows stay until a
- * finalized read shows no account: until then nothing else may use them.
+ * Closes nonce accounts of an authority that are not needed any more, which gives their rent to the operator. Their rows stay
+ * until a finalized read shows no account: until then nothing else may use them.
  */
-async function closeRetired(deps: RefillDeps): Promise<void> {
+async function closeRetired(deps: RefillDeps, authority: TransactionPartialSigner): Promise<void> {
   const { db, jobs, chain, clock, operator, log } = deps;
-  const retired = (await findNonces(db, 'closing', operator.address)).map(({ address }) => address);
+  const retired = (await findNonces(db, 'closing', authority.address)).map(({ address }) => address);
   if (retired.length === 0) return;
   const finalized = await chain.accounts(retired, { commitment: 'finalized' });
   const closed = retired.filter((_, i) => finalized[i] === null);
@@ -217,11 +248,11 @@ async function closeRetired(deps: RefillDeps): Promise<void> {
   if (left.length === 0) return;
   const lamports = new Map<Address, bigint>();
   for (const account of await chain.accounts(left)) if (account) lamports.set(account.address, account.lamports);
-  await sendInGroups(deps, [...lamports.keys()], operator, (nonceAccount) =>
+  await sendInGroups(deps, [...lamports.keys()], authority, (nonceAccount) =>
     getWithdrawNonceAccountInstruction({
       nonceAccount,
       recipientAccount: operator.address,
-      nonceAuthority: operator,
+      nonceAuthority: authority,
       withdrawAmount: lamports.get(nonceAccount) ?? 0n,
     }),
   );
