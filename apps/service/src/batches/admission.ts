@@ -4,7 +4,14 @@ import { dailyTotals } from '../compile/totals.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { Project, Token } from '../model/project.ts';
-import { type CapUse, type HeldUse, lockUnadmittedUse, readCapUse, readSetupUse } from '../store/batches/exposure.ts';
+import {
+  type CapUse,
+  type HeldUse,
+  type KindUse,
+  lockUnadmittedUse,
+  readCapUse,
+  readSetupUse,
+} from '../store/batches/exposure.ts';
 import type { Reserved } from '../store/batches/new-batches.ts';
 import { findSeenProofs } from '../store/batches/proofs.ts';
 import { findMissedRotation, findOpenRotation } from '../store/batches/rotations.ts';
@@ -12,6 +19,7 @@ import { findPause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, findUnadmittedErrors } from './caps.ts';
+import { kindOf } from './compile-again.ts';
 import type { Deps } from './deps.ts';
 import { boundBurnedIndex, boundExposure } from './exposure.ts';
 
@@ -25,11 +33,9 @@ export interface Candidate {
 }
 
 /** The reservation of a new batch, and warnings for its answer. */
-export interface Admission {
+export interface Admission extends KindUse {
   readonly reserved: Reserved;
   readonly warnings: readonly InitWarning[];
-  /** True if the project has another batch of the kind of which something is, or will be, on chain. */
-  readonly hasExposedOfKind: boolean;
 }
 
 /**
@@ -52,14 +58,14 @@ export async function admitBatch(deps: LimitDeps, trx: Db, candidate: Candidate)
   const [tooMuch] = errors.filter((error) => !isOfKey(error));
   if (tooMuch) throw tooMuch;
   const { totals, exposure } = asked;
-  const { hasExposedOfKind } = use;
+  const { hasExposedOfKind, isFirstOfDay } = use;
   const reserved = { day, totals, exposure };
   if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;
   if (ofKey) throw ofKey;
   const warnings = kind === 'pipelines' ? await findRepeatedProofs(trx, project, candidate.pipelines) : [];
-  return { reserved, warnings, hasExposedOfKind };
+  return { reserved, warnings, hasExposedOfKind, isFirstOfDay };
 }
 
 /**
@@ -71,7 +77,7 @@ export async function admitUnadmitted(
   deps: LimitDeps,
   trx: Db,
   candidate: Candidate,
-  admission: Pick<Admission, 'hasExposedOfKind'>,
+  admission: KindUse,
 ): Promise<void> {
   const { project } = candidate;
   if (project.isAdmitted) return;
@@ -93,7 +99,7 @@ export async function admitUnadmitted(
 export async function findSetupError(
   deps: LimitDeps & Pick<Deps, 'db'>,
   { id: projectId, isAdmitted, token }: Project,
-  { id: batchId, kind, pipelines }: Batch,
+  { id: batchId, pipelines }: Batch,
 ): Promise<ApiError<'ERR_CAP_REACHED'> | null> {
   const now = deps.clock.now();
   const day = utcDay(now);
@@ -105,10 +111,20 @@ export async function findSetupError(
   // A batch that has spent all it had reserved still needs a transaction.
   const leastLamports = boundBurnedIndex(deps.prices);
   const spendLamports = own.spendLamports > leastLamports ? own.spendLamports : leastLamports;
-  const asked = { kind, pipelineCount: pipelines.length, totals: NO_TOTALS, exposure: { ...own, spendLamports } };
-  const use = { project: ofProject.begun, unadmitted: ofUnadmitted?.begun ?? null, hasExposedOfKind: true };
+  const exposure = { ...own, spendLamports };
+  const asked = { kind: 'pipelines', pipelineCount: pipelines.length, totals: NO_TOTALS, exposure } as const;
+  const ofKind = { hasExposedOfKind: true, isFirstOfDay: false };
+  const use = { project: ofProject.begun, unadmitted: ofUnadmitted?.begun ?? null, ...ofKind };
   const [error = null] = findLamportsErrors({ ...deps, token, now }, use, asked);
   return error;
+}
+
+/**
+ * Tells if a batch is set up whatever the caps are: withdrawals and rotations. Their one pipeline tells it, because an HTTP
+ * process has written the kind.
+ */
+export function isSetUpBeyondCaps({ pipelines }: Pick<Batch, 'pipelines'>): boolean {
+  return pipelines.length === 1 && kindOf({ pipelines }) !== 'pipelines';
 }
 
 /** Daily limits do not apply to withdrawals and rotations. */

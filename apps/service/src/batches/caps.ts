@@ -2,7 +2,7 @@ import { ApiError, type BatchKind, type ReachedCap } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { startOfNextUtcDay } from '../model/clock.ts';
 import type { DailyTotals, Token } from '../model/project.ts';
-import type { CapUse, Exposure, HeldUse, KeyUse, LamportsUse } from '../store/batches/exposure.ts';
+import type { CapUse, Exposure, HeldUse, KeyUse, KindUse, LamportsUse } from '../store/batches/exposure.ts';
 
 /** Limits on a project's open batches. */
 export interface FairUse {
@@ -51,28 +51,32 @@ export function findCapErrors(rules: CapRules, use: CapUse, asked: AskedOfCaps):
 /** Lists the caps of a project, and those that projects share, that a batch would exceed. */
 export function findLamportsErrors(
   rules: CapRules,
-  use: Pick<CapUse, 'unadmitted' | 'hasExposedOfKind'> & { readonly project: LamportsUse },
+  use: Pick<CapUse, 'unadmitted' | keyof KindUse> & { readonly project: LamportsUse },
   asked: AskedOfCaps,
 ): CapError[] {
   const { lockedPerProjectLamports: lockedLamports, spentPerProjectLamports: spentLamports } = rules.caps;
+  const caps = withRoomFor(asked, { lockedLamports, spentLamports });
   return [
-    ...findExceeded(rules, { scope: 'project', use: use.project, caps: { lockedLamports, spentLamports } }, asked),
+    ...findExceeded(rules, { scope: 'project', use: use.project, caps }, asked),
     ...(use.unadmitted === null ? [] : findUnadmittedErrors(rules, use.unadmitted, use, asked)),
   ];
 }
 
 /**
  * Lists the caps that a new batch would exceed of those that all projects share that the company has not admitted. The first
- * withdrawal or rotation of a project never exceeds the one of locked rent, so that no stranger can keep funds in a vault.
+ * withdrawal or rotation of a project never exceeds the one of locked rent, and only the first of a day has room beyond the
+ * other one: repeated ones of a stranger cannot fill it, and so keep funds in other vaults.
  */
 export function findUnadmittedErrors(
   rules: CapRules,
   use: LamportsUse,
-  { hasExposedOfKind }: Pick<CapUse, 'hasExposedOfKind'>,
+  { hasExposedOfKind, isFirstOfDay }: KindUse,
   asked: AskedOfCaps,
 ): CapError[] {
   const { lockedUnadmittedLamports: lockedLamports, spentUnadmittedLamports: spentLamports } = rules.caps;
-  const errors = findExceeded(rules, { scope: 'unadmitted', use, caps: { lockedLamports, spentLamports } }, asked);
+  const roomy = withRoomFor(asked, { lockedLamports, spentLamports });
+  const caps = isFirstOfDay ? roomy : { ...roomy, spentLamports };
+  const errors = findExceeded(rules, { scope: 'unadmitted', use, caps }, asked);
   const isExempt = asked.kind !== 'pipelines' && !hasExposedOfKind;
   return errors.filter(({ context: { cap } }) => !(isExempt && cap.kind === 'locked'));
 }
@@ -80,28 +84,24 @@ export function findUnadmittedErrors(
 /** Withdrawals and rotations may take a quarter more than a cap. */
 const ROOM_DIVISOR = 4n;
 
+function withRoomFor({ kind }: AskedOfCaps, { lockedLamports, spentLamports }: LamportsUse): LamportsUse {
+  const withRoom = (cap: bigint) => (kind === 'pipelines' ? cap : cap + cap / ROOM_DIVISOR);
+  return { lockedLamports: withRoom(lockedLamports), spentLamports: withRoom(spentLamports) };
+}
+
 function findExceeded(
   rules: Pick<CapRules, 'now'>,
   { scope, use, caps }: { readonly scope: ReachedCap['scope']; readonly use: LamportsUse; readonly caps: LamportsUse },
-  { kind, exposure }: AskedOfCaps,
+  { exposure }: AskedOfCaps,
 ): CapError[] {
   const measured = [
     { kind: 'locked', used: use.lockedLamports, asked: exposure.lockedLamports, cap: caps.lockedLamports },
     { kind: 'spent', used: use.spentLamports, asked: exposure.spendLamports, cap: caps.spentLamports },
   ] as const;
   return measured
-    .map((each) => ({
-      ...each,
-      scope,
-      decimals: SOL_DECIMALS,
-      cap: kind === 'pipelines' ? each.cap : withRoom(each.cap),
-    }))
+    .map((each) => ({ ...each, scope, decimals: SOL_DECIMALS }))
     .filter(isExceeded)
     .map((each) => capError(rules, each));
-}
-
-function withRoom(cap: bigint): bigint {
-  return cap + cap / ROOM_DIVISOR;
 }
 
 /**
@@ -121,7 +121,7 @@ function findExceededShares(
     lockedLamports: shareOf(caps.lockedPerProjectLamports),
     spentLamports: shareOf(caps.spentPerProjectLamports),
   };
-  const exceeded = findExceeded(rules, { scope: 'key', use: key, caps: shares }, asked);
+  const exceeded = findExceeded(rules, { scope: 'key', use: key, caps: withRoomFor(asked, shares) }, asked);
   if (!key.hasOthers || asked.kind !== 'pipelines') return exceeded;
   const ofBatches = { used: key.batches, asked: 1, max: fairUse.maxOpenBatches };
   const ofPipelines = { used: key.pipelines, asked: asked.pipelineCount, max: fairUse.maxOpenPipelines };

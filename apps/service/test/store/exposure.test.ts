@@ -14,12 +14,13 @@ import {
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
-import { findSetupError } from '../../src/batches/admission.ts';
+import { findSetupError, isSetUpBeyondCaps } from '../../src/batches/admission.ts';
 import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
 import type { Deps } from '../../src/batches/deps.ts';
 import { boundBurnedIndex, boundExposure } from '../../src/batches/exposure.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { parseConfig } from '../../src/config.ts';
+import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { insertBundle } from '../../src/store/batches/bundles.ts';
 import {
@@ -30,6 +31,7 @@ import {
   readCapUse,
   readLamportsUse,
   readSetupUse,
+  readUnadmittedUse,
   releaseExposure,
   setExposure,
 } from '../../src/store/batches/exposure.ts';
@@ -189,6 +191,35 @@ test('a withdrawal is accepted beside batches that fill the caps, until it fills
   assert.equal((await settle([create(deps, project)])).created, 0);
   assert.equal((await settle([create(deps, project, null, 'withdrawal')])).created, 1);
   assert.equal((await settle([create(deps, project, null, 'withdrawal')])).created, 0);
+});
+
+test('withdrawals of a stranger do not take the room of other projects’ first withdrawals', async () => {
+  const [stranger, other] = [await storeProject(db), await storeProject(db)];
+  // Batches of other tests hold a part.
+  const { spentLamports } = await readUnadmittedUse(db, DAY);
+  const quarter = spentLamports + ONE.spendLamports;
+  const deps = depsWith({ spentUnadmittedLamports: 4n * quarter });
+  // Two withdrawals still fit into the room above the cap.
+  const spendLamports = 5n * quarter - spentLamports - 2n * ONE.spendLamports;
+  await storeBatch(db, stranger, { exposure: { lockedLamports: 0n, spendLamports } });
+  const withdraw = (project: Project) => settle([create(deps, project, null, 'withdrawal')]);
+  assert.equal((await withdraw(stranger)).created, 1);
+  assert.equal((await withdraw(stranger)).errors[0]?.context.cap.scope, 'unadmitted');
+  assert.equal((await withdraw(other)).created, 1);
+});
+
+test('the stored kind of a batch does not take its setup beyond the caps', async () => {
+  const pipelines = await compilePipelines(PIPELINES, newProject());
+  const [pipeline] = pipelines;
+  assert.ok(pipeline);
+  const withdrawal = {
+    ...pipeline,
+    actions: [{ action: 'WITHDRAW', asset: 'SOL', toAddress: randomAddress(), amount: '1' }],
+  };
+  const of = (...stored: readonly unknown[]) => ({ kind: 'withdrawal', pipelines: stored }) as unknown as Batch;
+  assert.equal(isSetUpBeyondCaps(of(withdrawal)), true);
+  assert.equal(isSetUpBeyondCaps(of(pipeline)), false);
+  assert.equal(isSetUpBeyondCaps(of(withdrawal, pipeline)), false);
 });
 
 test('a batch of a key that was revoked while it waited is refused', async () => {

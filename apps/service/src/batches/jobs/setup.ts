@@ -10,7 +10,7 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
 import { setExposure } from '../../store/batches/exposure.ts';
-import { findSetupError } from '../admission.ts';
+import { findSetupError, isSetUpBeyondCaps } from '../admission.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
@@ -42,7 +42,8 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
     // An HTTP process has written what the batch counts for.
     await setExposure(deps.db, next.id, boundExposure(deps.prices, multisig, next));
     // A withdrawal or a rotation goes on, and with it the batches before it.
-    const error = batch.kind === 'pipelines' ? await findSetupError(deps, project, next) : null;
+    const isFree = isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
+    const error = isFree ? null : await findSetupError(deps, project, next);
     const blocker = error === null ? await setUpOne(deps, project, next) : { cap: error.message };
     if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
   }

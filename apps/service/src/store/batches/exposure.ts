@@ -30,15 +30,21 @@ export interface HeldUse extends LamportsUse {
   readonly openTotals: DailyTotals;
 }
 
+/** Other batches of the asked kind that the project has. */
+export interface KindUse {
+  /** True if something of one of them is, or will be, on chain. */
+  readonly hasExposedOfKind: boolean;
+  /** True if none of them was created on the day. */
+  readonly isFirstOfDay: boolean;
+}
+
 /** The use of all caps that a new batch is measured against. */
-export interface CapUse {
+export interface CapUse extends KindUse {
   readonly project: HeldUse;
   /** The part of one API key; null if no key asks. */
   readonly key: KeyUse | null;
   /** The use of all projects that are not admitted, together; null for an admitted project. */
   readonly unadmitted: LamportsUse | null;
-  /** True if the project has a batch of the asked kind of which something is, or will be, on chain. */
-  readonly hasExposedOfKind: boolean;
   readonly dailyLimits: DailyTotals;
 }
 
@@ -78,7 +84,7 @@ export async function readCapUse(
       select key_id = ${keyId}::uuid as is_own, lamports
       from daily_spending where project_id = ${projectId} and day = ${day}
     )
-    select projects.burn_limit, projects.airdrop_limit, whole.*, part.*,
+    select projects.burn_limit, projects.airdrop_limit, whole.*, part.*, ${isFirstOfDay({ projectId, kind, day })} as is_first_of_day,
       keys.revoked_at is not null as is_revoked, coalesce(keys.has_others, false) as has_others,
       pool.locked as pool_locked, pool.spent as pool_spent
     from projects
@@ -115,6 +121,7 @@ export async function readCapUse(
         ? null
         : { lockedLamports: row.pool_locked, spentLamports: row.pool_spent },
     hasExposedOfKind: row.has_exposed_of_kind,
+    isFirstOfDay: row.is_first_of_day,
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
   };
 }
@@ -245,6 +252,7 @@ type CapRow = Sums<''>['row'] &
     readonly burn_limit: bigint;
     readonly airdrop_limit: bigint;
     readonly has_exposed_of_kind: boolean;
+    readonly is_first_of_day: boolean;
     readonly is_revoked: boolean;
     readonly has_others: boolean;
     readonly pool_locked: bigint | null;
@@ -264,6 +272,14 @@ function sumsOf(prefix: '' | 'key_'): RawBuilder<unknown> {
       select coalesce(sum(lamports), 0) from spending ${prefix === '' ? sql`` : sql`where is_own`}
     ) as ${name('spent')}
   `;
+}
+
+/** It matters for withdrawals and rotations only, of which there are few. */
+function isFirstOfDay({ projectId, kind, day }: Pick<CapQuestion, 'projectId' | 'kind' | 'day'>): RawBuilder<unknown> {
+  if (kind === 'pipelines') return sql`false`;
+  return sql`not exists (
+    select from batches where project_id = ${projectId} and kind = ${kind} and reserved_day = ${day}::date
+  )`;
 }
 
 /** `batches` of the outer statement. */
