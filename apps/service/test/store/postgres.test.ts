@@ -5,10 +5,11 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { quietLog } from '@flywheel/testing/postgres';
 import pg from 'pg';
+import { isLastUser, joinUsers } from '../../src/store/postgres/users.ts';
 import {
   type EmbeddedPostgres,
   type PostgresOptions,
@@ -49,6 +50,20 @@ test('a stopped server starts again with its rows, also if many users stop and s
       }
     }),
   );
+});
+
+test('a user that leaves while the last one stops the server is not the last, and does not fail', async () => {
+  const { poolConfig, stop } = await start(join(root, 'shared'));
+  const client = new pg.Client(poolConfig).on('error', () => undefined);
+  await client.connect();
+  assert.equal(await joinUsers(client), true);
+  const query = mock.method(client, 'query', async (...words: Parameters<typeof client.query>) => {
+    query.mock.restore();
+    const answer = await client.query(...words);
+    await stop();
+    return answer;
+  });
+  assert.equal(await isLastUser(client), false);
 });
 
 test('the socket can be reached only by its own user, and its path is short for any directory', async () => {

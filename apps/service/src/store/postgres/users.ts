@@ -25,7 +25,13 @@ export async function isLastUser(client: pg.Client): Promise<boolean> {
   // Released before the exclusive lock is requested: of two processes that leave at once, the later one finds the lock
   // free.
   await client.query('select pg_advisory_unlock_shared($1, $2)', [LOCK_CLASS, IN_USE]);
-  return tryLock(client, IN_USE);
+  try {
+    return await tryLock(client, IN_USE);
+  } catch (error) {
+    // The other one was faster, and is stopping the server.
+    if (isConnectionLoss(error)) return false;
+    throw error;
+  }
 }
 
 /** The server notices a killed process when its socket closes, which takes a moment. */
