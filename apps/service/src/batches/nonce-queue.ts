@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
+import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
@@ -12,9 +13,10 @@ import { NONCES_CHANNEL } from '../store/nonces.ts';
 export interface NonceQueue {
   /**
    * Makes an attempt, and again when nonces have become available, until it does not find the pool empty. It waits outside
-   * of the attempt, ten seconds at most. Projects take turns, and one project's attempts follow each other.
+   * of the attempt for nonces, ten seconds at most. Projects take turns, and one project's attempts follow each other; while
+   * those before it find nonces, an init waits up to 30 seconds for its turn.
    * @param attempt null if the pool was empty, after everything that it did was undone.
-   * @throws ApiError ERR_NONCE_POOL_EMPTY after ten seconds, or at once if too many wait already.
+   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already.
    */
   lease<T>(project: Project, attempt: () => Promise<T | null>): Promise<T>;
   /** The number of inits that wait now. */
@@ -24,7 +26,12 @@ export interface NonceQueue {
 /** A client waits this long before it asks again; a pool that is refilled grows within seconds. */
 export const NONCE_REFILL_SECONDS = 5;
 
+/** For a nonce. */
 const MAX_WAIT_MS = 10_000;
+/** On a busy machine an attempt takes half a second, and 64 of a project follow each other. */
+const MAX_TURN_MS = 30_000;
+/** Longer than an attempt: a line without success for this time waits for nonces. */
+const STALLED_MS = 2_000;
 /** More than a project may have open, so that its own limit answers first. */
 const MAX_WAITING_PER_PROJECT = 64;
 /** Each holds a compiled batch in memory. */
@@ -69,13 +76,13 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
     if (isServing) return;
     isServing = true;
     const wake = () => {
-      for (const line of lines.values()) void pump(line);
+      for (const line of lines.values()) void pump(line, clock);
     };
     const listening = startListening(deps, NONCES_CHANNEL, { onListening: wake, onNotice: wake });
     while (waiting().length > 0) {
       await clock.sleep(POLL_MS);
-      const expiredMs = clock.now().getTime() - MAX_WAIT_MS;
-      for (const line of lines.values()) removeExpired(line, expiredMs);
+      const nowMs = clock.now().getTime();
+      for (const line of lines.values()) removeExpired(line, nowMs);
       wake();
       await report();
     }
@@ -87,7 +94,7 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
     async lease(project, attempt) {
       const { address } = project.flywheel.multisig;
       const name = project.isAdmitted ? address : '';
-      const line = lines.get(name) ?? { projects: new Map(), trying: null, isWoken: false };
+      const line = lines.get(name) ?? { projects: new Map(), trying: null, isWoken: false, servedMs: 0 };
       lines.set(name, line);
       // Attempts of one project would only wait for its lock, each with a connection.
       const turn = (lastTurns.get(address) ?? Promise.resolve()).then(async () => {
@@ -124,6 +131,8 @@ interface Line {
   /** The one whose attempt is under way. It still waits, and goes first again if the pool is empty. */
   trying: Waiter | null;
   isWoken: boolean;
+  /** When an attempt last found a nonce. */
+  servedMs: number;
 }
 
 function waitersOf({ projects, trying }: Line): Waiter[] {
@@ -148,7 +157,7 @@ function join<T>(line: Line, multisig: Address, sinceMs: number, attempt: () => 
 }
 
 /** Lets the inits of a line try again, one after another and one project after another, until the pool is empty. */
-async function pump(line: Line): Promise<void> {
+async function pump(line: Line, clock: Clock): Promise<void> {
   line.isWoken = true;
   if (line.trying !== null) return;
   while (line.isWoken) {
@@ -157,7 +166,10 @@ async function pump(line: Line): Promise<void> {
       line.trying = next;
       const isDone = await next.attempt();
       line.trying = null;
-      if (isDone) continue;
+      if (isDone) {
+        line.servedMs = clock.now().getTime();
+        continue;
+      }
       const others = line.projects.get(next.multisig) ?? [];
       line.projects = new Map([[next.multisig, [next, ...others]], ...withoutKey(line.projects, next.multisig)]);
       break;
@@ -174,7 +186,8 @@ function takeNext(line: Line): Waiter | null {
   return next ?? null;
 }
 
-function removeExpired(line: Line, expiredMs: number): void {
+function removeExpired(line: Line, nowMs: number): void {
+  const expiredMs = nowMs - (nowMs - line.servedMs < STALLED_MS ? MAX_TURN_MS : MAX_WAIT_MS);
   for (const [multisig, waiters] of line.projects) {
     const left = waiters.filter(({ sinceMs }) => sinceMs > expiredMs);
     for (const waiter of waiters) if (!left.includes(waiter)) waiter.expire();

@@ -62,6 +62,24 @@ test('an init waits ten seconds at most, and not at all behind 64 of its project
   await until(() => queue.count() === 0);
 });
 
+test('an init does not give up while those before it find nonces, however slow they are', async () => {
+  const { queue, pool, clock } = openQueue({ speed: 100 });
+  const project = newTenant();
+  const lease = () =>
+    queue.lease(project, async () => {
+      if (pool.free === 0) return null;
+      pool.free -= 1;
+      await clock.sleep(1_000);
+      return 'leased';
+    });
+  const waiting = Array.from({ length: 15 }, lease);
+  await until(() => queue.count() === 15);
+  pool.free = 15;
+  await announce();
+  assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['leased']));
+  assert.ok(clock.now().getTime() > 10_000);
+});
+
 test('an init whose attempt is slow still waits: it is answered when nonces are available', async () => {
   const { queue, pool } = openQueue({ speed: 20 });
   const slow = Promise.withResolvers<void>();
@@ -114,7 +132,7 @@ function openQueue({ speed = 1 } = {}) {
   const jobs = { enqueue: async () => undefined };
   const { db, poolConfig } = database;
   const queue = createNonceQueue({ db, poolConfig, jobs, clock, log: quietLog });
-  return { queue, pool: { free: 0 }, nowMs: () => nowMs };
+  return { queue, pool: { free: 0 }, clock, nowMs: () => nowMs };
 }
 
 function newTenant(): Project {
