@@ -159,8 +159,8 @@ async function makeDirectory(dataDirectory: string, account: ServerAccount | nul
   return directory;
 }
 
-/** A failed start is retried, because another process may be starting or stopping the same server. */
-const START_ATTEMPTS = 3;
+/** A failed start is retried, because other processes may be starting and stopping the same server. */
+const START_ATTEMPTS = 6;
 const START_RETRY_MS = 200;
 /** A killed server holds its lock until its parent process has waited for it, which takes some init systems a while. */
 const LOCK_TIMEOUT_MS = 15_000;

@@ -113,7 +113,8 @@ export async function startServer(server: Server): Promise<void> {
   try {
     await control(server, ['--log', log, '--options', options.join(' '), 'start']);
   } catch (cause) {
-    await rm(socketFolder, { recursive: true });
+    // The one that stopped this server while it started may have been faster.
+    await removeSocketFolder(socketFolder);
     const lines = (await readIfThere(log))?.trimEnd().split('\n').slice(-LOG_LINES) ?? [];
     throw new Error(`PostgreSQL did not start in ${server.directory}. Its log ends:\n${lines.join('\n')}`, { cause });
   }
