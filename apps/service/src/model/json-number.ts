@@ -23,10 +23,13 @@ const MAX_DEPTH = 64;
 /** Above what 2 MiB of the shortest actions hold: `{"action":"BURN","amount":1},` is three values. */
 const MAX_VALUES = 250_000;
 
+/** Fields of one object. V8 keeps larger ones as hash tables, which take ten times as long. No JSON Schema has as many. */
+const MAX_FIELDS = 5_000;
+
 /**
  * Parses JSON like `JSON.parse`, with an `ImpreciseNumber` in place of every number that would lose digits. It scans the text
  * itself, because a reviver takes forty times as long as the parsing, on the thread that answers everyone.
- * @throws SyntaxError if the text is not JSON, is nested too deeply, has too many values, or has a key `__proto__`, which
+ * @throws SyntaxError if the text is not JSON, is nested too deeply, has too many values or fields, or has a key `__proto__`, which
  * could set the prototype of an object it is copied to.
  */
 export function parseJson(text: string): unknown {
@@ -45,7 +48,8 @@ interface Span {
 /** Finds the numbers that would lose digits. The text need not be JSON. */
 function scan(text: string): Span[] {
   const imprecise: Span[] = [];
-  let depth = 0;
+  /** Values so far of each container that is open, the innermost last. */
+  const open: { readonly isObject: boolean; values: number }[] = [];
   let values = 1;
   for (let position = 0; position < text.length; position++) {
     const code = text.charCodeAt(position);
@@ -53,13 +57,18 @@ function scan(text: string): Span[] {
       position = endOfString(text, position);
     } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
       values += 1;
-      if (++depth > MAX_DEPTH) {
+      open.push({ isObject: code === OPEN_BRACE, values: 1 });
+      if (open.length > MAX_DEPTH) {
         throw new SyntaxError(`The JSON nests deeper than ${MAX_DEPTH} levels, at character ${position + 1}.`);
       }
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) {
-      depth--;
+      open.pop();
     } else if (code === COMMA) {
       values += 1;
+      const container = open.at(-1);
+      if (container !== undefined && ++container.values > MAX_FIELDS && container.isObject) {
+        throw new SyntaxError(`The JSON has an object of more than ${MAX_FIELDS} fields.`);
+      }
     } else if (isDigit(code)) {
       const end = endOfNumber(text, position);
       if (end - position > MAX_SIGNIFICANT_DIGITS && countDigits(text.slice(position, end)) > MAX_SIGNIFICANT_DIGITS) {

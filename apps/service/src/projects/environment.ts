@@ -19,13 +19,19 @@ export interface EnvironmentDeps {
  * not change. Browsers get the service's own RPC URL only if that contains nothing that could be a secret.
  */
 export function createEnvironment(deps: EnvironmentDeps): () => Promise<Omit<Environment, 'publicUrl'>> {
-  let known: Omit<Environment, 'publicUrl'> | null = null;
-  return async () => {
-    if (known !== null) return known;
+  const read = async () => {
     const genesisHash = await deps.chain.genesisHash();
     const cluster = publicClusterOf(genesisHash) ?? 'localnet';
-    known = describeEnvironment(deps, { cluster, isLocal: isLocalCluster(deps.isClusterLocal, genesisHash) });
-    return known;
+    return describeEnvironment(deps, { cluster, isLocal: isLocalCluster(deps.isClusterLocal, genesisHash) });
+  };
+  let reading: Promise<Omit<Environment, 'publicUrl'>> | null = null;
+  return () => {
+    // Everyone may ask, so that those who ask at the same time share one request.
+    reading ??= read().catch((error: unknown) => {
+      reading = null;
+      throw error;
+    });
+    return reading;
   };
 }
 

@@ -10,16 +10,16 @@ const MAINNET = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 const DEVNET = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 const SOME_LOCAL = '4sGjMW1sUnHzSxGspuhpqLDx6wiyjNtZAMdL4VZHirAn';
 
+const DEPS = {
+  rpcUrl: 'http://127.0.0.1:8899',
+  publicRpcUrl: null,
+  isClusterLocal: true,
+  explorerUrl: 'https://explorer.solana.com',
+  registration: 'open',
+} as const;
+
 const read = (genesisHash: string, deps: Partial<Omit<EnvironmentDeps, 'chain'>> = {}) =>
-  createEnvironment({
-    chain: { genesisHash: async () => genesisHash },
-    rpcUrl: 'http://127.0.0.1:8899',
-    publicRpcUrl: null,
-    isClusterLocal: true,
-    explorerUrl: 'https://explorer.solana.com',
-    registration: 'open',
-    ...deps,
-  })();
+  createEnvironment({ ...DEPS, chain: { genesisHash: async () => genesisHash }, ...deps })();
 
 describe('GET environment', () => {
   let world: World;
@@ -90,6 +90,23 @@ describe('createEnvironment', () => {
     // A private cluster that a tunnel shows on this machine.
     assert.equal(await isLocal(SOME_LOCAL, false), false);
     assert.equal(await isLocal(DEVNET, true), false);
+  });
+
+  it('asks the cluster once for all who ask at the same time, and again after an error', async () => {
+    let requests = 0;
+    const genesisHash = async () => {
+      requests += 1;
+      if (requests === 1) throw new Error('unreachable');
+      return DEVNET;
+    };
+    const environment = createEnvironment({ ...DEPS, chain: { genesisHash } });
+    const failed = await Promise.allSettled([environment(), environment()]);
+    assert.deepEqual(
+      failed.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    for (const { cluster } of await Promise.all([environment(), environment()])) assert.equal(cluster, 'devnet');
+    assert.equal(requests, 2);
   });
 
   it('names the cluster by its genesis hash, and links to it', async () => {

@@ -52,13 +52,16 @@ describe('parseJson', () => {
     assert.ok(!(parsed instanceof ImpreciseNumber));
   });
 
-  it('throws SyntaxError for a key that sets a prototype, deep nesting, too many values, and invalid JSON', () => {
+  it('throws SyntaxError for a key that sets a prototype, deep nesting, too many values or fields, and invalid JSON', () => {
     for (const key of ['__proto__', '\\u005f_proto__', '__pr\\u006fto__']) {
       assert.throws(() => parseJson(`{"a":{"${key}":{"isAdmin":true}}}`), /SyntaxError: .*__proto__/);
     }
     assert.throws(() => parseJson('['.repeat(65) + ']'.repeat(65)), /SyntaxError: .*deeper than 64 levels/);
     assert.ok(parseJson('['.repeat(64) + ']'.repeat(64)));
     assert.throws(() => parseJson(`[${'1,'.repeat(250_000)}1]`), /SyntaxError: .*more than 250000 values/);
+    const fields = (count: number) => `{"a":[{"b":1},{${Array.from({ length: count }, (_, i) => `"${i},":[1,2]`)}}]}`;
+    assert.ok(parseJson(fields(5_000)));
+    assert.throws(() => parseJson(fields(5_001)), /SyntaxError: .*object of more than 5000 fields/);
     for (const text of ['', '{', 'undefined', '01', '{"a":1,}']) assert.throws(() => parseJson(text), SyntaxError);
   });
 });

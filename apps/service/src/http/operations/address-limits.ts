@@ -114,10 +114,12 @@ function createWindow({ requests, seconds }: WindowLimit, { now }: { now(): Date
 
 /**
  * Returns the address by which requests are counted: an IPv4 address, or the /64 network of an IPv6 address, because a
- * provider gives each customer at least that many addresses. An IPv4 address written as IPv6 is the IPv4 address.
+ * provider gives each customer at least that many addresses. An IPv4 address written as IPv6 is the IPv4 address. Some
+ * proxies append a port in X-Forwarded-For.
  */
 export function countedAddress(ip: string): string {
-  const [address = ''] = ip.split('%', 1);
+  const { groups: { v4, v6 } = {} } = /^(?<v4>[\d.]+):\d+$|^\[(?<v6>[^\]]+)\](?::\d+)?$/.exec(ip) ?? {};
+  const [address = ''] = (v4 ?? v6 ?? ip).split('%', 1);
   if (isIP(address) !== 6) return isIP(address) === 4 ? address : 'unknown';
   // URL writes every IPv6 address in one way: lower case, zeros left out once, IPv4 parts in hex.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
