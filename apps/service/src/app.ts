@@ -230,7 +230,7 @@ async function listen(
   const schemas = createSchemaPool({ log, clock });
   started.defer(() => schemas.close());
   const limits = createRateLimits(db, config.rateLimits);
-  const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits) };
+  const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits, clock) };
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });

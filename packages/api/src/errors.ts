@@ -217,9 +217,9 @@ export const ERRORS = {
   ),
   ERR_RATE_LIMITED: define(
     429,
-    'Too many requests with this API key, wallet or address.',
-    (c: { requests: number; seconds: number; retryAfterSeconds: number }) =>
-      `The limit of ${c.requests} requests in ${c.seconds} s is reached. Try again in ${c.retryAfterSeconds} s.`,
+    'Too many requests with this API key, wallet or address, or too many pipelines read.',
+    (c: { requests: number; seconds: number; retryAfterSeconds: number; unit?: 'pipelines' }) =>
+      `The limit of ${c.requests} ${c.unit ?? 'requests'} in ${c.seconds} s is reached. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_TOO_MANY_OPEN_BATCHES: define(
     429,

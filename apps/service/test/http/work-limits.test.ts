@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { isApiError } from '@flywheel/api';
 import { createStreamLimit } from '../../src/http/operations/events.ts';
 import type { RateLimits } from '../../src/http/operations/operation-route.ts';
-import { createWorkLimits } from '../../src/http/operations/work-limits.ts';
+import { createWorkLimits, type PipelineReader } from '../../src/http/operations/work-limits.ts';
 
 describe('previews and proof checks', () => {
   it('of a project are bounded at once, whatever another project does', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
-    const work = createWorkLimits(rateLimits(1_000));
+    const work = createWorkLimits(rateLimits(1_000), CLOCK);
     const running = Array.from({ length: 8 }, () => work.run('previews', 'p', () => promise));
     const ninth = work.run('previews', 'p', async () => assert.fail('it was begun'));
     await assert.rejects(ninth, (error) => {
@@ -27,7 +27,7 @@ describe('previews and proof checks', () => {
   });
 
   it('of a project are bounded by the minute, as are its event streams', async () => {
-    const work = createWorkLimits(rateLimits(1));
+    const work = createWorkLimits(rateLimits(1), CLOCK);
     const limited = (error: unknown) => isApiError(error, 'ERR_RATE_LIMITED') && error.context.retryAfterSeconds === 41;
     await work.run('previews', 'p', async () => undefined);
     await assert.rejects(
@@ -37,6 +37,30 @@ describe('previews and proof checks', () => {
     await work.count('event streams', 'p');
     await assert.rejects(work.count('event streams', 'p'), limited);
     await work.count('event streams', 'q');
+  });
+});
+
+describe('the reading of pipelines', () => {
+  it('is bounded by their number, for a key, for a project with many keys, and for a wallet', async () => {
+    let time = 0;
+    const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) });
+    const read = (by: PipelineReader, count = 1_000) => work.readPipelines(by, async () => count, Number);
+    const key = (keyId: string) => ({ keyId, projectId: 'p' });
+    const limited = (error: unknown) => {
+      assert.ok(isApiError(error, 'ERR_RATE_LIMITED'), String(error));
+      assert.match(error.message, /^The limit of (2500|5000) pipelines in 10 s is reached\. Try again in 3 s\.$/);
+      return true;
+    };
+    for (let i = 0; i < 3; i++) assert.equal(await read(key('k')), 1_000);
+    await assert.rejects(read(key('k')), limited);
+    for (let i = 0; i < 2; i++) await read(key('l'), 1_500);
+    await assert.rejects(read(key('m')), limited, 'the project');
+    for (let i = 0; i < 3; i++) await read({ wallet: 'w' });
+    await assert.rejects(read({ wallet: 'w' }), limited);
+    time += 2_001;
+    await read(key('m'), 1);
+    time += 1_000;
+    await read(key('k'), 1);
   });
 });
 
@@ -58,6 +82,8 @@ describe('open event streams', () => {
     open('key 3', 'p');
   });
 });
+
+const CLOCK = { now: () => new Date(0) };
 
 function rateLimits(requests: number): RateLimits {
   const limit = { requests, seconds: 60 };

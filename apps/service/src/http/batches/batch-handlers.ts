@@ -9,9 +9,11 @@ import {
   readCurrentBatch,
   readLedger,
 } from '../../batches/read.ts';
-import { readRest } from '../../batches/rest.ts';
+import { type Rest, readRest } from '../../batches/rest.ts';
 import { isFinal } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
 import type { Handlers } from '../operations/handlers.ts';
+import type { PipelineReader } from '../operations/work-limits.ts';
 import {
   appliedPreference,
   parsePreferredWait,
@@ -32,6 +34,12 @@ const KIND = 'pipelines';
 
 /** Handlers of the operations under `/v1`. */
 export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
+  const readWhole = (reader: PipelineReader, project: Project, batchId: string) =>
+    deps.work.readPipelines(
+      reader,
+      () => readBatch(deps, project, batchId, KIND),
+      ({ pipelines }) => pipelines.length,
+    );
   return {
     initBatch: {
       checksBody: ({ project, keyId, keyScopes: scopes }, { headers, body }) =>
@@ -70,13 +78,14 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       return { status: 200, body: { batches, ...presentNext(page) } };
     },
 
-    getBatch: async ({ project }, { params: { batchId }, query }) => {
+    getBatch: async ({ project, keyId }, { params: { batchId }, query }) => {
+      const reader = { keyId, projectId: project.id };
       const batch = await readBatchWithoutPipelines(deps, project, batchId, KIND);
       const include = parseInclude(query.include);
       const included = {
-        ...(include.pipelines && { pipelines: presentPipelines(await readBatch(deps, project, batchId, KIND)) }),
+        ...(include.pipelines && { pipelines: presentPipelines(await readWhole(reader, project, batchId)) }),
         ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
-        ...(include.rest && (await readRest(deps, project, batch))),
+        ...(include.rest && (await deps.work.readPipelines(reader, () => readRest(deps, project, batch), countRest))),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };
       return { status: 200, body: presentBatch(batch, project, included) };
@@ -97,6 +106,10 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       return { status: 200, body: batch && presentBatch(batch, project) };
     },
   };
+}
+
+function countRest({ rest, heldBack }: Rest): number {
+  return (rest?.pipelines.length ?? 0) + (heldBack?.pipelines.length ?? 0);
 }
 
 function locationOf(batchId: string): string {

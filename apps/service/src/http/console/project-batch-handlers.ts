@@ -29,7 +29,11 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
     getProjectBatch: async ({ wallet }, { params }) => {
       const project = await visible(wallet, params);
       const details = await readBatchDetails(deps, project, params.batchId);
-      const { pipelines } = await readBatch(deps, project, params.batchId);
+      const { pipelines } = await deps.work.readPipelines(
+        { wallet },
+        () => readBatch(deps, project, params.batchId),
+        (batch) => batch.pipelines.length,
+      );
       const body = {
         ...presentProgress(details, project, deps),
         pipelines: await presentPipelineRecords(pipelines, details),

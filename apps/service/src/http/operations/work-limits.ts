@@ -16,15 +16,36 @@ export interface WorkLimits {
    * @throws ApiError ERR_RATE_LIMITED
    */
   count(work: 'event streams', projectId: string): Promise<void>;
+  /**
+   * Reads pipelines, if neither this reader nor its project has read too many of them in this process lately.
+   * @throws ApiError ERR_RATE_LIMITED, and whatever the reading throws.
+   */
+  readPipelines<Result>(
+    by: PipelineReader,
+    read: () => Promise<Result>,
+    countOf: (result: Result) => number,
+  ): Promise<Result>;
 }
+
+/** An API key of a project, or a wallet, which may read many projects. */
+export type PipelineReader = { readonly keyId: string; readonly projectId: string } | { readonly wallet: string };
 
 /** A preview makes about ten requests to the cluster, a proof check up to twenty. */
 const MAX_AT_ONCE = 8;
 /** Both take about a second. */
 const RETRY_AFTER_SECONDS = 1;
 
-export function createWorkLimits(rateLimits: RateLimits): WorkLimits {
+/** A pipeline takes 0.07 ms of the thread that answers everyone, and a batch has a thousand at most. */
+const PIPELINES_PER_SECOND = 500;
+/** What may be read at once is as much as in this time. The SDK waits as long when it is asked to. */
+const BURST_SECONDS = 10;
+
+export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date }): WorkLimits {
   const running = new Map<string, number>();
+  const pipelines = {
+    ofReader: createBucket(PIPELINES_PER_SECOND / 2, clock),
+    ofProject: createBucket(PIPELINES_PER_SECOND, clock),
+  };
   const count = async (name: string) => {
     const { allowed, resetSeconds } = await rateLimits.consume('project', name);
     if (allowed) return;
@@ -34,6 +55,16 @@ export function createWorkLimits(rateLimits: RateLimits): WorkLimits {
   };
   return {
     count: (work, projectId) => count(`${work} ${projectId}`),
+    async readPipelines(by, read, countOf) {
+      const [reader, project] = 'wallet' in by ? [by.wallet, null] : [by.keyId, by.projectId];
+      pipelines.ofReader.require(reader);
+      if (project !== null) pipelines.ofProject.require(project);
+      const result = await read();
+      const readCount = countOf(result);
+      pipelines.ofReader.take(reader, readCount);
+      if (project !== null) pipelines.ofProject.take(project, readCount);
+      return result;
+    },
     async run(work, holder, start) {
       const name = `${work} ${holder}`;
       const inProgress = running.get(name) ?? 0;
@@ -49,6 +80,36 @@ export function createWorkLimits(rateLimits: RateLimits): WorkLimits {
         if (left === 0) running.delete(name);
         else running.set(name, left);
       }
+    },
+  };
+}
+
+/** Bounds the memory of a bucket: above it, those that are full again are forgotten. */
+const MAX_HOLDERS = 10_000;
+
+/**
+ * Counts what each holder takes, which comes back with time. Whoever has something left may take any amount, and then waits
+ * until that has come back: the size is known only afterwards.
+ */
+function createBucket(perSecond: number, { now }: { now(): Date }) {
+  const size = perSecond * BURST_SECONDS;
+  /** Times at which buckets are full again. */
+  const fullAt = new Map<string, number>();
+  const leftOf = (holder: string, time: number) =>
+    size - (Math.max(0, (fullAt.get(holder) ?? 0) - time) / 1_000) * perSecond;
+  return {
+    require(holder: string): void {
+      const left = leftOf(holder, now().getTime());
+      if (left > 0) return;
+      const retryAfterSeconds = Math.floor(-left / perSecond) + 1;
+      const limit = { requests: size, seconds: BURST_SECONDS, unit: 'pipelines' } as const;
+      throw new ApiError('ERR_RATE_LIMITED', { ...limit, retryAfterSeconds });
+    },
+    take(holder: string, count: number): void {
+      const time = now().getTime();
+      fullAt.set(holder, Math.max(time, fullAt.get(holder) ?? 0) + (count / perSecond) * 1_000);
+      if (fullAt.size <= MAX_HOLDERS) return;
+      for (const [other, at] of fullAt) if (at <= time) fullAt.delete(other);
     },
   };
 }
