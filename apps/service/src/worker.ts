@@ -73,7 +73,7 @@ export async function startWorker(
       const jobDeps = { ...workerDeps, signal, checkMultisig };
       if (job.type === 'review-changes') return reviewChanges(jobDeps);
       if (job.type === 'refill-nonces') return refillNonces({ ...jobDeps, chain: deps.chain.view(0n, 'nonces') });
-      return takeTurns(gate, { share, signal }, (turn) => runBatchJob({ ...jobDeps, turn }, signers, job));
+      return takeTurns({ gate, share, clock, signal }, (turn) => runBatchJob({ ...jobDeps, turn }, signers, job));
     },
     { maxBatches },
   );

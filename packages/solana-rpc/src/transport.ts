@@ -9,12 +9,39 @@ export interface TransportOptions {
   readonly timeoutMs?: number;
   /** Attempts, the first included; 4 by default. Use 1 for a method that must not be sent twice. */
   readonly maxAttempts?: number;
-  /** The least time between the starts of two requests; 0, no limit, by default. */
-  readonly intervalMs?: number;
+  /** Limits the rate of requests, further attempts included; no limit by default. */
+  readonly pacer?: Pacer;
   /** Receives a warning before each further attempt. It fits a pino logger. */
   readonly log?: Warn;
   /** Waits between attempts; real time by default. */
   readonly clock?: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
+}
+
+/** Starts callers one at a time, in their order. */
+export interface Pacer {
+  /** Resolves at the caller's turn. */
+  awaitTurn(): Promise<void>;
+  /** Resolves when no caller waits for its turn any more. */
+  awaitIdle(): Promise<void>;
+}
+
+/** Creates a pacer that starts each caller `intervalMs` after the one before. */
+export function createPacer(intervalMs: number, clock: NonNullable<TransportOptions['clock']> = { sleep }): Pacer {
+  let last = Promise.resolve();
+  let free = Promise.resolve();
+  return {
+    awaitTurn: () => {
+      last = free;
+      free = last.then(() => clock.sleep(intervalMs));
+      return last;
+    },
+    awaitIdle: async () => {
+      for (let seen = null; seen !== last; ) {
+        seen = last;
+        await seen;
+      }
+    },
+  };
 }
 
 export interface Warn {
@@ -42,13 +69,12 @@ const MAX_RETRY_AFTER_MS = 10_000;
  * const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: 'https://api.mainnet-beta.solana.com' }));
  */
 export function createRpcTransport(options: TransportOptions): RpcTransport {
-  const { timeoutMs = TIMEOUT_MS, maxAttempts = MAX_ATTEMPTS, intervalMs = 0, log, clock = { sleep } } = options;
+  const { timeoutMs = TIMEOUT_MS, maxAttempts = MAX_ATTEMPTS, pacer, log, clock = { sleep } } = options;
   const endpoint = endpointOf(options.url);
-  const waitForTurn = createPacer(clock, intervalMs);
   return async <TResponse>({ payload, signal }: Parameters<RpcTransport>[0]): Promise<RpcResponse<TResponse>> => {
     const body = stringifyJson(payload);
     for (let attempt = 1; ; attempt += 1) {
-      await waitForTurn();
+      await pacer?.awaitTurn();
       signal?.throwIfAborted();
       const count = `(attempt ${attempt} of ${maxAttempts})`;
       const { error, answer, retryAfterMs } = await post<TResponse>(endpoint, { body, signal, timeoutMs, count });
@@ -102,17 +128,6 @@ function endpointOf(text: string): Endpoint {
     ...(hasUser && { authorization: `Basic ${btoa(String.fromCharCode(...credentials))}` }),
   };
   return { host, href: url.href, headers, redact };
-}
-
-/** Starts callers one at a time, each `intervalMs` after the one before. */
-function createPacer(clock: NonNullable<TransportOptions['clock']>, intervalMs: number): () => Promise<void> {
-  let free = Promise.resolve();
-  return () => {
-    if (intervalMs === 0) return free;
-    const turn = free;
-    free = turn.then(() => clock.sleep(intervalMs));
-    return turn;
-  };
 }
 
 interface Attempt {

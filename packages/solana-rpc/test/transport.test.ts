@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { callRpc, createRpcTransport, RpcError, type TransportOptions } from '@flywheel/solana-rpc';
+import { callRpc, createPacer, createRpcTransport, RpcError, type TransportOptions } from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
@@ -132,10 +132,13 @@ describe('createRpcTransport', () => {
     }
   });
 
-  it('starts requests at least intervalMs apart', async () => {
-    const node = await nodeThat(result('1'), { intervalMs: 1_000 });
+  it('starts requests at the turns of its pacer', async () => {
+    const sleeps: number[] = [];
+    const pacer = createPacer(1_000, { sleep: async (ms) => void sleeps.push(ms) });
+    const node = await nodeThat(result('1'), { pacer });
     await Promise.all([callRpc(node.transport, 'a'), callRpc(node.transport, 'b'), callRpc(node.transport, 'c')]);
-    assert.deepEqual(node.sleeps, [1_000, 1_000, 1_000]);
+    await pacer.awaitIdle();
+    assert.deepEqual(sleeps, [1_000, 1_000, 1_000]);
   });
 });
 

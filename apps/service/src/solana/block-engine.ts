@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createRpcTransport, type Warn } from '@flywheel/solana-rpc';
+import { createPacer, createRpcTransport, type Warn } from '@flywheel/solana-rpc';
 import {
   AccountRole,
   type Address,
@@ -12,7 +12,7 @@ import {
 import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import * as z from 'zod';
 import type { Clock } from '../model/clock.ts';
-import { createFairGate, type Share } from '../model/fair-gate.ts';
+import { createFairGate, newShare, type Share } from '../model/fair-gate.ts';
 import { ask, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
@@ -51,15 +51,19 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   const { clock, log, maxTipLamports = MAX_TIP_LAMPORTS, random = Math.random } = options;
   const url = endpointOf(options.url);
   const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
+  const pacer = intervalMs === 0 ? null : createPacer(intervalMs, clock);
   const rpc = createRpc({
     api: createJsonRpcApi<BlockEngineApi>({ responseTransformer: (answer) => Answer.parse(answer).result }),
-    transport: createRpcTransport({ url: url.href, clock, intervalMs, ...(log && { log }) }),
+    transport: createRpcTransport({ url: url.href, clock, ...(pacer && { pacer }), ...(log && { log }) }),
   });
-  const gate = intervalMs === 0 ? null : createFairGate({ capacity: 1, clock });
+  const gate = pacer && createFairGate({ capacity: 1, clock });
   const awaitTurn: BundleCarrier['awaitTurn'] = async (share, signal) => {
     if (gate === null) return;
     const leave = await gate.enter(share, signal);
-    void clock.sleep(intervalMs).then(leave, leave);
+    // Without the second wait, bundles that were late once would queue up behind each other from then on, and wait
+    // there with their blockhashes: turns come as fast as requests are sent.
+    const next = clock.sleep(intervalMs).then(() => pacer?.awaitIdle());
+    void next.then(leave, leave);
   };
   let tipAccounts: readonly Address[] | null = null;
   let floorLamports = MIN_TIP_LAMPORTS;
@@ -99,7 +103,8 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
     status: async (bundleId) => {
       // No bundle waits for a status, which is only a hint.
       if (gate?.isBusy()) return 'pending';
-      const share = { servedUntilMs: clock.now().getTime() };
+      const nowMs = clock.now().getTime();
+      const share = { ...newShare(nowMs), servedUntilMs: nowMs };
       await awaitTurn(share, NEVER);
       const inflight = await ask('getInflightBundleStatuses', rpc.getInflightBundleStatuses([bundleId]), Inflight);
       const status = inflight?.value.find((entry) => entry?.bundle_id === bundleId)?.status ?? 'Invalid';

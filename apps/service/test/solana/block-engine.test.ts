@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { instantClock, realClock } from '@flywheel/testing/clock';
 import { address, generateKeyPairSigner, type Signature } from '@solana/kit';
 import { getTransferSolInstruction, parseTransferSolInstruction } from '@solana-program/system';
+import { newShare } from '../../src/model/fair-gate.ts';
 import { bundleIdOf } from '../../src/solana/block-engine.ts';
 import { createBundleSender } from '../../src/solana/bundles.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
@@ -201,6 +202,33 @@ describe('the bundle sender', () => {
     assert.equal(events.filter((event) => event === 'request').length, 2);
     // The interval begins when the first request is sent, and may be over before that arrives.
     assert.ok(events.includes(1_000) && events.indexOf(1_000) < events.lastIndexOf('request'), events.join(', '));
+  });
+
+  it('gives no turn while requests of earlier turns wait for their interval', async () => {
+    const { server } = await engineThat(({ body }) => ({ result: body.method }));
+    const sleeping: (() => void)[] = [];
+    const clock = { ...realClock, sleep: () => new Promise<void>((resolve) => sleeping.push(resolve)) };
+    const passInterval = async () => {
+      for (const wake of sleeping.splice(0)) wake();
+      await new Promise(setImmediate);
+    };
+    const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
+    const sender = createBundleSender(options);
+    const { wires } = await bundle([1n]);
+    const never = new AbortController().signal;
+    await sender.awaitTurn(newShare(0), never);
+    const sending = Promise.all([1, 2, 3].map(() => sender.send(wires)));
+    let hasTurn = false;
+    const next = sender.awaitTurn(newShare(0), never).then(() => {
+      hasTurn = true;
+    });
+    await new Promise(setImmediate);
+    await passInterval();
+    assert.equal(hasTurn, false);
+    await passInterval();
+    await next;
+    await Promise.all([sending, passInterval()]);
+    assert.equal(server.requests.length, 3);
   });
 
   it('keeps no interval with an engine on this machine', async () => {

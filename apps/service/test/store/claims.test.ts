@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { clearJobs, type Job, type Jobs, startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
-import { storeProject } from '@flywheel/testing/records';
+import { newPipeline, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { claimJobs, keepClaims } from '../../src/store/jobs/claim.ts';
+import { claimJobs, findFollowed, keepClaims } from '../../src/store/jobs/claim.ts';
 import { roomOf } from '../../src/store/jobs/run-claimed.ts';
 
 type BatchJob = Extract<Job, { batchId: string }>;
@@ -38,7 +38,7 @@ test('claims serve the project that was served least recently, and a single batc
   for (const multisig of [recent, old, backlogged, backlogged, fresh]) await enqueue('setup', multisig);
   const order: (Address | undefined)[] = [];
   for (let i = 0; i < 4; i++) order.push(...(await claim(1)));
-  assert.deepEqual(order, [fresh, backlogged, old, recent]);
+  assert.deepEqual(order, [fresh, old, backlogged, recent]);
   assert.deepEqual(await claim(4), []);
 });
 
@@ -48,6 +48,36 @@ test('claims leave a backlog behind for minutes at most', async () => {
   await enqueue('setup', closedLoop);
   await serve(closedLoop, 30);
   assert.deepEqual(await claim(1), [backlogged]);
+});
+
+test('claims serve a small batch before a large one that was due earlier', async () => {
+  const { db } = database;
+  await storeNonces(db, 2);
+  const multisigs: Address[] = [];
+  for (const count of [11, 1]) {
+    const project = await storeProject(db);
+    const pipelines = Array.from({ length: count }, () => newPipeline());
+    const { id: batchId } = await storeBatch(db, project, { pipelines });
+    const { address: multisig } = project.flywheel.multisig;
+    await jobs.enqueue(db, { type: 'setup', batchId, multisig });
+    multisigs.push(multisig);
+  }
+  const [large, small] = multisigs;
+  assert.ok(large && small);
+  assert.deepEqual(await claim(1), [small]);
+  const [job] = (await runClaim(4)).rows;
+  assert.deepEqual([job?.data.multisig, job?.isLarge, job?.isFollowed, job?.sinceServedMs], [large, true, false, null]);
+});
+
+test('a running job learns that its project has another batch to set up, and not of an expiry', async () => {
+  const [followed, alone] = [await storeMultisig(), await storeMultisig()];
+  for (const multisig of [followed, alone]) await enqueue('setup', multisig);
+  const { rows } = await runClaim(4);
+  assert.equal(rows.length, 2);
+  await enqueue('setup', followed);
+  await enqueue('expire', alone);
+  const expected = rows.filter(({ data }) => data.multisig === followed).map(({ id }) => id);
+  assert.deepEqual([...(await findFollowed(queueDb, rows))], expected);
 });
 
 test('claims keep a quarter of the places for setups, and a quarter for executions', async () => {

@@ -54,10 +54,10 @@ export async function assembleBundle(
     readonly attempt?: number;
   },
 ): Promise<AssembledBundle> {
-  const { chain, bundles, operator, turn, signal } = deps;
+  const { chain, bundles, operator, turn } = deps;
   const room = maxTransactions - signed.length;
   // Before the blockhash is read, because the wait may be longer than its life.
-  await turn.pause(() => bundles.awaitTurn(turn.share, signal));
+  await turn.awaitBundle(bundles);
   const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address, attempt)]);
   const { messages, count } = withTip(planned, tip, { room, operator: operator.address });
   const transactions = await Promise.all(

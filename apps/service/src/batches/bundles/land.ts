@@ -104,7 +104,7 @@ export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): P
 }
 
 async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
-  await deps.turn.pause(() => deps.bundles.awaitTurn(deps.turn.share, deps.signal));
+  await deps.turn.awaitBundle(deps.bundles);
   await fencedTransaction(deps, (trx) => requireUnpaused(trx, deps.run.flywheelId));
   return deps.turn.pause(async () => {
     try {

@@ -1,4 +1,5 @@
 import type { PgBoss } from 'pg-boss';
+import { BACKLOG_CREDIT_MS, CREDIT_MS } from '../../model/fair-gate.ts';
 
 /** The queue's own connections. */
 type QueueDb = Pick<ReturnType<PgBoss['getDb']>, 'executeSql'>;
@@ -17,22 +18,29 @@ export interface ClaimedJob<Stored> {
   readonly data: Stored;
   /** Names this attempt: pg-boss settles a job for its latest attempt only. */
   readonly retryCount: number;
-  /** Milliseconds since the project was served, as the order of claims counts them. */
-  readonly unservedMs: number;
+  /** Milliseconds since the job was due. */
+  readonly sinceDueMs: number;
+  /** Milliseconds since the project was served; null if it never was. */
+  readonly sinceServedMs: number | null;
+  /** The batch needs several bundles. */
+  readonly isLarge: boolean;
+  /** The project has another batch to set up or to execute. */
+  readonly isFollowed: boolean;
 }
 
 /**
  * Claims due jobs of the queue `batch`, one for each multisig that has none running, failed or waiting to be retried
  * before it. This is pg-boss's own fetch of a strict queue (pg-boss 12.35, `fetchNextJob`) in another order, which pg-boss
- * cannot give: the project that was served least recently goes first, and each further job of a project that is due
- * counts as half a minute, so that a single batch overtakes a backlog that was not served yet either.
+ * cannot give: the project that was served least recently goes first, and a small single batch overtakes backlogs that were
+ * not served yet either. The gates in front of what projects share have the same order (`model/fair-gate.ts`).
  */
 export async function claimJobs<Stored>(
   db: QueueDb,
   { total, setups, firstSetups, executions }: Room,
 ): Promise<ClaimedJob<Stored>[]> {
   try {
-    const { rows } = await db.executeSql(CLAIM, [total, setups, firstSetups, executions]);
+    const credits = [CREDIT_MS, BACKLOG_CREDIT_MS];
+    const { rows } = await db.executeSql(CLAIM, [total, setups, firstSetups, executions, ...credits]);
     return rows;
   } catch (error) {
     // Another worker has won the key at the same moment: the unique index of the policy decides.
@@ -60,32 +68,56 @@ const KEEP = `
   where j.name = 'batch' and j.id = held.id and j.state = 'active' and j.retry_count = held.retry_count
   returning j.id`;
 
+/** Finds the running jobs whose project has another batch to set up or to execute. @returns their ids. */
+export async function findFollowed(
+  db: QueueDb,
+  jobs: readonly Pick<ClaimedJob<unknown>, 'id'>[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await db.executeSql(FOLLOWED, [jobs.map(({ id }) => id)]);
+  return new Set(rows.map(({ id }: { readonly id: string }) => id));
+}
+
+const FOLLOWED = `
+  select j.id from unnest($1::uuid[]) held (id) join jobs.job j on j.name = 'batch' and j.id = held.id
+  where j.singleton_key in (
+    select w.singleton_key from jobs.job w
+    where w.name = 'batch' and w.state < 'active' and w.start_after <= now() and w.data->>'type' in ('setup', 'execute')
+  )`;
+
+/** One bundle sets up about as many pipelines. */
+const LARGE_PIPELINES = 10;
+
 const UNIQUE_VIOLATION = '23505';
 
 const CLAIM = `
   with heads as materialized (
-    select distinct on (h.singleton_key) h.id, count(*) over (partition by h.singleton_key) as due
+    select distinct on (h.singleton_key) h.id,
+      count(*) filter (where h.data->>'type' in ('setup', 'execute')) over (partition by h.singleton_key) as due
     from jobs.job h
     where h.name = 'batch' and h.state < 'active' and not h.blocked and h.policy = 'key_strict_fifo'
       and h.start_after <= now()
     order by h.singleton_key, h.state desc, h.created_on, h.id
   ), claimable as (
-    select j.id, j.created_on, j.data->>'type' = 'setup' as is_setup,
-      greatest(coalesce(f.served_at, '-infinity'), now() - interval '5 minutes')
-        + least(heads.due - 1, 8) * interval '30 seconds' as served_at
+    select j.id, j.created_on, j.start_after, j.data->>'type' = 'setup' as is_setup, f.served_at,
+      heads.due > 1 as is_followed, coalesce(b.pipeline_count > ${LARGE_PIPELINES}, false) as is_large
     from heads join jobs.job j on j.name = 'batch' and j.id = heads.id
       left join flywheels f on f.multisig = j.singleton_key
+      left join batches b on b.id = (j.data->>'batchId')::uuid
     where not exists (
       select from jobs.job b
       where b.name = 'batch' and b.singleton_key = j.singleton_key and b.policy = 'key_strict_fifo'
         and b.state in ('active', 'retry', 'failed') and b.id <> j.id
     )
   ), ranked as (
-    select id, is_setup, served_at,
-      row_number() over (partition by is_setup order by served_at, created_on, id) as place
+    select claimable.*, row_number() over (
+      partition by is_setup
+      order by greatest(served_at,
+        start_after - case when is_followed or is_large then $6::int else $5::int end * interval '1 millisecond'
+      ), created_on, id
+    ) as place
     from claimable
   ), next as (
-    select j.id, ranked.served_at
+    select j.id, ranked.served_at, ranked.is_followed, ranked.is_large
     from ranked join jobs.job j on j.name = 'batch' and j.id = ranked.id
     where j.state < 'active' and ranked.place <= case when ranked.is_setup then $2::int else $4::int end
     order by case when not ranked.is_setup then 1 when ranked.place <= $3::int then 0 else 2 end, ranked.place
@@ -96,5 +128,6 @@ const CLAIM = `
   set state = 'active', started_on = now(), heartbeat_on = now(),
     retry_count = case when j.started_on is not null then j.retry_count + 1 else j.retry_count end
   from next where j.name = 'batch' and j.id = next.id
-  returning j.id, j.data, j.retry_count as "retryCount",
-    extract(epoch from now() - next.served_at)::float8 * 1000 as "unservedMs"`;
+  returning j.id, j.data, j.retry_count as "retryCount", next.is_followed as "isFollowed", next.is_large as "isLarge",
+    extract(epoch from now() - j.start_after)::float8 * 1000 as "sinceDueMs",
+    extract(epoch from now() - next.served_at)::float8 * 1000 as "sinceServedMs"`;

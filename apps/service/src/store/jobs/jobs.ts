@@ -4,7 +4,7 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
-import type { Share } from '../../model/fair-gate.ts';
+import { newShare, type Share } from '../../model/fair-gate.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/tracing.ts';
 import type { Db } from '../db.ts';
@@ -238,7 +238,7 @@ async function startSingleWorker(
 ): Promise<string> {
   const workerId: string = await boss.work<StoredJob>(queue, { pollingIntervalSeconds: POLL_SECONDS }, async (jobs) => {
     try {
-      for (const { id, data, signal } of jobs) await run(data, { id, signal, share: { servedUntilMs: 0 } });
+      for (const { id, data, signal } of jobs) await run(data, { id, signal, share: newShare(Date.now()) });
     } finally {
       // Fetch the next job at once: it may have waited for this one, and nothing else would announce it.
       boss.notifyWorker(workerId);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PgBoss } from 'pg-boss';
-import type { Share } from '../../model/fair-gate.ts';
+import { newShare, type Share } from '../../model/fair-gate.ts';
 import type { Log } from '../log.ts';
-import { type ClaimedJob, claimJobs, keepClaims, type Room } from './claim.ts';
+import { type ClaimedJob, claimJobs, findFollowed, keepClaims, type Room } from './claim.ts';
 
 export interface ClaimedRun {
   /** The id of the job in the queue. */
@@ -42,6 +42,7 @@ export function startClaiming<Stored extends object>(options: ClaimLoopOptions<S
   const { boss, queue, maxBatches, isSetup, log } = options;
   const running = new Map<string, Running<Stored>>();
   let isStopping = false;
+  let noticeAfterMs = 0;
   let awake = Promise.withResolvers<void>();
   const wake = () => awake.resolve();
 
@@ -50,13 +51,16 @@ export function startClaiming<Stored extends object>(options: ClaimLoopOptions<S
 
   const start = (job: ClaimedJob<Stored>) => {
     const lost = new AbortController();
-    const share = { servedUntilMs: Date.now() - job.unservedMs };
+    const nowMs = Date.now();
+    const share = newShare(nowMs - job.sinceDueMs);
+    if (job.sinceServedMs !== null) share.servedUntilMs = nowMs - job.sinceServedMs;
+    share.hasBacklog = job.isFollowed || job.isLarge;
     const ended = settle(options, job, { id: job.id, signal: lost.signal, share }).finally(() => {
       running.delete(job.id);
       // Its multisig, or another project that waited for the place, may be next.
       wake();
     });
-    running.set(job.id, { job, lost, ended });
+    running.set(job.id, { job, share, lost, ended });
   };
 
   const claimOnce = async () => {
@@ -66,10 +70,23 @@ export function startClaiming<Stored extends object>(options: ClaimLoopOptions<S
     for (const job of jobs) start(job);
   };
 
+  /** A backlog begins and ends while a job waits for its turn. */
+  const noticeBacklogs = async () => {
+    if (running.size < 2 || Date.now() < noticeAfterMs) return;
+    noticeAfterMs = Date.now() + POLL_MS;
+    const held = [...running.values()];
+    const followed = await findFollowed(
+      boss.getDb(),
+      held.map(({ job }) => job),
+    );
+    for (const { job, share } of held) share.hasBacklog = job.isLarge || followed.has(job.id);
+  };
+
   const looped = (async () => {
     while (!isStopping) {
       awake = Promise.withResolvers();
       await claimOnce().catch((err: unknown) => log.error({ err }, 'jobs cannot be claimed'));
+      await noticeBacklogs().catch((err: unknown) => log.warn({ err }, 'backlogs of projects cannot be read'));
       const polled = new AbortController();
       const poll = sleep(POLL_MS, undefined, { signal: polled.signal }).catch(() => undefined);
       if (!isStopping) await Promise.race([awake.promise, poll]);
@@ -121,6 +138,7 @@ export function startClaiming<Stored extends object>(options: ClaimLoopOptions<S
 
 interface Running<Stored> {
   readonly job: ClaimedJob<Stored>;
+  readonly share: Share;
   readonly lost: AbortController;
   readonly ended: Promise<void>;
 }
