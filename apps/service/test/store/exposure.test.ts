@@ -35,6 +35,7 @@ import {
   releaseExposure,
   setExposure,
 } from '../../src/store/batches/exposure.ts';
+import { lockFlywheel } from '../../src/store/batches/new-batches.ts';
 import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
@@ -95,6 +96,31 @@ test('an admitted project does not wait for the lock of the others', async () =>
     return { attempt };
   });
   await waiting.attempt;
+});
+
+test('the bounds of a batch are computed once, before anything is locked', async () => {
+  let computed = 0;
+  const counted = {
+    maxComputeUnitPrice,
+    get maxTipLamports() {
+      computed += 1;
+      return maxTipLamports;
+    },
+  };
+  const attempt = await db.transaction().execute(async (trx) => {
+    const stranger = await storeProject(db);
+    await lockFlywheel(trx, stranger.flywheel.id);
+    const created = create({ ...depsWith({}), prices: counted }, stranger);
+    await waitUntil(
+      'the request waits',
+      () => countLockWaits(db),
+      (count) => count === 1,
+    );
+    assert.equal(computed, 1);
+    return { created };
+  });
+  await attempt.created;
+  assert.equal(computed, 1);
 });
 
 test('what a batch is charged leaves its reservation and stays on the day', async () => {
