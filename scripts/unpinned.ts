@@ -1,7 +1,11 @@
 /** An image that a file names by tag, as `file: image`. A tag can name another image tomorrow. */
 export function findTaggedImages(path: string, text: string): string[] {
-  const names = [...text.matchAll(/^(?:FROM|\s*(?:- )?image:)\s+(\S+)/gm)].flatMap(([, name = '']) => name);
-  return [...new Set(names)].filter((name) => !isOwn(name) && !DIGEST.test(name)).map((name) => `${path}: ${name}`);
+  const lines = text.split('\n').filter((line) => !/^\s*#(?! *syntax=)/.test(line));
+  const names = lines.flatMap((line) => [...line.matchAll(IMAGE)].map(({ groups }) => groups?.name ?? ''));
+  const stages = new Set(lines.flatMap((line) => /^\s*FROM\s.+\sAS\s+(\S+)/i.exec(line)?.[1] ?? []));
+  return [...new Set(names)]
+    .filter((name) => !isOwn(name) && !stages.has(name) && !DIGEST.test(name))
+    .map((name) => `${path}: ${name}`);
 }
 
 /** Packages of a lock file without a hash, as `path@version`. npm installs whatever a registry answers for them. */
@@ -17,6 +21,10 @@ interface LockedPackage {
   readonly link?: boolean;
   readonly integrity?: string;
 }
+
+/** `FROM`, `COPY --from=` and `# syntax=` of a Dockerfile, and the key `image` in either style of YAML. */
+const IMAGE =
+  /(?:^\s*FROM\s+(?:--\S+\s+)*|--from=|^\s*# *syntax=|(?:^|[\s{,])["']?image["']?:\s*["']?)(?<name>[^\s"',}{]+)/gi;
 
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
 

@@ -52,6 +52,15 @@ describe('the deployment files', () => {
     const digest = `sha256:${'0a'.repeat(32)}`;
     const tagged = ['FROM node:26 AS build', '    image: postgres:18', '          image: flywheel:0.1.0'].join('\n');
     assert.deepEqual(findTaggedImages('a', tagged), ['a: node:26', 'a: postgres:18']);
+    const others = [
+      '# syntax=docker/dockerfile:1',
+      `from --platform=linux/amd64 node@${digest} AS tools`,
+      'COPY --from=tools /a /a',
+      'COPY --from=busybox:1 /a /a',
+      '  - { name: a, image: "redis:8" }',
+      '#   image: in-a-comment',
+    ].join('\n');
+    assert.deepEqual(findTaggedImages('a', others), ['a: docker/dockerfile:1', 'a: busybox:1', 'a: redis:8']);
     const pinned = tagged.replace('node:26', `node:26@${digest}`).replace('postgres:18', `postgres@${digest}`);
     assert.deepEqual(findTaggedImages('a', pinned), []);
     const { status, stderr } = spawnSync(process.execPath, ['scripts/release.ts'], { cwd: ROOT, encoding: 'utf8' });
