@@ -30,9 +30,28 @@ const NO_FORGED_DECISION = service(
   'company/signed-decisions',
   'is not given for a decision whose row nobody signed, and the batch waits again',
 );
+/** By the API, and by a worker, which reads rows of other processes. */
+const OWN_WALLET = [
+  service(
+    'company/manual-approval',
+    'cannot be approved for the company by the project’s own wallet, even if that wallet is an operator of the company',
+  ),
+  service(
+    'company/signed-decisions',
+    'is not given for a decision of the wallet that approves for the project, although it is an operator’s',
+  ),
+] as const;
 const NO_FORGED_ADMISSION = service(
   'company/admission',
   'follows what an operator signed, once, and nothing that somebody else wrote',
+);
+const NOT_BY_ANOTHERS_APPROVAL = service(
+  'company/stolen-serve',
+  'gets no vote for a withdrawal by its signed approval in the row of another batch',
+);
+const NO_STATEMENTS_TOGETHER = service(
+  'company/stolen-serve',
+  'gets it by no statements together, whichever rule a batch breaks',
 );
 const BYTES_ON_CHAIN = service(
   'execution/votes',
@@ -53,6 +72,10 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     can: [
       service('ends', 'pages through a project’s batches, newest first, optionally of one status'),
       service('init/init-answers', 'has the compiled pipelines, proof memo first, with the vault as signer'),
+      service(
+        'failures/exposure',
+        'cannot lock the owner out: another key works at once, and after the revocation every cap is free',
+      ),
     ],
     cannot: {
       'move anything: a batch needs the wallet’s signature': [
@@ -104,26 +127,24 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     cannot: {
       'withdraw or hand over its vote without a person of the company': [
         service('treasury/company-decides', 'whatever else is done'),
+        NO_FORGED_DECISION,
       ],
       'be approved for while the project is paused': [
         service('company/pause', 'rejects init and execute with the reason, and nothing else'),
+        service('company/terms', 'is not given for a row in which a pause has ended'),
       ],
       'be approved for without a person if the project is `manual`, or above what the company approves by itself': [
         service(
           'company/manual-approval',
           'is not signed by any worker before an operator decides, whatever record is missing',
         ),
+        service('company/terms', 'is not given for a row in which a manual project became automatic'),
         service(
           'company/terms',
           'is not given for rows in which somebody raised a limit or emptied what the day has used',
         ),
       ],
-      'approve for the company': [
-        service(
-          'company/manual-approval',
-          'cannot be approved for the company by the project’s own wallet, even if that wallet is an operator of the company',
-        ),
-      ],
+      'approve for the company': [...OWN_WALLET],
     },
   },
   'company approver’s key': {
@@ -131,7 +152,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     cannot: { 'move anything for which no project wallet has voted': [BOTH_VOTES] },
   },
   'operator’s key': {
-    can: [service('execution/strangers', 'pauses setup until it is funded')],
+    can: [service('execution/strangers', 'pauses setup until it is funded'), RECOVERY_KEY],
     cannot: {
       'move tokens: it has no vote': [BOTH_VOTES],
       'have its content approved by the company': [BYTES_ON_CHAIN],
@@ -151,7 +172,14 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     },
   },
   'session of a company operator': {
-    can: [service('company/overview', 'lists every project, newest first, with its open batches')],
+    can: [
+      service('company/overview', 'lists every project, newest first, with its open batches'),
+      service('company/pause', 'rejects init and execute with the reason, and nothing else'),
+      service(
+        'treasury/rotate-operator',
+        'replaces it under load: no batch is lost, and afterwards nothing needs the old key',
+      ),
+    ],
     cannot: {
       'approve or reject a batch: the operator’s wallet signs each decision': [NO_FORGED_DECISION],
       'resume, or change what the company approves by itself, for the same reason': [
@@ -160,6 +188,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
           'follows a change of terms that an operator signed, once, and none that somebody else wrote',
         ),
         service('company/terms', 'ends the pause that the operator has signed for, and no other'),
+        NO_STATEMENTS_TOGETHER,
       ],
       'admit a project, for the same reason': [NO_FORGED_ADMISSION],
     },
@@ -170,18 +199,20 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
         'company/manual-approval',
         'answers execute with 202 at once, sends nothing, and is executed after an operator approves',
       ),
+      service(
+        'company/manual-approval',
+        'is FAILED with the reason after an operator rejects it: limits and rent return, and nothing is executed',
+      ),
+      service(
+        'company/terms',
+        'follows a change of terms that an operator signed, once, and none that somebody else wrote',
+      ),
+      service('company/terms', 'ends the pause that the operator has signed for, and no other'),
+      NO_FORGED_ADMISSION,
     ],
     cannot: {
-      'move anything that no project wallet has signed': [
-        service('company/manual-approval', 'expires or can be cancelled while it waits, and then cannot be approved'),
-        BOTH_VOTES,
-      ],
-      'approve for a project of its own wallet': [
-        service(
-          'company/manual-approval',
-          'cannot be approved for the company by the project’s own wallet, even if that wallet is an operator of the company',
-        ),
-      ],
+      'move anything that no project wallet has signed': [NOT_BY_ANOTHERS_APPROVAL, BOTH_VOTES],
+      'approve for a project of its own wallet': [...OWN_WALLET],
       'use one decision for two batches': [
         service(
           'company/signed-decisions',
@@ -204,7 +235,8 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       ],
       'have the company sign a batch that breaks a rule, whatever it writes to the database': [
         NO_STATEMENT,
-        service('company/stolen-serve', 'gets it by no statements together, whichever rule a batch breaks'),
+        NO_STATEMENTS_TOGETHER,
+        NOT_BY_ANOTHERS_APPROVAL,
         service('company/stolen-serve', 'cannot store a batch of a paused project under a flywheel of another'),
         service(
           'company/stolen-serve-multisig',

@@ -23,10 +23,11 @@ const HOUR_MS = 3_600_000;
 describe('the company’s signature', () => {
   let world: World;
   let operator: Operator;
+  let other: Operator;
   before(async () => {
     const opened = await openCompanyWorld();
     world = opened.world;
-    [operator] = opened.operators;
+    [operator, other] = opened.operators;
   });
   after(() => world.stop());
 
@@ -72,6 +73,17 @@ describe('the company’s signature', () => {
       () => readRow(batchId),
       ({ status }) => status === 'EXECUTED',
     );
+  });
+
+  it('is not given for a decision of the wallet that approves for the project, although it is an operator’s', async () => {
+    const project = await createManualProject(world, { wallet: other.wallet });
+    const { id, signedTx } = await setUpBatch(world, project, [burnPipeline()]);
+    assert.equal((await executeSigned(world, project, { id, signedTx })).status, 202);
+    await insert(id, { ...(await signDecision(world, other.wallet, id)), operator: other.address });
+    await change(id, { company_decided_at: new Date(), company_operator: address(other.address) });
+    await work(project, id);
+    assert.deepEqual(await findBundles(world.db, id, 'execution'), []);
+    assert.equal((await readRow(id)).company_decided_at, null);
   });
 
   it('is not given for a withdrawal that is stored as pipelines, nor for a message that its request does not compile to', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, type OpenBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { executeSigned, type OpenBatch, readBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
 import { approveForCompany } from '@flywheel/testing/decisions';
 import { type Jobs, startTestJobs } from '@flywheel/testing/jobs';
@@ -10,6 +11,7 @@ import { approve as approveByWallet, setUpWithdrawal } from '@flywheel/testing/t
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { takeOnRole } from '../../src/store/roles.ts';
 import { type Operator, setPause } from './operators.ts';
@@ -126,19 +128,38 @@ describe('a thief with the database rights of serve', () => {
     }
   });
 
+  it('gets no vote for a withdrawal by its signed approval in the row of another batch', async () => {
+    const { id: batchId } = await setUpBatch(world, withdrawal.project, [burnPipeline()]);
+    await sql`
+      update batches set signed_at = now(), signed_tx = (select signed_tx from batches where id = ${withdrawal.batchId})
+      where id = ${batchId}
+    `.execute(serve);
+    await enqueue({ project: withdrawal.project, batchId });
+    const { bundles } = await waitUntil(
+      'the execution',
+      async () => ({
+        running: await countRunning([batchId]),
+        bundles: await findBundles(world.db, batchId, 'execution'),
+      }),
+      ({ running, bundles }) => running === 0 || bundles.length > 0,
+    );
+    assert.deepEqual(bundles, []);
+    const { executionError } = await readBatch(world, withdrawal.project, batchId);
+    assert.equal(executionError?.code, 'ERR_SIGNED_TX_INVALID');
+  });
+
   it('cannot store a batch of a paused project under a flywheel of another', async () => {
-    const copy = sql`
-      insert into batches (id, project_id, flywheel_id, token_id, kind, batch_index, status, idempotency_key, request_hash,
-        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
-        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports)
-      select gen_random_uuid(), project_id, (select flywheel_id from batches where id = ${donor.batchId}), token_id, kind,
-        batch_index + 1000, status, gen_random_uuid(), request_hash,
-        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
-        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports
-      from batches where id = ${paused.batchId}
-    `;
     // A worker would read the pause of the other.
-    await assert.rejects(copy.execute(serve), /batches_flywheel_of_project/);
+    const copy = copyBatch(paused, { flywheelOf: donor, lockedLamports: 0n });
+    await assert.rejects(copy, /batches_flywheel_of_project/);
+  });
+
+  it('cannot have a batch count for less than it locks: a worker computes it before the setup', async () => {
+    const batchId = await copyBatch(donor, { flywheelOf: donor, lockedLamports: 0n });
+    await enqueue({ project: donor.project, batchId }, 'setup');
+    const read = () =>
+      world.db.selectFrom('batches').select('locked_lamports').where('id', '=', batchId).executeTakeFirstOrThrow();
+    await waitUntil('what the batch locks', read, ({ locked_lamports }) => locked_lamports > 1_000_000n);
   });
 
   it('would have got it for a decision of an operator, and after the pause', async () => {
@@ -198,6 +219,30 @@ describe('a thief with the database rights of serve', () => {
     await sql`update batches set signed_tx = ${signedTx}, signed_at = now() where id = ${id}`.execute(serve);
   }
 
+  /** Stores an open copy of a batch, at an index far ahead. @returns its id. */
+  async function copyBatch(
+    { batchId }: Target,
+    { flywheelOf, lockedLamports }: { readonly flywheelOf: Target; readonly lockedLamports: bigint },
+  ): Promise<string> {
+    const id = randomUUID();
+    const ofOther = sql`(select flywheel_id from batches where id = ${flywheelOf.batchId})`;
+    await sql`
+      insert into batches (id, project_id, flywheel_id, token_id, kind, batch_index, status, idempotency_key, request_hash,
+        pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types, burn_count,
+        airdrop_count, memo_count, created_at, updated_at, locked_lamports, reserved_lamports)
+      select ${id}, project_id, ${ofOther}, token_id, kind, batch_index + 5000, 'AVAILABLE_TO_QUEUE', gen_random_uuid(),
+        request_hash, pipeline_count, burn_amount, airdrop_amount, reserved_day, nonce_address, nonce_value, warnings, types,
+        burn_count, airdrop_count, memo_count, created_at, updated_at, ${lockedLamports}, 0
+      from batches where id = ${batchId}
+    `.execute(serve);
+    await sql`
+      insert into pipelines (batch_id, position, project_id, type, payload, actions, proof_hash, instructions, vault_message)
+      select ${id}, position, project_id, type, payload, actions, proof_hash, instructions, vault_message
+      from pipelines where batch_id = ${batchId}
+    `.execute(serve);
+    return id;
+  }
+
   /** Runs statements as the thief, has a worker try every target, and restores the rows. @returns those that are accepted. */
   async function tryAll(attacks: readonly Attack[]): Promise<Attack[]> {
     const accepted: Attack[] = [];
@@ -217,8 +262,8 @@ describe('a thief with the database rights of serve', () => {
     return accepted;
   }
 
-  async function enqueue({ project, batchId }: Target): Promise<void> {
-    await jobs.enqueue(serve, { type: 'execute', batchId, multisig: address(project.multisig) });
+  async function enqueue({ project, batchId }: Target, type: 'setup' | 'execute' = 'execute'): Promise<void> {
+    await jobs.enqueue(serve, { type, batchId, multisig: address(project.multisig) });
   }
 
   async function isAccepted({ name, statement }: Attack): Promise<boolean> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { assertError, executeSigned, type OpenBatch, setUpBatch } from '@flywheel/testing/batches';
+import { assertError, executeSigned, type OpenBatch, readBatch, setUpBatch } from '@flywheel/testing/batches';
 import { findMultisig, land, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch } from '@flywheel/testing/client';
 import { createProject, signWith, type TestProject } from '@flywheel/testing/project';
@@ -50,6 +50,8 @@ describe('POST execute, for a signedTx that is not the approval of the batch,', 
     await refused('not base64!', /base64/);
     await refused(`${batch.signedTx.slice(0, -8)}AAAAAAA=`, /./);
     await refused('A'.repeat(4_000), /4000|4,000/);
+    // A worker, which refuses it too, would have recorded it.
+    assert.equal('executionError' in (await readBatch(world, project, batch.id)), false);
   });
 
   it('rejects the approval of another batch, and the signature of another wallet', async () => {

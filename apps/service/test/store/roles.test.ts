@@ -23,6 +23,12 @@ const NEVER_WRITTEN = [
 
 const admin = await openTestDatabase();
 
+/** What was sent, what it cost, and what decides about the company's signature. */
+const WRITTEN_BY_WORK = [
+  ...['bundles', 'ledger_entries', 'created_token_accounts', 'daily_spending', 'key_successions', 'company_admissions'],
+  ...['company_pauses', 'company_rejections', 'company_reviews', 'company_terms', 'company_totals'],
+];
+
 describe('the rights of serve and work', () => {
   const { db } = admin;
 
@@ -128,6 +134,13 @@ describe('the rights of serve and work', () => {
       await assert.rejects(sql.raw(statement).execute(serve), { code: '42501' }, statement);
     }
     await closeDb(serve);
+    const writable = await sql`
+      select of_table, privilege from unnest(${sql.val(WRITTEN_BY_WORK)}::text[]) as of_table,
+        unnest(array['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) as privilege
+      where case when privilege in ('DELETE', 'TRUNCATE') then has_table_privilege(${NAMES.serve}, of_table, privilege)
+        else has_any_column_privilege(${NAMES.serve}, of_table, privilege) end
+    `.execute(admin.db);
+    assert.deepEqual(writable.rows, []);
   });
 });
 
