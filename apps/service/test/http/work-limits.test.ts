@@ -34,9 +34,23 @@ describe('previews and proof checks', () => {
       work.run('previews', 'p', async () => assert.fail('it was begun')),
       limited,
     );
-    await work.count('event streams', 'p');
-    await assert.rejects(work.count('event streams', 'p'), limited);
-    await work.count('event streams', 'q');
+    const open = (holder: string, projectId: string) => work.countStream({ holder, projectId });
+    await open('k', 'p');
+    await assert.rejects(open('l', 'p'), limited);
+    await open('m', 'q');
+  });
+});
+
+describe('event streams', () => {
+  it('of one key leave half of what its project may open, also if they are opened at once', async () => {
+    const work = createWorkLimits(rateLimits(8), CLOCK);
+    const open = (holder: string) => work.countStream({ holder, projectId: 'p' });
+    const opened = await Promise.allSettled(Array.from({ length: 9 }, () => open('thief')));
+    assert.equal(opened.filter(({ status }) => status === 'fulfilled').length, 2);
+    for (const each of opened) {
+      if (each.status === 'rejected') assert.ok(isApiError(each.reason, 'ERR_RATE_LIMITED'), String(each.reason));
+    }
+    for (const holder of ['owner', 'owner']) await open(holder);
   });
 });
 

@@ -118,7 +118,7 @@ export async function replyWithEvents(
     const { events, isLast } = await readEvents(deps, batchId, after);
     if (isLast && events.length === 0) return { status: 204, body: null };
   }
-  await deps.work.count('event streams', projectId);
+  await deps.work.countStream({ holder, projectId });
   return {
     status: 200,
     body: (signal) => {

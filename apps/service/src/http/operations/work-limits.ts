@@ -12,10 +12,11 @@ export interface WorkLimits {
    */
   run<Result>(work: Work, holder: string, start: () => Promise<Result>): Promise<Result>;
   /**
-   * Counts work that has another limit of how much is in progress.
+   * Counts an event stream of a holder, who may open half of what the project may, so that a thief of a key leaves the rest.
+   * How many are open has another limit.
    * @throws ApiError ERR_RATE_LIMITED
    */
-  count(work: 'event streams', projectId: string): Promise<void>;
+  countStream(by: { readonly holder: string; readonly projectId: string }): Promise<void>;
   /**
    * Reads pipelines, if neither this reader nor its project has read too many of them in this process lately.
    * @throws ApiError ERR_RATE_LIMITED, and whatever the reading throws.
@@ -39,13 +40,20 @@ const RETRY_AFTER_SECONDS = 1;
 const PIPELINES_PER_SECOND = 500;
 /** What may be read at once is as much as in this time. The SDK waits as long when it is asked to. */
 const BURST_SECONDS = 10;
+const PIPELINES = {
+  requests: PIPELINES_PER_SECOND * BURST_SECONDS,
+  seconds: BURST_SECONDS,
+  unit: 'pipelines',
+} as const;
 
 export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date }): WorkLimits {
   const running = new Map<string, number>();
   const pipelines = {
-    ofReader: createBucket(PIPELINES_PER_SECOND / 2, clock),
-    ofProject: createBucket(PIPELINES_PER_SECOND, clock),
+    ofReader: createBucket(partOf(PIPELINES, 2), clock),
+    ofProject: createBucket(PIPELINES, clock),
   };
+  // A quarter at once, and as much again in the time of the limit.
+  const streams = createBucket(partOf(rateLimits.limits.project, 4), clock);
   const count = async (name: string) => {
     const { allowed, resetSeconds } = await rateLimits.consume('project', name);
     if (allowed) return;
@@ -54,7 +62,12 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
     throw new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
   };
   return {
-    count: (work, projectId) => count(`${work} ${projectId}`),
+    async countStream({ holder, projectId }) {
+      streams.require(holder);
+      // Before the count, so that simultaneous requests are bounded too.
+      streams.take(holder, 1);
+      await count(`event streams ${projectId}`);
+    },
     async readPipelines(by, read, countOf) {
       const [reader, project] = 'wallet' in by ? [by.wallet, null] : [by.keyId, by.projectId];
       pipelines.ofReader.require(reader);
@@ -84,6 +97,16 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
   };
 }
 
+interface BucketLimit {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly unit?: 'pipelines';
+}
+
+function partOf(limit: BucketLimit, divisor: number): BucketLimit {
+  return { ...limit, requests: Math.ceil(limit.requests / divisor) };
+}
+
 /** Bounds the memory of a bucket: above it, those that are full again are forgotten. */
 const MAX_HOLDERS = 10_000;
 
@@ -91,19 +114,18 @@ const MAX_HOLDERS = 10_000;
  * Counts what each holder takes, which comes back with time. Whoever has something left may take any amount, and then waits
  * until that has come back: the size is known only afterwards.
  */
-function createBucket(perSecond: number, { now }: { now(): Date }) {
-  const size = perSecond * BURST_SECONDS;
+function createBucket({ requests, seconds, unit }: BucketLimit, { now }: { now(): Date }) {
+  const perSecond = requests / seconds;
   /** Times at which buckets are full again. */
   const fullAt = new Map<string, number>();
   const leftOf = (holder: string, time: number) =>
-    size - (Math.max(0, (fullAt.get(holder) ?? 0) - time) / 1_000) * perSecond;
+    requests - (Math.max(0, (fullAt.get(holder) ?? 0) - time) / 1_000) * perSecond;
   return {
     require(holder: string): void {
       const left = leftOf(holder, now().getTime());
       if (left > 0) return;
       const retryAfterSeconds = Math.floor(-left / perSecond) + 1;
-      const limit = { requests: size, seconds: BURST_SECONDS, unit: 'pipelines' } as const;
-      throw new ApiError('ERR_RATE_LIMITED', { ...limit, retryAfterSeconds });
+      throw new ApiError('ERR_RATE_LIMITED', { requests, seconds, ...(unit && { unit }), retryAfterSeconds });
     },
     take(holder: string, count: number): void {
       const time = now().getTime();
