@@ -62,6 +62,7 @@ export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly
   for (let i = 0; i < groups.length; i += MAX_PARALLEL) {
     await Promise.all(groups.slice(i, i + MAX_PARALLEL).map((instructions) => land(deps, instructions)));
   }
+  if (creations.length === 0) return;
   log?.info({ created: creations.length, there: seeds.length - creations.length }, 'nonce accounts created');
 }
 

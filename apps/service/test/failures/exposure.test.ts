@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { isApiError } from '@flywheel/api';
-import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, heavyBurnPipeline, init, send } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { makeDue } from '@flywheel/testing/jobs';
 import { associatedTokenAccount, createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { quietLog } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -78,6 +79,42 @@ describe('200 strangers who freeze their vaults once the approval is on chain', 
     const batch = await setUpBatch(world, admitted, [burnPipeline()]);
     requireOk(await executeSigned(world, admitted, batch));
     await waitForBatch(world, admitted, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+});
+
+describe('a setup that finds a cap of its project full', () => {
+  it('waits and says for what, and goes on when rent comes back; the batch that holds it is executed meanwhile', async () => {
+    const project = await createProject(world);
+    await admit(project);
+    const bundles = world.gate.hold('sendBundle');
+    const [first, second] = [
+      await openBatch(world, project, [burnPipeline()]),
+      await openBatch(world, project, [burnPipeline()]),
+    ];
+    await bundles.reached;
+    // As if it had thousands of pipelines.
+    const lockedLamports = parseConfig(world.environment).caps.lockedPerProjectLamports;
+    await world.db.updateTable('batches').set({ locked_lamports: lockedLamports }).where('id', '=', first.id).execute();
+    bundles.release();
+
+    const reason = /lock 20 of at most 20 SOL .* this batch needs 0\.\d+ SOL\. .* It is tried again every 15 s\.$/;
+    const isHeld = (message = '') => reason.test(message);
+    const held = await waitForBatch(world, project, second.id, (seen) => isHeld(seen.executionError?.message));
+    assert.equal(held.status, 'AVAILABLE_TO_QUEUE');
+    const path = `/console/api/projects/${project.projectId}/batches/${second.id}`;
+    const shown = requireOk(await send(world.url, 'GET', path, { headers: { cookie: project.cookie } }));
+    assert.deepEqual([shown.waitsFor, isHeld(shown.failure.message)], ['setup', true]);
+    assert.match(shown.failure.remedy, /continues by itself when the cause is gone/);
+
+    requireOk(await executeSigned(world, project, first, { prefer: 'wait=60' }));
+    await waitUntil(
+      'the rent of the first batch',
+      () => readLamportsUse(world.db, today(), project.projectId),
+      (use) => use.lockedLamports < lockedLamports,
+    );
+    await makeDue(world, 'setup', second.id);
+    const { executionError } = await waitForBatch(world, project, second.id, ({ status }) => status === 'FINALIZED');
+    assert.equal(executionError, undefined);
   });
 });
 

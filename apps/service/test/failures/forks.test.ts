@@ -59,11 +59,17 @@ describe('a fork', () => {
     await assertFinalized(hashesOf(executeResult));
   });
 
-  it('that takes setup and execution away is made good by both', async () => {
+  it('that takes setup and execution away is made good by both, beyond every cap', async () => {
     const project = await createProject(world);
     const supply = await tokenSupply(world, project.mint);
     const batch = await setUpAndPause(world, project, [burnPipeline(1)]);
     await executeAndPause(project, batch);
+    // More than its project may lock: a cap stops no execution that has begun.
+    await world.db
+      .updateTable('batches')
+      .set({ locked_lamports: 10n ** 12n })
+      .where('id', '=', batch.id)
+      .execute();
     await forkAway(batch.id, 'setup');
     await resumeSlots(world);
     await finalEnd(batch.id);

@@ -78,8 +78,8 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** @param isRetried the service keeps the request and retries it by itself. */
-function remedyOfExecutionIssue({ code }: ExecutionIssue, isRetried: boolean, vault: Address): string {
-  switch (code) {
+function remedyOfExecutionIssue(issue: ExecutionIssue, isRetried: boolean, vault: Address): string {
+  switch (issue.code) {
     case 'ERR_VAULT_UNDERFUNDED': {
       const then = isRetried
         ? '. The batch continues by itself within seconds.'
@@ -93,9 +93,11 @@ function remedyOfExecutionIssue({ code }: ExecutionIssue, isRetried: boolean, va
     case 'ERR_SIGNED_TX_INVALID':
       return 'Open the approval again, sign it, and execute.';
     case 'ERR_BATCH_EXECUTE_FAILED':
-      return 'Nothing to do: it is retried every few seconds. If it does not recover, contact the company.';
+      return issue.reason === undefined
+        ? 'Nothing to do: it is retried every few seconds. If it does not recover, contact the company.'
+        : 'It continues by itself when the cause is gone. If it does not, contact the company.';
     default:
-      throw code satisfies never;
+      throw issue satisfies never;
   }
 }
 

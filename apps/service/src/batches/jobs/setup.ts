@@ -8,7 +8,7 @@ import { isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
-import { recordHoldUp } from '../../store/batches/executions.ts';
+import { hasExecutionBegun, recordHoldUp } from '../../store/batches/executions.ts';
 import { setExposure } from '../../store/batches/exposure.ts';
 import { findSetupError, isSetUpBeyondCaps } from '../admission.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
@@ -36,13 +36,14 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   const wasSetUp = batch.status !== 'AVAILABLE_TO_QUEUE' && !(await isEndFinalized(deps.db, batch.id));
   const isAgain = wasSetUp && missing.every(({ id }) => id !== batch.id);
   const batches = isAgain ? [...missing, batch] : missing;
+  const hasBegun = await hasExecutionBegun(deps.db, batch.id);
   for (const next of batches) {
     if (await endUnadmitted(deps, project, next)) continue;
     await burnDeadIndices(deps, multisig, next);
     // An HTTP process has written what the batch counts for.
     await setExposure(deps.db, next.id, boundExposure(deps.prices, multisig, next));
-    // A withdrawal or a rotation goes on, and with it the batches before it.
-    const isFree = isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
+    // A withdrawal, a rotation and an execution that a fork has undone go on, and with them the batches before them.
+    const isFree = hasBegun || isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
     const error = isFree ? null : await findSetupError(deps, project, next);
     const blocker = error === null ? await setUpOne(deps, project, next) : { cap: error.message };
     if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
