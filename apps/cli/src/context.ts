@@ -87,18 +87,27 @@ function isNodeNamed({ environment }: Context, { rpcUrl }: RpcUrlOption): boolea
 }
 
 /**
- * The RPC URL of the node at which a signature is verified: `--rpc-url`, SOLANA_RPC_URL, or the node that a service on this
- * machine publishes. Another service must not choose it: what it could lie about is what the node is asked for.
- * @throws CliError `ERR_CLUSTER` if the service is on another machine and no node is named.
+ * The RPC URL of the node at which a signature is verified: `--rpc-url`, SOLANA_RPC_URL, or the node on this machine that a
+ * service on this machine publishes. Another service must not choose it: what it could lie about is what the node is asked
+ * for. An address of this machine may be a tunnel to such a service, which can name a node that lies elsewhere, or behind
+ * the same tunnel.
+ * @throws CliError `ERR_CLUSTER` if no node is named, and service or node may be on another machine.
  */
 export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
-  const url = serviceUrl(context, options);
-  if (isNodeNamed(context, options) || LOOPBACK_HOSTS.has(new URL(url).hostname))
-    return resolveRpcUrl(context, options);
+  if (isNodeNamed(context, options)) return resolveRpcUrl(context, options);
+  const service = new URL(serviceUrl(context, options));
+  if (LOOPBACK_HOSTS.has(service.hostname)) {
+    const published = await resolveRpcUrls(context, options);
+    if (published.map((url) => new URL(url)).every((node) => isLocalNode(node, service))) return chooseNode(published);
+  }
   throw new CliError(
     'ERR_CLUSTER',
-    `Before the wallet signs, the chain is read at a Solana node that you choose, not at one that ${displayUrl(url)} names. Set SOLANA_RPC_URL or --rpc-url.`,
+    `Before the wallet signs, the chain is read at a Solana node that you choose, not at one that ${displayUrl(service.href)} names. Set SOLANA_RPC_URL or --rpc-url.`,
   );
+}
+
+function isLocalNode(node: URL, service: URL): boolean {
+  return LOOPBACK_HOSTS.has(node.hostname) && node.port !== service.port;
 }
 
 /**

@@ -120,4 +120,16 @@ describe('flywheel register with a service that lies', () => {
     assert.equal(error, 'ERR_CLUSTER');
     assert.match(message, /at a Solana node that you choose, not at one that flywheel\.example\.com names/);
   });
+
+  it('verifies at a node that the holder names if the service on this machine may be a tunnel', async () => {
+    const { file } = await writeWallet(folder, 'tunnel.json');
+    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+    const words = ['register', '--wallet', file, '--mint', mint, ...limits, '--json'];
+    for (const node of ['http://node.invalid', lying.url]) {
+      lying.tell({ path: /\/environment$/, change: (answer) => answer.replace(world.localnet.url, node) });
+      const { exitCode, stderr } = await runCommand(words, { FLYWHEEL_URL: lying.url });
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /"ERR_CLUSTER".*at a Solana node that you choose/);
+    }
+  });
 });
