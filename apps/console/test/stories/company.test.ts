@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init } from '@flywheel/testing/client';
+import { createOwnMint, mintTo } from '@flywheel/testing/mints';
+import { address } from '@solana/kit';
 import { sql } from 'kysely';
 import { noBrowser } from '../browser.ts';
 import {
@@ -9,7 +11,6 @@ import {
   askApi,
   checkScreen,
   checkScreenOnBoth,
-  fund,
   initByApi,
   openApproval,
   openStory,
@@ -17,6 +18,7 @@ import {
   type Registered,
   register,
   type Story,
+  showsFreezeRisk,
   signIn,
 } from './story.ts';
 
@@ -54,13 +56,22 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     const wallet = await signIn(owner);
     await owner.page.goto('/register');
     await owner.page.getByText('The company must admit the project').waitFor();
-    project = await register(owner, { isManual: true });
+    const mint = await createOwnMint(story.world, false);
+    const freezeAuthority = mint.authority.address;
+    const frozenBy = { mint: mint.address, freezeAuthority };
+    project = await register(owner, { isManual: true, frozenBy });
     await owner.page.getByText('The company has not admitted this project').waitFor();
+    await showsFreezeRisk(owner.page, freezeAuthority);
+    await checkScreen(owner, 'overview-risk');
+    const vault = address(project.vault);
+    await story.world.localnet.bank.airdrop(vault, 1_000_000_000n);
+    await mintTo(story.world, mint, vault, 10n ** 9n);
     const refused = await init(story.world.url, project.apiKey, [burnPipeline()]);
     assert.deepEqual([refused.status, refused.body.error], [403, 'ERR_PROJECT_NOT_ADMITTED']);
     const { page } = operator;
     await page.goto('/company/projects');
     await page.getByText('Waiting to be admitted').waitFor();
+    await showsFreezeRisk(page, freezeAuthority);
     await checkScreenOnBoth(operator, 'company-admit');
     await page.getByRole('button', { name: /^Admit / }).click();
     await page.getByText('Can freeze accounts').waitFor();
@@ -74,7 +85,6 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   });
 
   it('lists a batch that waits for manual approval, which is executed after the approval', async () => {
-    await fund(owner, project);
     await approveForTheCompany();
     const { page } = operator;
     await page.reload();

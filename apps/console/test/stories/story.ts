@@ -117,6 +117,8 @@ export async function signIn({ page }: Person): Promise<string> {
 }
 
 export interface RegisterOptions {
+  /** A mint whose holder can freeze the vault; a new one of the local cluster, without that risk, by default. */
+  readonly frozenBy?: { readonly mint: string; readonly freezeAuthority: string };
   readonly burnLimit?: string;
   readonly airdropLimit?: string;
   readonly isManual?: boolean;
@@ -146,10 +148,17 @@ export async function register({ page }: Person, options: RegisterOptions = {}):
 /** Creates a token and fills in the form of a registration, up to its last step. */
 export async function openRegistrationReview(page: Page, options: RegisterOptions = {}): Promise<void> {
   const { burnLimit = '1000', airdropLimit = '1000', isManual = false, onScreen = async () => undefined } = options;
+  const { frozenBy } = options;
   const next = () => page.getByRole('button', { name: /^Continue/ }).click();
   await page.goto('/register');
-  await page.getByRole('button', { name: 'Create a token' }).click();
-  await page.getByText('Registration cost').waitFor();
+  if (frozenBy === undefined) await page.getByRole('button', { name: 'Create a token' }).click();
+  else {
+    await page.getByRole('button', { name: 'Get 2 SOL' }).click();
+    await page.getByText('Received 2 SOL').waitFor();
+    await page.getByLabel('Mint address').fill(frozenBy.mint);
+    await showsFreezeRisk(page, frozenBy.freezeAuthority);
+  }
+  await page.getByText('Registration cost', { exact: true }).waitFor();
   await onScreen('register-1-token');
   await next();
   await page.getByLabel('Daily burn limit, whole tokens').fill(burnLimit);
@@ -161,6 +170,13 @@ export async function openRegistrationReview(page: Page, options: RegisterOption
   if (isManual) await page.getByText('Manual', { exact: true }).click();
   await onScreen('register-4-approval');
   await next();
+}
+
+/** Waits until a page says who can freeze the vault. Pages shorten addresses. */
+export async function showsFreezeRisk(page: Page, freezeAuthority: string): Promise<void> {
+  await page
+    .getByText(new RegExp(`freeze authority, ${freezeAuthority.slice(0, 4)}\\S+, can freeze the vault`))
+    .waitFor();
 }
 
 /** Deposits 1 SOL and 1,000 tokens on the vault’s screen. */
