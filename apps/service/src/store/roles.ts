@@ -9,11 +9,16 @@ export type RoleNames = Readonly<Record<DatabaseRole, string | null>>;
 /**
  * Creates the roles that are missing, and makes the rights of each exactly those of `grants.ts`, in one transaction. Changes
  * nothing if they are. This login must own the tables.
- * @throws Error with the statement that an administrator must run if this login may not create a role.
+ * @throws Error with the statement that an administrator must run if this login may not create a role; Error if rights do not
+ * limit a role.
  */
 export async function provideRoles(db: Db, names: RoleNames): Promise<void> {
   const used = usedRoles(names);
-  for (const { name } of used) await createRole(db, name);
+  for (const { name } of used) {
+    await createRole(db, name);
+    const unlimited = await findUnlimited(db, name);
+    if (unlimited !== null) throw new Error(unlimited);
+  }
   await inTransaction(db, async (trx) => {
     // Of two simultaneous grants on one table the second would fail.
     await sql`select pg_advisory_xact_lock(${GRANT_LOCK})`.execute(trx);
@@ -38,8 +43,9 @@ export async function findRightsIssues(db: Db, names: RoleNames): Promise<string
   const found = used.map(async ({ role, name }) => {
     if (!(await hasRole(db, name))) return [`The role ${name} does not exist.`];
     const [missing, excess] = compare(rightsOf(role), await readPrivileges(db, name));
-    const schemas = await findCreatable(db, name);
+    const [schemas, unlimited] = [await findCreatable(db, name), await findUnlimited(db, name)];
     return [
+      ...(unlimited === null ? [] : [unlimited]),
       ...(missing.length > 0 ? [`${name} lacks ${describePrivileges(missing)}.`] : []),
       ...(excess.length > 0 ? [`${name} has more than its rights: ${describePrivileges(excess)}.`] : []),
       ...schemas.map(
@@ -67,6 +73,20 @@ async function findCreatable(db: Db, name: string): Promise<string[]> {
     where nspname in (current_schema(), 'jobs') and has_schema_privilege(${name}, oid, 'CREATE') order by nspname
   `.execute(db);
   return rows.map(({ schema }) => schema);
+}
+
+/**
+ * Finds out if a role has rights that no grant gives and no revocation takes: a superuser has all, a member of the tables' owner
+ * has the owner's. @returns the reason, a sentence; null if its rights are those that are granted.
+ */
+async function findUnlimited(db: Db, name: string): Promise<string | null> {
+  const { rows } = await sql`
+    select from pg_roles join pg_class on pg_class.oid = to_regclass('kysely_migration')
+    where rolname = ${name} and (rolsuper or pg_has_role(pg_roles.oid, relowner, 'MEMBER'))
+  `.execute(db);
+  return rows.length === 0
+    ? null
+    : `Rights do not limit the role ${name}: it is a superuser, or may act as the owner of the tables. Name another role.`;
 }
 
 /** True if this login may change the schema: it owns the tables, or may create the first ones. */

@@ -165,6 +165,11 @@ describe('an owner that is no superuser', () => {
     await close();
   });
 
+  it('takes no rights from itself if it is named as a role, and says that rights do not limit it', async () => {
+    await assert.rejects(open({ DATABASE_SERVE_ROLE: owner }), /Rights do not limit the role owner_/);
+    await (await open({})).close();
+  });
+
   it('says which statement an administrator must run for a role that it may not create', async () => {
     await assert.rejects(
       open({ DATABASE_SERVE_ROLE: role }),
