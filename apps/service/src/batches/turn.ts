@@ -36,12 +36,14 @@ export async function takeTurns<T>(
     leave = await gate.enter(share, signal);
     return waited;
   };
-  const awaitBundle: Turn['awaitBundle'] = (carrier) =>
-    pause(async () => {
+  const awaitBundle: Turn['awaitBundle'] = async (carrier) => {
+    await pause(async () => {
       if (hasSent) endTurn(share, clock.now().getTime());
       hasSent = true;
       await carrier.awaitTurn(share, signal);
     });
+    share.isExpected = false;
+  };
   try {
     return await work({ pause, awaitBundle });
   } finally {

@@ -8,6 +8,8 @@ export interface Share {
   servedUntilMs: number;
   /** The project has more to do than one turn of this job. */
   hasBacklog: boolean;
+  /** Goes before all others: a limited resource is reserved for it, and is wasted while it waits elsewhere. */
+  isExpected: boolean;
   /** How long the present turn has held shared resources. It counts when the turn ends. */
   usedMs: number;
 }
@@ -21,7 +23,7 @@ export const CREDIT_MS = 300_000;
 export const BACKLOG_CREDIT_MS = 60_000;
 
 export function newShare(dueMs: number): Share {
-  return { dueMs, servedUntilMs: Number.NEGATIVE_INFINITY, hasBacklog: false, usedMs: 0 };
+  return { dueMs, servedUntilMs: Number.NEGATIVE_INFINITY, hasBacklog: false, isExpected: false, usedMs: 0 };
 }
 
 /** Ends the turn of a share: projects that were served before now go first. */
@@ -115,6 +117,7 @@ function leastServed(waiting: ReadonlySet<Waiting>): Waiting | null {
 }
 
 /** The claims of jobs (`store/jobs/claim.ts`) have the same order. */
-function orderOf({ dueMs, servedUntilMs, hasBacklog }: Share): number {
+function orderOf({ dueMs, servedUntilMs, hasBacklog, isExpected }: Share): number {
+  if (isExpected) return Number.NEGATIVE_INFINITY;
   return Math.max(servedUntilMs, dueMs - (hasBacklog ? BACKLOG_CREDIT_MS : CREDIT_MS));
 }

@@ -26,7 +26,7 @@ export interface BundleCarrier {
   tip(payer: Address, attempt?: number): Promise<Instruction | null>;
   /**
    * Waits until a bundle may be sent, because requests to the carrier are limited: projects take turns. Wait before the
-   * blockhash of the bundle is read.
+   * blockhash of the bundle is read. If requests are limited, the share is expected afterwards.
    */
   awaitTurn(share: Share, signal: AbortSignal): Promise<void>;
   /** Resolves when the transactions are accepted; only the chain shows if they land. */
@@ -64,6 +64,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
     // there with their blockhashes: turns come as fast as requests are sent.
     const next = clock.sleep(intervalMs).then(() => pacer?.awaitIdle());
     void next.then(leave, leave);
+    share.isExpected = true;
   };
   let tipAccounts: readonly Address[] | null = null;
   let floorLamports = MIN_TIP_LAMPORTS;

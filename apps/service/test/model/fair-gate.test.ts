@@ -96,6 +96,36 @@ test('a batch keeps its order from the work before its bundle to the work after 
   assert.deepEqual(order, ['after the bundle', 'first', 'second', 'second bundle']);
 });
 
+test('a batch whose turn at the block engine has come works on before all others', async () => {
+  const { gate, clock } = openGate(1);
+  const order: string[] = [];
+  const called = Promise.withResolvers<void>();
+  const carrier = {
+    awaitTurn: async (share: Share) => {
+      await called.promise;
+      share.isExpected = true;
+    },
+  };
+  const share = { ...newShare(0), hasBacklog: true };
+  const batch = takeTurns({ gate, share, clock, signal: never }, async (turn) => {
+    await turn.awaitBundle(carrier);
+    order.push('called');
+    await turn.pause(async () => undefined);
+    order.push('followed');
+  });
+  await new Promise(setImmediate);
+  const leave = await gate.enter(newShare(0), never);
+  const other = gate.enter(newShare(0), never).then((left) => {
+    order.push('other');
+    left();
+  });
+  called.resolve();
+  await new Promise(setImmediate);
+  leave();
+  await Promise.all([batch, other]);
+  assert.deepEqual(order, ['called', 'other', 'followed']);
+});
+
 test('a fair gate frees no place for a job that stopped waiting, and a place only once', async () => {
   const { gate } = openGate(1);
   const stopped = new AbortController();
