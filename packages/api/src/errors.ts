@@ -217,7 +217,7 @@ export const ERRORS = {
   ),
   ERR_RATE_LIMITED: define(
     429,
-    'Too many requests with this API key, wallet or address, or too many pipelines read.',
+    'Too many requests with this API key, wallet or address, or too many pipelines sent or read.',
     (c: { requests: number; seconds: number; retryAfterSeconds: number; unit?: 'pipelines' }) =>
       `The limit of ${c.requests} ${c.unit ?? 'requests'} in ${c.seconds} s is reached. Try again in ${c.retryAfterSeconds} s.`,
   ),

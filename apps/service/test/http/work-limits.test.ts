@@ -78,6 +78,34 @@ describe('the reading of pipelines', () => {
   });
 });
 
+describe('the compilation of pipelines', () => {
+  it('is bounded by their number, so that twenty keys of a stranger leave the process to others', () => {
+    let time = 0;
+    const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) });
+    const compile = (id: string, keyId: string | null, { isAdmitted = true, count = 1_000 } = {}) =>
+      work.countCompiled({ project: { id, isAdmitted }, keyId }, { pipelines: Array(count) });
+    const compileAll = (id: string, isAdmitted: boolean) => {
+      for (const keyId of ['1', '2']) for (let i = 0; i < 10; i++) compile(id, `${id} ${keyId}`, { isAdmitted });
+    };
+    const limited = (limit: number) => (error: unknown) =>
+      isApiError(error, 'ERR_RATE_LIMITED') && error.message.startsWith(`The limit of ${limit} pipelines in 60 s is`);
+    compileAll('p', true);
+    assert.throws(() => compile('p', 'p 1'), limited(10_000), 'one key');
+    assert.throws(() => compile('p', 'p 3', { count: 1 }), limited(20_000), 'the project with another key');
+    assert.throws(() => compile('p', null, { count: 1 }), limited(20_000), 'its console');
+    for (const stranger of ['q', 'r']) compileAll(stranger, false);
+    assert.throws(() => compile('s', 's 1', { isAdmitted: false }), limited(40_000), 'a third stranger');
+    compile('t', 't 1');
+    time += 60_000;
+    for (const id of ['p', 'q']) compileAll(id, id === 'p');
+    assert.throws(() => compile('p', null, { count: 1 }), limited(20_000));
+    for (const body of [null, 'text', {}, { pipelines: 3 }, { pipelines: [] }, { pipelines: Array(999_999) }]) {
+      work.countCompiled({ project: { id: 'u', isAdmitted: true }, keyId: 'u 1' }, body);
+    }
+    compile('u', 'u 1', { count: 1 });
+  });
+});
+
 describe('open event streams', () => {
   it('are bounded for a key or wallet, and for a project with many keys', () => {
     const streams = createStreamLimit(2, 3);

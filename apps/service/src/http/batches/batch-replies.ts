@@ -16,8 +16,9 @@ import { presentInitializedBatch, presentPipelines, presentPreview } from './pre
 const POLL_AFTER_SECONDS = 2;
 
 /** Replies to init, for API keys and the console alike. */
-export async function replyToInit(deps: InitDeps, request: InitRequest) {
+export async function replyToInit(deps: InitDeps & { readonly work: WorkLimits }, request: InitRequest) {
   const { project } = request;
+  deps.work.countCompiled(request, request.body);
   const { batch, warnings, replayed } = await initBatch(deps, request);
   // readApproval returns null for an ended batch; a replay still answers the original approval.
   const proposalApproveTx =
@@ -40,6 +41,7 @@ export async function replyToPreview(
   request: Omit<InitRequest, 'idempotencyKey'>,
 ) {
   const { id, token } = request.project;
+  deps.work.countCompiled(request, request.body);
   const preview = await deps.work.run('previews', id, () => previewBatch(deps, request));
   return { status: 200 as const, body: presentPreview(preview, token) };
 }

@@ -1,4 +1,5 @@
-import { ApiError, type ErrorContext } from '@flywheel/api';
+import { ApiError, type ErrorContext, MAX_PIPELINES_PER_BATCH } from '@flywheel/api';
+import type { Project } from '../../model/project.ts';
 import type { RateLimits } from './operation-route.ts';
 
 type Work = ErrorContext<'ERR_TOO_MANY_AT_ONCE'>['work'];
@@ -26,6 +27,18 @@ export interface WorkLimits {
     read: () => Promise<Result>,
     countOf: (result: Result) => number,
   ): Promise<Result>;
+  /**
+   * Counts the pipelines of a request before they are parsed and compiled. A key, or the wallet in the console, may have
+   * half of what its project may, and all projects that are not admitted share another limit.
+   * @throws ApiError ERR_RATE_LIMITED
+   */
+  countCompiled(by: PipelineWriter, body: unknown): void;
+}
+
+export interface PipelineWriter {
+  readonly project: Pick<Project, 'id' | 'isAdmitted'>;
+  /** Null for the wallet in the console. */
+  readonly keyId: string | null;
 }
 
 /** An API key of a project, or a wallet, which may read many projects. */
@@ -46,11 +59,23 @@ const PIPELINES = {
   unit: 'pipelines',
 } as const;
 
+/**
+ * A pipeline takes up to 0.5 ms of that thread from its body to its row. The interface allows a key ten batches of a
+ * thousand in a minute, and that is what it gets.
+ */
+const COMPILED = { requests: 20_000, seconds: 60, unit: 'pipelines' } as const;
+const COMPILED_UNADMITTED = { ...COMPILED, requests: 2 * COMPILED.requests };
+
 export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date }): WorkLimits {
   const running = new Map<string, number>();
   const pipelines = {
     ofReader: createBucket(partOf(PIPELINES, 2), clock),
     ofProject: createBucket(PIPELINES, clock),
+  };
+  const compiled = {
+    ofKey: createBucket(partOf(COMPILED, 2), clock),
+    ofProject: createBucket(COMPILED, clock),
+    unadmitted: createBucket(COMPILED_UNADMITTED, clock),
   };
   // A quarter at once, and as much again in the time of the limit.
   const streams = createBucket(partOf(rateLimits.limits.project, 4), clock);
@@ -78,6 +103,16 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
       if (project !== null) pipelines.ofProject.take(project, readCount);
       return result;
     },
+    countCompiled({ project, keyId }, body) {
+      const count = countPipelines(body);
+      const counts = [
+        [compiled.ofKey, keyId ?? `console ${project.id}`],
+        [compiled.ofProject, project.id],
+        ...(project.isAdmitted ? [] : [[compiled.unadmitted, ''] as const]),
+      ] as const;
+      for (const [bucket, holder] of counts) bucket.require(holder);
+      for (const [bucket, holder] of counts) bucket.take(holder, count);
+    },
     async run(work, holder, start) {
       const name = `${work} ${holder}`;
       const inProgress = running.get(name) ?? 0;
@@ -95,6 +130,12 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
       }
     },
   };
+}
+
+/** The body is not validated yet: an invalid one counts as one pipeline, or as the most that a batch may have. */
+function countPipelines(body: unknown): number {
+  const { pipelines } = typeof body === 'object' && body !== null && 'pipelines' in body ? body : { pipelines: null };
+  return Array.isArray(pipelines) ? Math.min(Math.max(1, pipelines.length), MAX_PIPELINES_PER_BATCH) : 1;
 }
 
 interface BucketLimit {
