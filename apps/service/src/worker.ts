@@ -1,4 +1,3 @@
-import type { Address } from '@solana/kit';
 import { settleBundles } from './batches/bundles/land.ts';
 import { createMultisigCheck, type MultisigCheck, type OwnKeys } from './batches/check/multisig.ts';
 import type { Deps, NoncePool, RunDeps, WorkerDeps } from './batches/deps.ts';
@@ -185,9 +184,11 @@ function signersOf(
 }
 
 function ownKeysOf({ operator, previousOperator, company, previousCompany }: SignerKeys): OwnKeys {
-  const addressesOf = (keys: readonly ({ readonly address: Address } | null)[]) =>
-    new Set(keys.flatMap((key) => key?.address ?? []));
-  return { operators: addressesOf([operator, previousOperator]), companies: addressesOf([company, previousCompany]) };
+  return {
+    companies: new Set([company, previousCompany].flatMap((key) => key?.address ?? [])),
+    operator: operator.address,
+    previousOperator: previousOperator?.address ?? null,
+  };
 }
 
 async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<Batch> {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
   decodeProgramConfig,
@@ -35,6 +38,7 @@ import { sql } from 'kysely';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Multisig, Project } from '../../src/model/project.ts';
+import { createSignerFile } from '../../src/solana/signer.ts';
 import {
   batchAddTransaction,
   batchCreate,
@@ -127,12 +131,31 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
   });
 
   it('does not have the operator pay rent that the thief receives', async () => {
+    const { address } = await generateKeyPairSigner();
+    await assertUnpaid(address);
+  });
+
+  it('does not have it pay rent to the key that it replaces, which the thief may have too', async (test) => {
+    const directory = await mkdtemp(join(tmpdir(), 'flywheel-operator-'));
+    test.after(() => rm(directory, { recursive: true }));
+    const path = join(directory, 'operator.json');
+    await world.localnet.bank.airdrop(await createSignerFile(path), 10_000_000_000n);
+    const replaced = world.operator.address;
+    await world.restart({
+      OPERATOR_SIGNER: path,
+      OPERATOR_SIGNER_PREVIOUS: world.environment.OPERATOR_SIGNER ?? '',
+    });
+    await assertUnpaid(replaced);
+  });
+
+  /** Stores a project whose multisig pays rent to an address, and asserts that no setup of its batch is paid for. */
+  async function assertUnpaid(rentCollector: Address): Promise<void> {
     const thief = await generateKeyPairSigner();
     await world.localnet.bank.airdrop(thief.address, 10_000_000_000n);
     const regular = await createProject(world);
     const whole = await findProject(world.db, regular.projectId);
     assert.ok(whole !== null && typeof whole !== 'string');
-    const own = await createOwn(thief, null, { ...whole.flywheel.multisig, rentCollector: thief.address });
+    const own = await createOwn(thief, null, { ...whole.flywheel.multisig, rentCollector });
     const addresses = [own.address];
     const table = await createTable(thief, addresses);
     await land(world, thief, [getFreezeLookupTableInstruction({ address: table, authority: thief })]);
@@ -154,7 +177,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     await waitUntil('the job', job, ([row]) => row !== undefined && !['created', 'active'].includes(row.state), 60_000);
     const created = await fetchEncodedAccount(world.rpc, located.address);
     assert.equal(created.exists, false, `the operator has paid for ${located.address}`);
-  });
+  }
 
   function projectOf(whole: Project, thief: KeyPairSigner, multisig: Multisig): Project {
     return {

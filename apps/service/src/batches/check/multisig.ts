@@ -9,18 +9,23 @@ import type { RunDeps } from '../deps.ts';
 /** Checks that a multisig on chain is one that this worker may sign for. @throws Error if it is not. */
 export type MultisigCheck = (deps: Pick<RunDeps, 'chain'>, multisig: Multisig) => Promise<void>;
 
-/** The addresses that this worker signs with, present and previous. */
+/** The addresses that this worker signs with. */
 export interface OwnKeys {
+  /** Present and previous. */
   readonly companies: ReadonlySet<Address>;
-  readonly operators: ReadonlySet<Address>;
+  /** The present one. */
+  readonly operator: Address;
+  /** The one that it replaces; null if there is none. */
+  readonly previousOperator: Address | null;
 }
 
 /**
  * Creates the check: its row comes from other processes. The chain's lookup table must be the row's, because transactions and
  * vault messages name accounts by their place in it. Only two voters together, of which the company is one, may change who
- * receives the rent that the operator pays. Each is read once: only a rotation, which the company votes for, changes them.
+ * receives the rent that the operator pays. The operator that is replaced receives only what it has paid itself, because
+ * its key may be stolen. Each is read once: only a rotation, which the company votes for, changes them.
  */
-export function createMultisigCheck({ companies, operators }: OwnKeys): MultisigCheck {
+export function createMultisigCheck({ companies, operator, previousOperator }: OwnKeys): MultisigCheck {
   const checked = new Set<string>();
   return async ({ chain }, multisig) => {
     const key = JSON.stringify(multisig);
@@ -34,7 +39,8 @@ export function createMultisigCheck({ companies, operators }: OwnKeys): Multisig
     const isCompanys = voters.some((voter) => companies.has(voter.key));
     // A lost operator, which only workers record, collects the rent until it is replaced.
     const isOwn =
-      (rentCollector !== null && operators.has(rentCollector)) ||
+      rentCollector === operator ||
+      (rentCollector !== null && rentCollector === previousOperator && multisig.operator === previousOperator) ||
       (isOperatorLost(multisig) && rentCollector === multisig.rentCollector);
     if (!isGuarded || !isByTwo || !isCompanys || !isOwn) {
       throw new Error(`The multisig ${multisig.address} is not one that this service has registered.`);
