@@ -57,6 +57,10 @@ const BYTES_ON_CHAIN = service(
   'execution/votes',
   'is not approved if the bytes on chain differ from the compiled ones: 409, FAILED, limits returned',
 );
+const CHANGED_BUNDLE = service(
+  'execution/packing',
+  'because the engine changed it moves nothing, also if the engine reports it as landed, and is sent again',
+);
 const REGISTRATION_LIES = [
   'apps/cli/test/register-lies.test.ts',
   'loses nothing of the wallet’s to a registration that',
@@ -268,6 +272,13 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       'change what was sent, the ledger, or the audit log': [
         service('store/roles', 'are enough for no schema change and for none of the other role’s rows'),
       ],
+      'receive the rent that the operator pays, also with the key that it replaces': [
+        service('company/stolen-serve-multisig', 'does not have the operator pay rent that the thief receives'),
+        service(
+          'company/stolen-serve-multisig',
+          'does not have it pay rent to the key that it replaces, which the thief may have too',
+        ),
+      ],
       'deceive the command line or the SDK about what a wallet signs': [REGISTRATION_LIES, BATCH_LIES],
     },
   },
@@ -326,6 +337,8 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       ],
       'have a batch executed twice or reported wrongly by answering late': [
         service('failures/lagging-node', 'let a batch be set up, approved and executed once'),
+        service('failures/lagging-node', 'do not report a landed bundle as lost'),
+        service('failures/late-landing', 'is detected: the batch continues, and tokens move once'),
         service('failures/invalid-answers', 'an RPC node’s false report of a failed approval'),
       ],
     },
@@ -338,8 +351,9 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       ),
     ],
     cannot: {
-      'change what a transaction does: all signatures are in it': [BOTH_VOTES],
+      'change what a transaction does: all signatures are in it': [CHANGED_BUNDLE],
       'change a result: the chain decides what landed': [
+        CHANGED_BUNDLE,
         service('failures/invalid-answers', 'changes no result: the chain decides what landed, and tokens move once'),
       ],
       'take more than the maximum tip': [

@@ -16,6 +16,7 @@ import {
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
 } from '@solana/kit';
+import { getTransferSolInstructionDataEncoder } from '@solana-program/system';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 
 /** Pipelines with a burn and an airdrop to a new wallet, up to 100, and the transactions that they need. */
@@ -105,6 +106,40 @@ describe('a bundle that does not land', () => {
     );
   });
 
+  it('because the engine changed it moves nothing, also if the engine reports it as landed, and is sent again', async () => {
+    const project = await createProject(world);
+    const supply = await tokenSupply(world, project.mint);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const answers: string[] = [];
+    world.gate.intercept('sendBundle', async ({ params: [wires] }, pass) => {
+      if (answers.length > 0) return pass();
+      const changed = (wires as string[]).map(withHigherTip);
+      assert.notDeepEqual(changed, wires);
+      const params = [changed, { encoding: 'base64' }];
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'sendBundle', params });
+      const headers = { 'content-type': 'application/json' };
+      answers.push(await (await fetch(world.localnet.blockEngineUrl, { method: 'POST', headers, body })).text());
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
+    });
+    let lies = 0;
+    world.gate.intercept('getInflightBundleStatuses', async ({ params: [ids] }, pass) => {
+      lies += 1;
+      if (lies > 1) return pass();
+      await world.localnet.warp({ slots: 151n });
+      const value = (ids as string[]).map((id) => ({ bundle_id: id, status: 'Landed', landed_slot: 1 }));
+      const result = { context: { slot: 1 }, value };
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result }) };
+    });
+    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    world.gate.clear();
+    assert.ok(lies > 0);
+    assert.match(answers[0] ?? '', /is not signed by all of its signers/);
+    assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
+    const [changed] = await findBundles(world.db, batch.id, 'execution');
+    assert.deepEqual([changed?.state, changed?.landedSignatures], ['failed', []]);
+  });
+
   it('because a stranger sent lamports to the recipients’ addresses, is sent again in smaller parts', async () => {
     const project = await createProject(world);
     const pipelines = await burnsAndAirdrops(7);
@@ -152,4 +187,13 @@ function versionOf(wire: Base64EncodedWireTransaction): number {
   const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
   const { version } = getCompiledTransactionMessageDecoder().decode(messageBytes);
   return version === 'legacy' ? 0 : version;
+}
+
+/** Changes what a transaction does, as an engine could that takes more than it was offered. */
+function withHigherTip(wire: string): string {
+  const offered = Buffer.from(getTransferSolInstructionDataEncoder().encode({ amount: 1_000n }));
+  const bytes = Buffer.from(wire, 'base64');
+  const position = bytes.indexOf(offered);
+  if (position >= 0) bytes.set(getTransferSolInstructionDataEncoder().encode({ amount: 1_000_000n }), position);
+  return bytes.toString('base64');
 }
