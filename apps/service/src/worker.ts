@@ -168,7 +168,8 @@ async function runBatchJob(
     await settleBundles(runDeps, found);
   }
   // The pool may have changed: init leases a nonce, and the end of a batch returns one.
-  const pool = { authority: operator.address, least: deps.noncePool.size };
+  const { size: shared, perAdmitted } = deps.noncePool;
+  const pool = { authority: operator.address, least: { shared, perAdmitted } };
   if (await isRefillDue(deps.db, pool)) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
 }
 

@@ -76,17 +76,35 @@ export async function retireAvailable(
   `.execute(db);
 }
 
-/** Tells if a refill has something to do: nonces to reclaim, to close or to follow to finality, or fewer than three quarters of the least number. */
+/**
+ * Tells if a refill has something to do: nonces to reclaim, to close or to follow to finality, or a share that has fewer free
+ * ones than three quarters of its least number, or than half of what was leased from it within the last minute.
+ */
 export async function isRefillDue(
   db: Db,
-  { authority, least }: { authority: Address; least: number },
+  { authority, least }: { readonly authority: Address; readonly least: LeastFree },
 ): Promise<boolean> {
   const { rows } = await sql<{ readonly isDue: boolean }>`
-    select coalesce(bool_or(state in ('refreshing', 'closing') or not is_finalized), false)
-      or count(*) filter (where state in ('available', 'creating') and share is null) < ${least * 0.75}::float8 as "isDue"
-    from nonces where authority = ${authority} and (state <> 'leased' or not is_finalized)
+    with shares as (
+      select share, coalesce(bool_or(state in ('refreshing', 'closing') or not is_finalized), false) as is_unsettled,
+        count(*) filter (where state in ('available', 'creating')) as free,
+        count(*) filter (where leased_at > now() - interval '1 minute') as lately
+      from nonces where authority = ${authority} group by share
+    )
+    select coalesce(bool_or(
+      is_unsettled
+      or free < case when share is null then ${least.shared}::int else ${least.perAdmitted}::int end * 0.75
+      or free < lately * 0.5
+    ), true) or bool_and(share is not null) as "isDue"
+    from shares
   `.execute(db);
   return rows[0]?.isDue ?? true;
+}
+
+/** The least number of free nonces: in what all projects share, and in the share of an admitted project. */
+export interface LeastFree {
+  readonly shared: number;
+  readonly perAdmitted: number;
 }
 
 /** Replaces what one process has reported about its waiting inits. */

@@ -90,7 +90,7 @@ export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
 const PLANNING_LOCK = 0x6e6f6e63; // 'nonc'
 
 /**
- * Records new nonces of an operator until `target` of its nonces in a share are not leased.
+ * Records new nonces of an operator until `target` of its nonces in a share are not leased, or the share has `max`.
  * @returns the recorded ones. Rows are committed before accounts are created, so that no account is ever created and
  * lost.
  */
@@ -98,11 +98,14 @@ export async function planNonces(
   db: Db,
   {
     target,
+    max = Number.POSITIVE_INFINITY,
     authority,
     share = null,
     addressOf,
   }: {
     readonly target: number;
+    /** Leased ones count: leases go on while the target is decided. */
+    readonly max?: number;
     readonly authority: Address;
     /** The multisig of an admitted project; null for what all share. */
     readonly share?: Address | null;
@@ -111,14 +114,17 @@ export async function planNonces(
 ): Promise<PooledNonce[]> {
   return inTransaction(db, async (trx) => {
     await sql`select pg_advisory_xact_lock(${PLANNING_LOCK})`.execute(trx);
-    const { free } = await trx
+    const { all, leased } = await trx
       .selectFrom('nonces')
-      .select((eb) => eb.fn.countAll<bigint>().as('free'))
-      .where('state', 'not in', ['leased', 'closing'])
+      .select((eb) => [
+        eb.fn.countAll<bigint>().as('all'),
+        eb.fn.countAll<bigint>().filterWhere('state', '=', 'leased').as('leased'),
+      ])
+      .where('state', '!=', 'closing')
       .where('authority', '=', authority)
       .where('share', 'is not distinct from', share)
       .executeTakeFirstOrThrow();
-    const missing = Math.max(0, target - Number(free));
+    const missing = Math.max(0, Math.min(target - Number(all - leased), max - Number(all)));
     const planned = await Promise.all(
       Array.from({ length: missing }, async () => {
         const seed = randomBytes(SEED_BYTES).toString('hex');
@@ -173,13 +179,14 @@ export async function setNonceAvailable(db: Db, address: Address, value: Nonce, 
   return (await setNoncesAvailable(db, new Map([[address, value]]), slots)) === 1;
 }
 
-/** Finds the nonces in a state, of one operator or of all. */
+/** Finds the nonces in a state, of one operator or of all; those of admitted projects come first. */
 export async function findNonces(db: Db, state: NonceState, authority?: Address): Promise<PooledNonce[]> {
   return db
     .selectFrom('nonces')
     .select(POOLED)
     .where('state', '=', state)
     .$if(authority !== undefined, (query) => query.where('authority', '=', authority ?? null))
+    .orderBy('share', (order) => order.asc().nullsLast())
     .orderBy('address')
     .execute();
 }

@@ -19,7 +19,13 @@ import { planShare, refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { endBatch } from '../../src/store/batches/batches.ts';
 import { deleteAdmission, insertAdmission } from '../../src/store/company/admissions.ts';
-import { dissolveShares, findNonceDemand, reportWaiters, retireAvailable } from '../../src/store/nonce-demand.ts';
+import {
+  dissolveShares,
+  findNonceDemand,
+  isRefillDue,
+  reportWaiters,
+  retireAvailable,
+} from '../../src/store/nonce-demand.ts';
 import {
   findNonceSlot,
   findNonces,
@@ -241,6 +247,39 @@ test('the plan of a refill fills the pool up to its target, without leased nonce
   await storeBatch(db, project);
   assert.equal((await planNonces(db, { target: 4, authority, addressOf })).length, 1);
   assert.deepEqual(await planNonces(db, { target: 4, authority, addressOf }), []);
+  await storeBatch(db, project);
+  // The target was decided before the second lease.
+  assert.deepEqual(await planNonces(db, { target: 4, max: 5, authority, addressOf }), []);
+});
+
+test('a refill is due when the share of an admitted project runs low, and creates its nonces first', async () => {
+  const { db } = await openTestDatabase();
+  const admitted = await storeProject(db);
+  const { address: share, operator: authority } = admitted.flywheel.multisig;
+  await insertAdmission(db, share, NOW);
+  const isDue = () => isRefillDue(db, { authority, least: { shared: 2, perAdmitted: 2 } });
+  assert.equal(await isDue(), true, 'without a nonce');
+  const fill = async (one: Address | null, target: number) => {
+    const planned = await planNonces(db, { target, authority, share: one, addressOf });
+    const values = new Map(planned.map(({ address }) => [address, randomNonce()]));
+    await setNoncesAvailable(db, values, ANY_SLOTS);
+    await setNoncesFinalized(db, values);
+  };
+  await fill(share, 4);
+  assert.equal(await isDue(), true, 'without one that all share');
+  await fill(null, 2);
+  assert.equal(await isDue(), false);
+  await storeBatch(db, admitted);
+  await storeBatch(db, admitted);
+  assert.equal(await isDue(), false, 'two are free, two were leased');
+  await storeBatch(db, admitted);
+  assert.equal(await isDue(), true, 'one is free, three were leased');
+  for (const one of [null, share, null]) await planNonces(db, { target: 4, authority, share: one, addressOf });
+  const created = new Set((await findNonces(db, 'creating', authority)).slice(0, 3).map(({ address }) => address));
+  const { rows } = await sql<{
+    address: Address;
+  }>`select address from nonces where share = ${share} and state = 'creating'`.execute(db);
+  assert.deepEqual(new Set(rows.map(({ address }) => address)), created);
 });
 
 test('an admitted project leases from its own share first, and while the others hold all that they can', async () => {
@@ -298,10 +337,11 @@ test('the demand for nonces is counted by share: what is leased and what waits, 
 test('the plan of a share follows demand between its bounds', () => {
   const pool = { size: 32, max: 100, perAdmitted: 4 };
   const idle = { share: null, leased: 0, available: 32, leasedLately: 0, leasedBefore: 0, waiting: 0 };
-  assert.deepEqual(planShare(idle, pool), { free: 32, surplus: 0 });
+  assert.deepEqual(planShare(idle, pool), { free: 32, max: 100, surplus: 0 });
   // As many as the last minute took, and one for each that waits.
   assert.deepEqual(planShare({ ...idle, leased: 40, available: 0, leasedLately: 40, waiting: 10 }, pool), {
     free: 50,
+    max: 100,
     surplus: 0,
   });
   assert.equal(planShare({ ...idle, leased: 90, leasedLately: 90, waiting: 50 }, pool).free, 10);

@@ -112,8 +112,8 @@ async function refill(deps: RefillDeps): Promise<void> {
   const { address: authority } = operator;
   for (const demand of await findNonceDemand(db, authority)) {
     const { share, available } = demand;
-    const { free, surplus } = planShare(demand, noncePool);
-    await planNonces(db, { target: free, authority, share, addressOf: (seed) => nonceAddress(authority, seed) });
+    const { free, max, surplus } = planShare(demand, noncePool);
+    await planNonces(db, { target: free, max, authority, share, addressOf: (seed) => nonceAddress(authority, seed) });
     if (surplus > 0) await retireAvailable(db, { authority, share, count: Math.min(surplus, available) });
   }
   await createPlanned(deps);
@@ -129,23 +129,29 @@ async function refill(deps: RefillDeps): Promise<void> {
 export function planShare(
   { share, leased, available, leasedLately, leasedBefore, waiting }: NonceDemand,
   { size, max, perAdmitted }: NoncePool,
-): { readonly free: number; readonly surplus: number } {
+): { readonly free: number; readonly max: number; readonly surplus: number } {
   const least = share === null ? size : perAdmitted;
-  const room = Math.max(0, Math.max(max, least) - leased);
+  const most = Math.max(max, least);
+  const room = Math.max(0, most - leased);
   const free = Math.min(Math.max(least, leasedLately) + waiting, room);
   const kept = Math.min(Math.max(free, leasedBefore), room);
   // A few too many cost less than closing and creating them again.
   const surplus = available > kept * 1.25 + 1 ? available - kept : 0;
-  return { free, surplus };
+  return { free, max: most, surplus };
 }
 
+/** A refill creates as many at most; another one follows it at once, and sees what admitted projects need by then. */
+const MAX_CREATED = 64;
+
 /**
- * Creates the accounts of recorded nonces. They are available as soon as they are confirmed, because an init does not wait
- * until they are finalized (13 s).
+ * Creates the accounts of recorded nonces, those of admitted projects first. They are available as soon as they are
+ * confirmed, because an init does not wait until they are finalized (13 s).
  */
 async function createPlanned(deps: RefillDeps): Promise<void> {
-  const { db, chain, operator, clock, signal } = deps;
-  const planned = await findNonces(db, 'creating', operator.address);
+  const { db, jobs, chain, operator, clock, signal } = deps;
+  const recorded = await findNonces(db, 'creating', operator.address);
+  const planned = recorded.slice(0, MAX_CREATED);
+  if (recorded.length > planned.length) await jobs.enqueue(db, { type: 'refill-nonces' });
   if (planned.length > 0) {
     const seeds = planned.map(({ seed }) => seed);
     await createNonceAccounts(deps, seeds);
