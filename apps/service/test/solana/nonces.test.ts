@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { realClock } from '@flywheel/testing/clock';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { newProject, storeProject } from '@flywheel/testing/records';
@@ -13,6 +14,8 @@ import {
   getTransferSolInstruction,
 } from '@solana-program/system';
 import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
+import type { Clock } from '../../src/model/clock.ts';
+import type { ChainView } from '../../src/solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../src/solana/nonces.ts';
 import type { Db } from '../../src/store/db.ts';
 import { reportWaiters, retireAvailable } from '../../src/store/nonce-demand.ts';
@@ -166,6 +169,37 @@ describe('refillNonces', () => {
     assertFeesOnly(ofPresent + (await rentOf(3)) - (await lamportsOf(cluster.payer.address)));
   });
 
+  it('moves and closes the others if a thief of the previous operator’s key has taken nonces', async () => {
+    const { db } = await openTestDatabase();
+    const previous = await generateKeyPairSigner();
+    await cluster.localnet.bank.airdrop(previous.address, 1_000_000_000n);
+    await refill(db, previous, { size: 4 });
+    await finalizeSlots(cluster);
+    await refill(db, previous, { size: 4 });
+    await retireAvailable(db, { authority: previous.address, share: null, count: 2 });
+    const { address: newNonceAuthority } = await generateKeyPairSigner();
+    for (const state of ['available', 'closing'] as const) {
+      const [taken] = await findNonces(db, state, previous.address);
+      assert.ok(taken);
+      const accounts = { nonceAccount: taken.address, nonceAuthority: previous, newNonceAuthority };
+      await land(cluster, [getAuthorizeNonceAccountInstruction(accounts)], [previous]);
+    }
+    await finalizeSlots(cluster);
+    const ofPresent = await lamportsOf(cluster.payer.address);
+    const isMoved = async () => (await findNonces(db, 'available', cluster.payer.address)).length === 1;
+    await refillUntil(db, cluster.payer, { size: 0, previous }, isMoved);
+    assert.equal(await countNonces(db), 1);
+    assertFeesOnly(ofPresent + (await rentOf(1)) - (await lamportsOf(cluster.payer.address)));
+  });
+
+  it('throws if a new account is taken before it is read, instead of waiting for it', async () => {
+    const { db } = await openTestDatabase();
+    const view = cluster.chain.view();
+    const chain = { ...view, accounts: async (addresses: readonly Address[]) => addresses.map(() => null) };
+    const clock = { ...realClock, sleep: () => setImmediate() };
+    await assert.rejects(refill(db, cluster.payer, { size: 2, chain, clock }), /2 of 2 new nonce accounts/);
+  });
+
   it('makes a nonce available before its account is finalized, and creates it again if a fork takes it away', async () => {
     const { db } = await openTestDatabase();
     const { payer, chain, localnet } = cluster;
@@ -199,12 +233,17 @@ describe('refillNonces', () => {
 interface RefillOptions {
   readonly size: number;
   readonly previous?: KeyPairSigner;
+  readonly chain?: ChainView;
+  readonly clock?: Clock;
 }
 
-function refill(db: Db, operator: KeyPairSigner, { size, previous }: RefillOptions): Promise<void> {
+function refill(
+  db: Db,
+  operator: KeyPairSigner,
+  { size, previous, chain = cluster.chain.view(), clock = realClock }: RefillOptions,
+): Promise<void> {
   return refillNonces({
-    ...{ db, operator, clock: realClock, log: quietLog, signal: new AbortController().signal },
-    chain: cluster.chain.view(),
+    ...{ db, operator, chain, clock, log: quietLog, signal: new AbortController().signal },
     previousOperator: previous ?? null,
     noncePool: { size, max: 100, perAdmitted: 0 },
     jobs: { enqueue: async () => undefined },

@@ -86,14 +86,21 @@ async function recordAuthorities({ db, operator, previousOperator, log }: Refill
 async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Promise<void> {
   const { db, jobs, chain, clock, operator, log } = deps;
   await withholdNonces(db, from.address);
-  const addresses = (await findNonces(db, 'refreshing', from.address)).map(({ address }) => address);
+  const withheld = await findNonces(db, 'refreshing', from.address);
+  const addresses = withheld.map(({ address }) => address);
   if (addresses.length === 0) return;
+  // In this order, one of them has what moves meanwhile.
+  const held = await readNonces(chain, from.address, addresses, 'finalized');
   const moved = await readNonces(chain, operator.address, addresses, 'finalized');
   await setNoncesFinalized(db, moved);
   for (const address of moved.keys())
     await setNonceAuthority(db, address, { from: from.address, to: operator.address });
   if (moved.size > 0) log.info({ moved: moved.size, from: from.address, to: operator.address }, 'nonces moved');
   if (moved.size === addresses.length || (await isOperatorInUse(db, from.address))) return;
+  const isTaken = ({ address, isFinalized }: PooledNonce) => isFinalized && !held.has(address) && !moved.has(address);
+  const taken = withheld.filter(isTaken).map(({ address }) => address);
+  await forgetTaken(deps, from.address, taken);
+  if (moved.size + taken.length === addresses.length) return;
   const unmoved = await readNonces(chain, from.address, addresses, 'confirmed');
   await sendInGroups(deps, [...unmoved.keys()], from, (nonceAccount) =>
     getAuthorizeNonceAccountInstruction({
@@ -104,6 +111,13 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
   );
   const startAfter = new Date(clock.now().getTime() + RETRY_MS);
   await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
+}
+
+/** Removes nonces that a thief of an operator's key has closed or given to another authority: they never come back. */
+async function forgetTaken({ db, log }: RefillDeps, authority: Address, taken: readonly Address[]): Promise<void> {
+  if (taken.length === 0) return;
+  await forgetNonces(db, taken);
+  log.warn({ authority, taken }, 'nonces that somebody else with the operator’s key has taken were removed');
 }
 
 /** Fills the shares of an operator, reclaims its used nonces, and closes those that are not needed any more. */
@@ -157,7 +171,11 @@ async function createPlanned(deps: RefillDeps): Promise<void> {
     await createNonceAccounts(deps, seeds);
   }
   const addresses = planned.map(({ address }) => address);
-  for (let created = 0; created < planned.length; ) {
+  for (let [created, polls] = [0, 0]; created < planned.length; polls += 1) {
+    const missing = planned.length - created;
+    if (polls === MAX_CREATED_POLLS) {
+      throw new Error(`${missing} of ${planned.length} new nonce accounts of ${operator.address} cannot be read.`);
+    }
     const values = await readNonces(chain, operator.address, addresses, 'confirmed');
     // `from` 0 skips every nonce that was read before: only a finalized value may follow another one.
     await setNoncesAvailable(db, values, { from: 0n, to: await chain.slot() });
@@ -166,6 +184,9 @@ async function createPlanned(deps: RefillDeps): Promise<void> {
   }
   await followCreated(deps);
 }
+
+/** Ten seconds. An account that is not shown then was taken away, by a fork or with the operator's key. */
+const MAX_CREATED_POLLS = 50;
 
 /**
  * Follows new accounts until they are finalized, and creates one again that a fork took away. An approval signed on its lost
@@ -250,7 +271,11 @@ async function closeRetired(deps: RefillDeps, authority: TransactionPartialSigne
   const finalized = await chain.accounts(retired, { commitment: 'finalized' });
   const closed = retired.filter((_, i) => finalized[i] === null);
   if (closed.length > 0) log.info({ closed: await forgetNonces(db, closed) }, 'nonce accounts closed');
-  const left = retired.filter((address) => !closed.includes(address));
+  const there = retired.filter((address) => !closed.includes(address));
+  const held = await readNonces(chain, authority.address, there, 'finalized');
+  const left = there.filter((address) => held.has(address));
+  const taken = there.filter((address) => !held.has(address));
+  await forgetTaken(deps, authority.address, taken);
   if (left.length === 0) return;
   const lamports = new Map<Address, bigint>();
   for (const account of await chain.accounts(left)) if (account) lamports.set(account.address, account.lamports);
