@@ -152,11 +152,18 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     },
   },
   'company approver’s key': {
-    can: [BOTH_VOTES],
+    can: [
+      BOTH_VOTES,
+      service('squads/flow', 'sets up, approves, executes and closes a batch, and moves exactly the requested tokens'),
+    ],
     cannot: { 'move anything for which no project wallet has voted': [BOTH_VOTES] },
   },
   'operator’s key': {
-    can: [service('execution/strangers', 'pauses setup until it is funded'), RECOVERY_KEY],
+    can: [
+      service('execution/strangers', 'pauses setup until it is funded'),
+      RECOVERY_KEY,
+      service('execution/approval', 'answers where the rebuilt approval is, which then works'),
+    ],
     cannot: {
       'move tokens: it has no vote': [BOTH_VOTES],
       'have its content approved by the company': [BYTES_ON_CHAIN],
@@ -226,10 +233,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
     },
   },
   'HTTP process (`serve`)': {
-    can: [
-      ['apps/cli/test/register-lies.test.ts', 'registers if the service does not lie, and prints who votes'],
-      service('http/static', 'answers with its page at each of its addresses'),
-    ],
+    can: [REGISTRATION_LIES, NO_STATEMENT, service('http/static', 'answers with its page at each of its addresses')],
     cannot: {
       'sign: it holds no signing key': [
         service(
@@ -332,6 +336,10 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
         [
           'apps/cli/test/register-lies.test.ts',
           'verifies at a node that the wallet’s holder names if the service is on another machine',
+        ],
+        [
+          'apps/cli/test/register-lies.test.ts',
+          'verifies at a node that the holder names if the service on this machine may be a tunnel',
         ],
         ['apps/console/test/stories/tampering.test.ts', 'is red and does not sign if the RPC node changes'],
       ],
