@@ -4,6 +4,7 @@ import { printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
 import { benchLocalnet } from './localnet.ts';
 import { benchNeighbours } from './neighbours.ts';
+import { benchNonces } from './nonces.ts';
 import { benchSchemas } from './schemas.ts';
 import { benchVersus } from './versus/versus.ts';
 
@@ -13,6 +14,7 @@ const BENCHES = {
   schemas: benchSchemas,
   localnet: benchLocalnet,
   neighbours: benchNeighbours,
+  nonces: benchNonces,
   versus: benchVersus,
   console: benchConsole,
 };

@@ -52,12 +52,17 @@ export async function alterAnswers(page: Page, { of, change, status }: Alteratio
   };
 }
 
-/** Answers null when the page has cancelled the request. */
+const MAX_RETRIES = 3;
+
+/** Answers null when the page has cancelled the request, or it was aborted because it failed. */
 async function readAnswer(route: Route): Promise<{ readonly response: APIResponse; readonly text: string } | null> {
   try {
-    const response = await route.fetch();
+    // The server closes an idle connection after a while, perhaps when it is used again.
+    const response = await route.fetch({ maxRetries: MAX_RETRIES });
     return { response, text: await response.text() };
   } catch {
+    // Otherwise the page would wait for ever.
+    await route.abort().catch(() => undefined);
     return null;
   }
 }
@@ -124,7 +129,10 @@ export async function assertNotSigned(
   expected: RegExp,
   batchId: string,
 ): Promise<void> {
-  await page.getByRole('alert').filter({ hasText: expected }).waitFor();
+  const alert = page.getByRole('alert').filter({ hasText: expected });
+  await alert.waitFor().catch(async (cause: unknown) => {
+    throw new Error(`The page says: ${await page.locator('main').textContent()}`, { cause });
+  });
   const button = page.getByRole('button', { name: 'Approve with wallet' });
   await button.waitFor();
   assert.equal(await button.isDisabled(), true, 'the button can be pressed');

@@ -6,6 +6,7 @@ import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
 import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
 import { insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/new-batches.ts';
 import type { Db } from '../store/db.ts';
+import { isShareRunningOut } from '../store/nonce-demand.ts';
 import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch, admitUnadmitted, askOfCaps } from './admission.ts';
 import type { AskedOfCaps } from './caps.ts';
@@ -112,6 +113,7 @@ async function writeBatch(
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
   const nonce = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
   if (!nonce) throw new PoolEmpty();
+  if (await isShareRunningOut(trx, nonce.address)) await jobs.enqueue(trx, { type: 'refill-nonces' });
   const batch: Batch = {
     id,
     projectId: project.id,

@@ -78,7 +78,7 @@ export async function retireAvailable(
 
 /**
  * Tells if a refill has something to do: nonces to reclaim, to close or to follow to finality, or a share that has fewer free
- * ones than three quarters of its least number, or than half of what was leased from it within the last minute.
+ * ones than three quarters of its least number, or than were leased from it within the last minute.
  */
 export async function isRefillDue(
   db: Db,
@@ -94,7 +94,7 @@ export async function isRefillDue(
     select coalesce(bool_or(
       is_unsettled
       or free < case when share is null then ${least.shared}::int else ${least.perAdmitted}::int end * 0.75
-      or free < lately * 0.5
+      or free < lately
     ), true) or bool_and(share is not null) as "isDue"
     from shares
   `.execute(db);
@@ -105,6 +105,17 @@ export async function isRefillDue(
 export interface LeastFree {
   readonly shared: number;
   readonly perAdmitted: number;
+}
+
+/** Tells if the share of a nonce that has just been leased has fewer free ones left than were leased within the last minute. */
+export async function isShareRunningOut(trx: Db, leased: Address): Promise<boolean> {
+  const { rows } = await sql<{ readonly isRunningOut: boolean }>`
+    select count(*) filter (where n.state in ('available', 'creating'))
+      < count(*) filter (where n.leased_at > now() - interval '1 minute') as "isRunningOut"
+    from nonces one join nonces n on n.authority = one.authority and n.share is not distinct from one.share
+    where one.address = ${leased}
+  `.execute(trx);
+  return rows[0]?.isRunningOut ?? false;
 }
 
 /** Replaces what one process has reported about its waiting inits. */

@@ -23,6 +23,7 @@ import {
   dissolveShares,
   findNonceDemand,
   isRefillDue,
+  isShareRunningOut,
   reportWaiters,
   retireAvailable,
 } from '../../src/store/nonce-demand.ts';
@@ -270,10 +271,18 @@ test('a refill is due when the share of an admitted project runs low, and create
   await fill(null, 2);
   assert.equal(await isDue(), false);
   await storeBatch(db, admitted);
+  const { nonce } = await storeBatch(db, admitted);
+  assert.deepEqual(
+    [await isDue(), await isShareRunningOut(db, nonce.address)],
+    [false, false],
+    'two are free, two were leased',
+  );
   await storeBatch(db, admitted);
-  assert.equal(await isDue(), false, 'two are free, two were leased');
-  await storeBatch(db, admitted);
-  assert.equal(await isDue(), true, 'one is free, three were leased');
+  assert.deepEqual(
+    [await isDue(), await isShareRunningOut(db, nonce.address)],
+    [true, true],
+    'one is free, three were leased',
+  );
   for (const one of [null, share, null]) await planNonces(db, { target: 4, authority, share: one, addressOf });
   const created = new Set((await findNonces(db, 'creating', authority)).slice(0, 3).map(({ address }) => address));
   const { rows } = await sql<{
@@ -338,8 +347,8 @@ test('the plan of a share follows demand between its bounds', () => {
   const pool = { size: 32, max: 100, perAdmitted: 4 };
   const idle = { share: null, leased: 0, available: 32, leasedLately: 0, leasedBefore: 0, waiting: 0 };
   assert.deepEqual(planShare(idle, pool), { free: 32, max: 100, surplus: 0 });
-  // As many as the last minute took, and one for each that waits.
-  assert.deepEqual(planShare({ ...idle, leased: 40, available: 0, leasedLately: 40, waiting: 10 }, pool), {
+  // Twice as many as the last minute took, and one for each that waits, within the maximum.
+  assert.deepEqual(planShare({ ...idle, leased: 20, available: 0, leasedLately: 20, waiting: 10 }, pool), {
     free: 50,
     max: 100,
     surplus: 0,

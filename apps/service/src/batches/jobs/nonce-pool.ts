@@ -137,8 +137,8 @@ async function refill(deps: RefillDeps): Promise<void> {
 
 /**
  * Decides how many free nonces a share should have, and how many available ones are too many. A share has at least its
- * least number. Ahead of demand it has as many as were leased within the last minute, and beside that one for each init
- * that waits. It keeps what ten minutes needed.
+ * least number. Ahead of demand it has twice as many as were leased within the last minute, because demand that grows is not
+ * to wait for creations, and beside that one for each init that waits. It keeps what ten minutes needed.
  */
 export function planShare(
   { share, leased, available, leasedLately, leasedBefore, waiting }: NonceDemand,
@@ -147,7 +147,7 @@ export function planShare(
   const least = share === null ? size : perAdmitted;
   const most = Math.max(max, least);
   const room = Math.max(0, most - leased);
-  const free = Math.min(Math.max(least, leasedLately) + waiting, room);
+  const free = Math.min(Math.max(least, 2 * leasedLately) + waiting, room);
   const kept = Math.min(Math.max(free, leasedBefore), room);
   // A few too many cost less than closing and creating them again.
   const surplus = available > kept * 1.25 + 1 ? available - kept : 0;
