@@ -126,7 +126,7 @@ describe('POST init', () => {
     const own = await createProject(world);
     // A refill that is still running, or that a setup requests at its end, would free a nonce again.
     await waitUntil('an idle worker', countJobs, (count) => count === 0);
-    await world.db.updateTable('nonces').set({ state: 'creating' }).where('state', '=', 'available').execute();
+    await world.db.updateTable('nonces').set({ state: 'refreshing' }).where('state', '=', 'available').execute();
     requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
   });
 });
