@@ -36,7 +36,8 @@ describe('package-lock.json', async () => {
 /**
  * The registry answers 404 for these five, the binaries of LiteSVM 1.5.0 for other platforms than Linux x64: it has neither
  * their metadata nor a tarball to compute a hash from (`npm view`, `npm pack`; November 2026). Version 1.4.1 is complete, but
- * 1.5.0 is the first with transactions of version 1. `npm run release` refuses until this list is empty.
+ * 1.5.0 is the first with transactions of version 1. Without the five entries `npm ci` would fail on every platform as soon as
+ * a registry has one of the packages. `npm run release` refuses until this list is empty.
  */
 const UNPUBLISHED = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu', 'linux-arm64-musl', 'linux-x64-musl'].map(
   (platform) => `node_modules/litesvm-${platform}@1.5.0`,
