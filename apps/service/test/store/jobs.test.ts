@@ -291,6 +291,20 @@ describe('the job queue', { concurrency: true }, () => {
     await until(() => ran.length === 1);
     assert.deepEqual(ran, [job]);
   });
+
+  test('leaves no failed single job behind of two that were killed, after one of them was run again', async () => {
+    const { database, enqueue, queue } = await openQueue(null);
+    const job: Job = { type: 'review-changes' };
+    const states = async () => {
+      const { rows } = await sql<{ state: string }>`select state from jobs.job`.execute(database.db);
+      return rows.map(({ state }) => state);
+    };
+    await enqueue(job);
+    await sql`update jobs.job set state = 'failed'`.execute(database.db);
+    await enqueue(job);
+    await queue.work(async () => undefined);
+    await untilAsync(async () => (await states()).join() === 'completed');
+  });
 });
 
 interface Queue {
