@@ -24,7 +24,7 @@ export async function openSeparateWorld(environment: Readonly<Record<string, str
     localnet: world.localnet,
     db: world.db,
     stop: async () => {
-      // What is still to be done is not measured.
+      // The work that is left is not measured.
       await Promise.all([serve.kill(), work.kill()]);
       await world.stop();
     },

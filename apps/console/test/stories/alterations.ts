@@ -61,7 +61,7 @@ async function readAnswer(route: Route): Promise<{ readonly response: APIRespons
     const response = await route.fetch({ maxRetries: MAX_RETRIES });
     return { response, text: await response.text() };
   } catch {
-    // Otherwise the page would wait for ever.
+    // A request without an answer would keep the page loading until the test times out.
     await route.abort().catch(() => undefined);
     return null;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** What decides when one job has its turn at resources that all projects share. */
+/** The facts that decide when one job has its turn at resources that all projects share. */
 export interface Share {
   /** When the job became due, in milliseconds of the clock. */
   readonly dueMs: number;

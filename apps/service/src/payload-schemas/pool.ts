@@ -55,7 +55,7 @@ const WALL_FACTOR = 10;
 
 /** Longest wait for a turn. */
 const MAX_WAIT_MS = 5_000;
-/** Of all senders of a kind. */
+/** The most jobs of all senders of a kind together. */
 const MAX_WAITING = 500;
 const MAX_WAITING_PER_SENDER = 100;
 

@@ -92,7 +92,7 @@ describe('a setup that finds a cap of its project full', () => {
       await openBatch(world, project, [burnPipeline()]),
     ];
     await bundles.reached;
-    // As if it had thousands of pipelines.
+    // A batch of thousands of pipelines would lock this much.
     const lockedLamports = parseConfig(world.environment).caps.lockedPerProjectLamports;
     await world.db.updateTable('batches').set({ locked_lamports: lockedLamports }).where('id', '=', first.id).execute();
     bundles.release();

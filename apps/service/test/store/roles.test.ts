@@ -23,7 +23,7 @@ const NEVER_WRITTEN = [
 
 const admin = await openTestDatabase();
 
-/** What was sent, what it cost, and what decides about the company's signature. */
+/** The tables of sends, of costs, and of the facts that decide about the company's signature. */
 const WRITTEN_BY_WORK = [
   ...['bundles', 'ledger_entries', 'created_token_accounts', 'daily_spending', 'key_successions', 'company_admissions'],
   ...['company_pauses', 'company_rejections', 'company_reviews', 'company_terms', 'company_totals'],

@@ -159,5 +159,5 @@ function multisigOf({ multisig }: ProjectOverview) {
 }
 
 function Authority({ address: of }: { readonly address: string | null }) {
-  return of === null ? 'Nobody' : <AddressText address={of} of="authority" isLinked isWhole />;
+  return of === null ? 'None' : <AddressText address={of} of="authority" isLinked isWhole />;
 }

@@ -96,8 +96,8 @@ export async function endUnpayable(deps: RunDeps, project: Project, batch: Batch
 
 /**
  * Ends a batch that is not set up if its project is not served. HTTP processes refuse such a batch too, but they write the rows
- * of batches, and the admission may have ended since. So the actions say which kind it is, and the worker's own record says
- * if its setup began while the project was served.
+ * of batches, and the admission may have ended since. This function therefore reads the kind of the batch from its actions, and
+ * the worker's own record tells if its setup began while the project was served.
  * @returns true if the batch has ended.
  */
 export async function endUnadmitted(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {

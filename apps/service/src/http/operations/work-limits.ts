@@ -51,7 +51,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** A pipeline takes 0.07 ms of the thread that answers everyone, and a batch has a thousand at most. */
 const PIPELINES_PER_SECOND = 500;
-/** What may be read at once is as much as in this time. The SDK waits as long when it is asked to. */
+/** A burst may read as many pipelines at once as are allowed in this time. The SDK waits as long when it is asked to. */
 const BURST_SECONDS = 10;
 const PIPELINES = {
   requests: PIPELINES_PER_SECOND * BURST_SECONDS,

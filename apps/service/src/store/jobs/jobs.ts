@@ -239,7 +239,7 @@ async function startSingleWorker(
   const workerId: string = await boss.work<StoredJob>(queue, { pollingIntervalSeconds: POLL_SECONDS }, async (jobs) => {
     try {
       for (const { id, data, signal } of jobs) await run(data, { id, signal, share: newShare(Date.now()) });
-      // Of two workers that were killed at this job, one could not be retried beside the other. It is done now, too.
+      // Two killed workers leave two jobs, and the queue retries only one of them. This run has done the work of both.
       await boss.getDb().executeSql(`delete from jobs.job where name = $1 and state = 'failed'`, [queue]);
     } finally {
       // Fetch the next job at once: it may have waited for this one, and nothing else would announce it.
