@@ -11,7 +11,7 @@ const MAY_IMPORT = {
   'packages/protocol/src': [],
   'packages/squads/src': ['packages/protocol/src'],
   'packages/solana-rpc/src': [],
-  'packages/localnet/src': PURE,
+  'packages/localnet/src': [...PURE, 'packages/solana-rpc/src'],
   'packages/sdk/src': ['packages/api/src', 'packages/solana-rpc/src', ...PURE],
   'packages/testing/src': ['packages/[^/]+/src', 'apps/service/(src|migrations)'],
 

@@ -48,15 +48,46 @@ export async function globAll(patterns: readonly string[]): Promise<string[]> {
   return found.toSorted();
 }
 
-async function opensDatabase(file: string, seen = new Set<string>()): Promise<boolean> {
+function opensDatabase(file: string): Promise<boolean> {
+  return reads(file, (text) => DATABASE.test(text));
+}
+
+/** What only the local cluster does, and the reason for which a file that names it runs there alone. */
+const LOCAL_ONLY: readonly (readonly [RegExp, string])[] = [
+  [/\.faults\b/, 'injects faults into the node'],
+  [/\.fork\(/, 'abandons blocks'],
+  [/localnet_\w+|\bpauseSlots\b|\bsetUpAndPause\b/, 'stops the slots, or funds by a method of the local cluster'],
+  [/\.dropWebSockets\(/, 'ends the connections of subscribers'],
+  [/\bstartLocalnet\b/, 'starts a local cluster of its own'],
+  [/\bblockEngineUrl\b/, 'sends bundles through the block engine'],
+  [/\bv1: false\b/, 'needs a cluster without transactions of version 1'],
+];
+
+/**
+ * Tells why a file cannot run on the cluster of FLYWHEEL_TEST_RPC_URL: it needs what only the local cluster has, or no
+ * cluster. Returns null if it can.
+ */
+export async function findLocalOnly(file: string): Promise<string | null> {
+  if (!(await reads(file, (text) => WORLD.test(text)))) return NO_CLUSTER;
+  for (const [pattern, reason] of LOCAL_ONLY) if (await reads(file, (text) => pattern.test(text))) return reason;
+  return null;
+}
+
+/** The reason of files that need no cluster at all. */
+export const NO_CLUSTER = 'opens no world';
+
+const WORLD = /@flywheel\/testing\/(world|gate)'/;
+
+/** Tells if the text of a test or of one of its helpers is one. */
+async function reads(file: string, matches: (text: string) => boolean, seen = new Set<string>()): Promise<boolean> {
   if (seen.has(file)) return false;
   seen.add(file);
   const text = await readFile(join(ROOT, file), 'utf8');
-  if (DATABASE.test(text)) return true;
+  if (matches(text)) return true;
   const imports = text.matchAll(/^(?:import\b|\}).* from '(\.{1,2}\/[^']+\.ts)'/gm);
   const helpers = [...imports].map(([, path = '']) => join(dirname(file), path));
   for (const helper of helpers) {
-    if (/(^|\/)test\//.test(helper) && (await opensDatabase(helper, seen))) return true;
+    if (/(^|\/)test\//.test(helper) && (await reads(helper, matches, seen))) return true;
   }
   return false;
 }

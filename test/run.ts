@@ -1,6 +1,7 @@
 /**
  * Runs the lanes and files in the arguments, or all lanes: `node test/run.ts unit apps/cli/test/demo.test.ts`. With
- * `--watch`, files run again when they or their imports change.
+ * `--watch`, files run again when they or their imports change. With FLYWHEEL_TEST_RPC_URL, the files that open a world share
+ * the cluster there, for example a validator started by `npm run agave`; the lanes run no others.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import { isAbsolute, join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { findTestFiles, globAll, LANES, type Lane, ROOT } from './lanes.ts';
+import { findLocalOnly, findTestFiles, globAll, LANES, type Lane, NO_CLUSTER, ROOT } from './lanes.ts';
 
 /** Files mostly wait for slots and for the database: with one file per core, a core is idle half of the time. */
 const FILES_PER_CORE = 2;
@@ -30,7 +31,8 @@ const { values, positionals } = parseArgs({ options: { watch: { type: 'boolean' 
 const isLane = (name: string): name is Lane => LANES.some((lane) => lane === name);
 const lanes = positionals.length === 0 ? LANES : positionals.filter(isLane);
 const named = await globAll(positionals.filter((name) => !isLane(name)));
-const byLane = await findTestFiles();
+const byLane = new Map(await findTestFiles());
+if (process.env.FLYWHEEL_TEST_RPC_URL) await dropLocalOnly();
 const files = [...lanes.flatMap((lane) => byLane.get(lane) ?? []), ...named];
 if (files.length === 0) throw new Error(`No test file is named. Name files, or lanes: ${LANES.join(', ')}.`);
 
@@ -73,6 +75,19 @@ results.on('end', () => {
   process.stdout.write(`Slowest files:\n${lines.join('')}`);
 });
 results.compose(spec).pipe(process.stdout);
+
+/** Leaves out the files that need the local cluster, and prints why. */
+async function dropLocalOnly(): Promise<void> {
+  for (const lane of lanes) {
+    const kept = [];
+    for (const file of byLane.get(lane) ?? []) {
+      const reason = await findLocalOnly(file);
+      if (reason === null) kept.push(file);
+      else if (reason !== NO_CLUSTER) process.stdout.write(`Only on the local cluster: ${file} ${reason}.\n`);
+    }
+    byLane.set(lane, kept);
+  }
+}
 
 /** Writes the module of each process, which opens its files as suites. */
 async function writeModules(): Promise<string[]> {

@@ -27,7 +27,7 @@ const RULES: readonly WordRule[] = [
     what: 'an RPC function of @solana/kit',
     pattern: /import[^;]*\b(create\w*Rpc|sendAndConfirm\w+Factory)\w*\b[^;]*from '@solana\/kit'/,
     isAllowed: (path) =>
-      /^(packages\/(solana-rpc|testing)\/|apps\/service\/src\/solana\/|apps\/cli\/src\/|apps\/console\/src\/lib\/)/.test(
+      /^(packages\/(solana-rpc|testing)\/|packages\/localnet\/src\/rpc-bank\.ts|apps\/service\/src\/solana\/|apps\/cli\/src\/|apps\/console\/src\/lib\/)/.test(
         path,
       ),
   },

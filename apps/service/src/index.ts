@@ -6,4 +6,5 @@ export { createDiagnostics, type Diagnostics } from './diagnostics.ts';
 export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
 export { isLocalCluster } from './projects/environment.ts';
+export { createSignerFile } from './solana/signer.ts';
 export { LostDatabase } from './store/postgres.ts';

@@ -38,10 +38,7 @@ export class BankError extends Error {
   override readonly name = 'BankError';
 }
 
-/**
- * Sends lamports and tokens to anyone, from a wallet that genesis has funded. Its changes count as part of genesis:
- * every commitment shows them at once, and a fork does not undo them.
- */
+/** Sends lamports and tokens to anyone, from a wallet that pays for everything. */
 export interface Bank {
   /** Transfers lamports. Throws BankError if the transaction fails. */
   airdrop(recipient: Address, amountLamports: bigint): Promise<Signature>;
@@ -56,25 +53,47 @@ export function bankSigner(): Promise<KeyPairSigner> {
   return createKeyPairSignerFromPrivateKeyBytes(createHash('sha256').update('flywheel localnet bank').digest());
 }
 
-export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
-  const send = async (instructions: readonly Instruction[]): Promise<Signature> => {
-    // Random blockhashes make every transaction different and let none expire, as in genesis.
-    const transaction = await signLegacy(signer, instructions, randomBlockhash());
-    const attempt = ledger.executeEverywhere(transaction);
-    const err = attempt.kind === 'refused' ? attempt.err : attempt.record.err;
-    if (err !== null) throw new BankError(`The bank's transaction failed: ${JSON.stringify(err)}`);
-    return transaction.signature;
-  };
+/** The cluster of a bank, as far as a bank needs it. */
+export interface BankCluster {
+  /** Lands a transaction that the bank's wallet pays for. Throws BankError if it fails. */
+  land(instructions: readonly Instruction[]): Promise<Signature>;
+  minimumBalance(bytes: bigint): Promise<bigint>;
+  /** Returns the program that owns an account; null if there is no account. */
+  programOf(account: Address): Promise<Address | null>;
+}
 
+/**
+ * Creates the bank of a local cluster. Its changes count as part of genesis: every commitment shows them at once, and a fork
+ * does not undo them.
+ */
+export function createLedgerBank(ledger: Ledger, signer: KeyPairSigner): Bank {
+  return createBank(signer, {
+    land: async (instructions) => {
+      // Random blockhashes make every transaction different and let none expire, as in genesis.
+      const transaction = await signLegacy(signer, instructions, randomBlockhash());
+      const attempt = ledger.executeEverywhere(transaction);
+      const err = attempt.kind === 'refused' ? attempt.err : attempt.record.err;
+      if (err !== null) throw new BankError(`The bank's transaction failed: ${JSON.stringify(err)}`);
+      return transaction.signature;
+    },
+    minimumBalance: async (bytes) => ledger.node.minimumBalanceForRentExemption(bytes),
+    programOf: async (address) => {
+      const account = ledger.node.bank('processed').account(address);
+      return account.exists ? account.programAddress : null;
+    },
+  });
+}
+
+export function createBank(signer: KeyPairSigner, { land, minimumBalance, programOf }: BankCluster): Bank {
   return {
     airdrop: (recipient, amountLamports) =>
-      send([getTransferSolInstruction({ source: signer, destination: recipient, amount: amountLamports })]),
+      land([getTransferSolInstruction({ source: signer, destination: recipient, amount: amountLamports })]),
     createMint: async (decimals, token2022) => {
       const programAddress = token2022 ? TOKEN_2022_PROGRAM_ADDRESS : TOKEN_PROGRAM_ADDRESS;
       const mint = await generateKeyPairSigner();
       const space = getMintSize();
-      const lamports = ledger.node.minimumBalanceForRentExemption(BigInt(space));
-      await send([
+      const lamports = await minimumBalance(BigInt(space));
+      await land([
         getCreateAccountInstruction({ payer: signer, newAccount: mint, lamports, space, programAddress }),
         getInitializeMint2Instruction(
           { mint: mint.address, decimals, mintAuthority: signer.address },
@@ -84,11 +103,10 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
       return mint.address;
     },
     mintTo: async (mint, recipient, amountBaseUnits) => {
-      const account = ledger.node.bank('processed').account(mint);
-      if (!account.exists) throw new BankError(`There is no mint ${mint}.`);
-      const tokenProgram = account.programAddress;
+      const tokenProgram = await programOf(mint);
+      if (tokenProgram === null) throw new BankError(`There is no mint ${mint}.`);
       const [token] = await findAssociatedTokenPda({ owner: recipient, mint, tokenProgram });
-      await send([
+      await land([
         getCreateAssociatedTokenIdempotentInstruction({
           payer: signer,
           ata: token,

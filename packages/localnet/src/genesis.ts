@@ -51,6 +51,24 @@ export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): 
   return svm;
 }
 
+/** An account with which a cluster starts. */
+export interface GenesisAccount {
+  readonly address: Address;
+  readonly lamports: bigint;
+  readonly owner: Address;
+  readonly data: Uint8Array;
+}
+
+/** Lists the accounts that another cluster needs for the Squads program and the block engine's tips, as they are here. */
+export function genesisAccounts(): GenesisAccount[] {
+  const tipAccounts = TIP_ACCOUNTS.map((address) => {
+    return { address, lamports: TIP_ACCOUNT_LAMPORTS, owner: SYSTEM_PROGRAM_ADDRESS, data: new Uint8Array() };
+  });
+  const data = programConfig();
+  const config = { address: PROGRAM_CONFIG, owner: SQUADS_PROGRAM_ADDRESS, data };
+  return [{ ...config, lamports: new LiteSVM().minimumBalanceForRentExemption(BigInt(data.length)) }, ...tipAccounts];
+}
+
 /** Borsh: discriminator, authority, multisig_creation_fee u64 (zero), treasury, 64 reserved bytes. */
 function programConfig(): Uint8Array {
   const bytes = new Uint8Array(PROGRAM_CONFIG_BYTES);

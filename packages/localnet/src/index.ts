@@ -1,8 +1,8 @@
-import { type Bank, bankSigner, createBank, createFaucet } from './bank.ts';
+import { type Bank, BankError, bankSigner, createFaucet, createLedgerBank } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
-import { createGenesis } from './genesis.ts';
+import { createGenesis, type GenesisAccount, genesisAccounts } from './genesis.ts';
 import { type GenesisFiles, loadGenesisFiles } from './genesis-accounts.ts';
 import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
@@ -19,10 +19,11 @@ import { injectFaults } from './methods/inject-faults.ts';
 import { networkMethods } from './methods/network.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
-import { findSquadsProgram } from './programs.ts';
+import { defaultCacheDirectory, findSquadsProgram } from './programs.ts';
 import { createRealProgram } from './real-program.ts';
 import type { Methods } from './rpc/answer-call.ts';
 import { createRpcServer } from './rpc/server.ts';
+import { createRpcBank, requestAirdrop } from './rpc-bank.ts';
 import type { Runtime } from './runtime.ts';
 import { createSquadsEmulation } from './squads-emulation/index.ts';
 import { createFeed } from './subscriptions/feed.ts';
@@ -95,8 +96,19 @@ export interface Localnet {
   stop(): Promise<void>;
 }
 
-export type { Bank, Fault, Faults, GenesisFiles };
-export { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL };
+export type { Bank, Fault, Faults, GenesisAccount, GenesisFiles };
+export {
+  BankError,
+  bankSigner as localnetBank,
+  createRpcBank,
+  defaultCacheDirectory,
+  type FetchOptions,
+  fetchSquadsProgram,
+  findSquadsProgram,
+  genesisAccounts,
+  MAINNET_RPC_URL,
+  requestAirdrop,
+};
 
 /**
  * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine.
@@ -125,7 +137,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     stateDirectory: options.stateDirectory ?? null,
     finalizedLagSlots: BigInt(options.finalizedLagSlots ?? FINALIZED_LAG_SLOTS),
   });
-  const bank = createBank(ledger, signer);
+  const bank = createLedgerBank(ledger, signer);
   const faults = createFaults();
   for (const fault of options.faults ?? []) faults.set(fault);
   const pace: Pace = { paused: false };

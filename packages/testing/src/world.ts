@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import type { Localnet } from '@flywheel/localnet';
 import { type App, type Role, startApp } from '@flywheel/service/internal/app.ts';
 import { parseConfig } from '@flywheel/service/internal/config.ts';
 import { createLog } from '@flywheel/service/internal/log.ts';
@@ -9,6 +9,7 @@ import { createSignerFile, loadSigner } from '@flywheel/service/internal/solana/
 import { type Db, openDb } from '@flywheel/service/internal/store/db.ts';
 import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner, type TransactionPartialSigner } from '@solana/kit';
 import { type Answer, send } from './client.ts';
+import { openCluster } from './cluster.ts';
 import { openTestDatabase, TEST_ROLES } from './postgres.ts';
 import { signIn } from './project.ts';
 
@@ -17,6 +18,7 @@ export { createSignerFile };
 /** A whole service on a real database and a local cluster, for one test file. */
 export interface World {
   readonly url: string;
+  /** The local cluster, or the one of FLYWHEEL_TEST_RPC_URL. */
   readonly localnet: Localnet;
   readonly rpc: ReturnType<typeof createSolanaRpc>;
   /** The service's own database, to check rows and to create states that no request can create. */
@@ -84,7 +86,7 @@ export async function openWorld(
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
-    startLocalnet({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
+    openCluster({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
     openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);

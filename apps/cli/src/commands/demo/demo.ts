@@ -10,12 +10,15 @@ import { interruptible } from '../../interrupt.ts';
 import { createProgress, type Progress } from '../../progress.ts';
 import { type BatchStep, showBatchProgress } from '../batch/batch-progress.ts';
 import { createChainReader } from './chain-reader.ts';
+import type { DemoCluster } from './local-service.ts';
 import { createToken, fundProject, registerProject, TOKEN_DECIMALS } from './project.ts';
 import { type DemoReport, describeDemo } from './summary.ts';
 import { expectEffects, verify } from './verify.ts';
 
 interface DemoCommandOptions {
   readonly file: string;
+  readonly rpc?: string;
+  readonly payer?: string;
 }
 
 const REWARDS_FILE = fileURLToPath(new URL('../../../../../examples/rewards.json', import.meta.url));
@@ -43,14 +46,19 @@ export function addDemoCommand(program: Command, context: Context): void {
       'Start a database, a local cluster and the service in a temporary directory; create a token, register a project and fund its vault; compile, approve and execute the pipelines of a file; and verify every burn, airdrop and proof on chain. Everything is removed at the end. Exits with 0 only if the verification passes.',
     )
     .option('--file <file>', 'init request as JSON', REWARDS_FILE)
+    .option('--rpc <url>', 'use the cluster there instead of a local one; it needs the Squads program')
+    .option('--payer <file>', 'keypair file of a wallet with 4 SOL on that cluster; its faucet pays by default')
     .addHelpText('after', '\nExample:\n  flywheel demo --json | jq .verification.ok')
-    .action(async ({ file }: DemoCommandOptions) => {
+    .action(async ({ file, rpc: rpcUrl, payer }: DemoCommandOptions) => {
       const { output, environment } = context;
+      if (payer !== undefined && rpcUrl === undefined) {
+        throw new CliError('ERR_USAGE', '--payer names a wallet of the cluster of --rpc, which is missing.');
+      }
       const requestText = await readRequestFile(file);
       const progress = await createProgress(output, STEPS);
-      const report = await interruptible((signal) => runDemo({ environment, requestText, progress, signal })).finally(
-        () => progress.close(),
-      );
+      const report = await interruptible((signal) =>
+        runDemo({ environment, cluster: { rpcUrl, payer }, requestText, progress, signal }),
+      ).finally(() => progress.close());
       const { batch, verification } = report;
       output.result({ batch, results: batch.executeResult ?? null, verification }, describeDemo(report, output.stdout));
       if (!verification.ok) throw new CliError('ERR_DEMO_FAILED', describeMismatches(verification.problems));
@@ -70,6 +78,7 @@ const MAX_SHOWN_MISMATCHES = 5;
 
 interface DemoOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cluster: DemoCluster;
   /** The init request, as JSON text. */
   readonly requestText: string;
   readonly progress: Progress<DemoStep>;
@@ -77,7 +86,7 @@ interface DemoOptions {
 }
 
 /** Runs the demo in a temporary directory and removes everything that it started. */
-async function runDemo({ environment, requestText, progress, signal }: DemoOptions): Promise<DemoReport> {
+async function runDemo({ environment, cluster, requestText, progress, signal }: DemoOptions): Promise<DemoReport> {
   const startedAtMs = Date.now();
   const pipelines = readPipelines(requestText);
   const expected = await expectEffects(pipelines, TOKEN_DECIMALS);
@@ -85,13 +94,13 @@ async function runDemo({ environment, requestText, progress, signal }: DemoOptio
   progress.begin('start');
   // Loaded on demand: the other commands start faster without the service.
   const { startLocalService } = await import('./local-service.ts');
-  const service = await startLocalService(environment);
+  const service = await startLocalService(environment, cluster);
   try {
     signal.throwIfAborted();
     progress.finish('start', `Squads program: ${service.program}`);
 
     progress.begin('token');
-    const token = await createToken(service.rpcUrl);
+    const token = await createToken(service.bank);
     progress.finish('token', shorten(token.mint));
     signal.throwIfAborted();
 
@@ -101,7 +110,7 @@ async function runDemo({ environment, requestText, progress, signal }: DemoOptio
     signal.throwIfAborted();
 
     progress.begin('fund');
-    const funded = await fundProject(service.rpcUrl, project, expected);
+    const funded = await fundProject(service, project, expected);
     progress.finish('fund', `${groupDigits(funded.vaultTokens)} tokens, ${pluralize(funded.holders, 'holder')}`);
     signal.throwIfAborted();
 

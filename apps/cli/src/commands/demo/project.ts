@@ -1,19 +1,32 @@
 import type { Pipeline, ProofType } from '@flywheel/api';
+import type { Bank } from '@flywheel/localnet';
 import { toDecimal } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
-import { createSolanaRpcFromTransport, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import {
+  type Address,
+  address,
+  createSolanaRpcFromTransport,
+  generateKeyPairSigner,
+  type KeyPairSigner,
+} from '@solana/kit';
 import { createConsoleClient } from '../../console-client.ts';
-import { createMint, fund } from '../../localnet-client.ts';
 import type { ExpectedEffects } from './verify.ts';
 
 export interface Token {
-  readonly mint: string;
+  readonly mint: Address;
 }
 
 export interface DemoProject extends Token {
   readonly wallet: KeyPairSigner;
   readonly apiKey: string;
   readonly vaultAddress: string;
+}
+
+/** The service, its cluster, and the bank that pays there. */
+export interface DemoService {
+  readonly url: string;
+  readonly rpcUrl: string;
+  readonly bank: Bank;
 }
 
 export interface FundedProject {
@@ -25,7 +38,7 @@ export interface FundedProject {
 /** The same as USDC. */
 export const TOKEN_DECIMALS = 6;
 /** Pays for the multisig and its lookup table. */
-const WALLET_LAMPORTS = 5_000_000_000n;
+const WALLET_LAMPORTS = 1_000_000_000n;
 /** Size of a token account, which determines its rent (SPL Token, Account). */
 const TOKEN_ACCOUNT_BYTES = 165n;
 /** Beyond the rent of new token accounts, so that the vault stays rent-exempt. */
@@ -45,19 +58,19 @@ const DESCRIPTIONS: { readonly [type: string]: string } = {
   SURVEY: 'Answered a survey',
 };
 
-export async function createToken(rpcUrl: string): Promise<Token> {
-  return { mint: await createMint(rpcUrl, { decimals: TOKEN_DECIMALS }) };
+export async function createToken(bank: Bank): Promise<Token> {
+  return { mint: await bank.createMint(TOKEN_DECIMALS, false) };
 }
 
 /** Registers a project over HTTP: with a new wallet, daily limits at twice the need, and the file’s proof types. */
 export async function registerProject(
-  { url, rpcUrl }: { readonly url: string; readonly rpcUrl: string },
+  { url, rpcUrl, bank }: DemoService,
   { mint }: Token,
   pipelines: readonly Pipeline[],
   expected: ExpectedEffects,
 ): Promise<DemoProject> {
   const wallet = await generateKeyPairSigner();
-  await fund(rpcUrl, { address: wallet.address, lamports: WALLET_LAMPORTS });
+  await bank.airdrop(wallet.address, WALLET_LAMPORTS);
   const console = createConsoleClient({ url });
   await console.signIn(wallet);
   const request = {
@@ -73,7 +86,7 @@ export async function registerProject(
 
 /** Funds the vault, and gives every second recipient a token account, so that airdrops go to old and new accounts. */
 export async function fundProject(
-  rpcUrl: string,
+  { rpcUrl, bank }: Omit<DemoService, 'url'>,
   { mint, vaultAddress }: DemoProject,
   { airdrops, airdroppedBaseUnits, burnedBaseUnits }: ExpectedEffects,
 ): Promise<FundedProject> {
@@ -85,13 +98,12 @@ export async function fundProject(
     .getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES)
     .send();
   const amountBaseUnits = airdroppedBaseUnits + burnedBaseUnits + VAULT_SPARE_TOKENS * unit;
-  await fund(rpcUrl, {
-    address: vaultAddress,
-    lamports: newAccounts * rentLamports + VAULT_SPARE_LAMPORTS,
-    mint,
-    amountBaseUnits,
-  });
-  for (const address of holders) await fund(rpcUrl, { address, mint, amountBaseUnits: HELD_TOKENS * unit });
+  const vault = address(vaultAddress);
+  await Promise.all([
+    bank.airdrop(vault, newAccounts * rentLamports + VAULT_SPARE_LAMPORTS),
+    bank.mintTo(mint, vault, amountBaseUnits),
+    ...holders.map((holder) => bank.mintTo(mint, address(holder), HELD_TOKENS * unit)),
+  ]);
   return { vaultTokens: toDecimal(amountBaseUnits, TOKEN_DECIMALS), holders: holders.length };
 }
 

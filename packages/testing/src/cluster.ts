@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRpcBank, type Localnet, type LocalnetOptions, localnetBank, startLocalnet } from '@flywheel/localnet';
+import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
+
+/** The RPC URL of a cluster that all tests share, such as a validator's; null: each world starts a local cluster. */
+const SHARED_RPC_URL = process.env.FLYWHEEL_TEST_RPC_URL || null;
+
+/** Enough for a blockhash to expire. */
+const MAX_AWAITED_SLOTS = 400n;
+const POLL_INTERVAL_MS = 20;
+
+/**
+ * Opens the cluster of a world: a new local one, or with FLYWHEEL_TEST_RPC_URL the one there. The key that owns the SOL of a
+ * local cluster must own SOL there, as it does in a validator that `npm run agave` has started. There, `warp` waits for real
+ * slots, and what only the local cluster can do (faults, forks) throws.
+ */
+export async function openCluster(options: LocalnetOptions): Promise<Localnet> {
+  return SHARED_RPC_URL === null ? startLocalnet(options) : openSharedCluster(SHARED_RPC_URL);
+}
+
+async function openSharedCluster(url: string): Promise<Localnet> {
+  const shared: Pick<Localnet, (typeof SHARED_MEMBERS)[number]> = {
+    url,
+    websocketUrl: webSocketUrlOf(url),
+    // Transactions go to the RPC node, in order.
+    blockEngineUrl: '',
+    bank: createRpcBank(url, await localnetBank()),
+    program: 'squads-v4',
+    warp: ({ slots = 1n, seconds = 0n } = {}) => {
+      if (seconds > 0n || slots > MAX_AWAITED_SLOTS) throw new Error('Only the local cluster can advance its clock.');
+      return awaitSlots(url, slots);
+    },
+    // Others use it too.
+    stop: () => Promise.resolve(),
+  };
+  return new Proxy(shared, {
+    get: (target, name) => {
+      if (name in target || typeof name === 'symbol' || name === 'then') return Reflect.get(target, name);
+      throw new Error(`Only the local cluster has \`${name}\`: run this test without FLYWHEEL_TEST_RPC_URL.`);
+    },
+  }) as Localnet;
+}
+
+const SHARED_MEMBERS = ['url', 'websocketUrl', 'blockEngineUrl', 'bank', 'program', 'warp', 'stop'] as const;
+
+/** A validator's WebSocket port is the one above its RPC port. */
+function webSocketUrlOf(rpcUrl: string): string {
+  const url = new URL(rpcUrl);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.port = String(Number(url.port) + 1);
+  return url.href;
+}
+
+async function awaitSlots(url: string, slots: bigint): Promise<void> {
+  const transport = createRpcTransport({ url });
+  const confirmed = async () => BigInt(Number(await callRpc(transport, 'getSlot', [{ commitment: 'confirmed' }])));
+  for (const target = (await confirmed()) + slots; (await confirmed()) < target; ) await sleep(POLL_INTERVAL_MS);
+}
