@@ -113,7 +113,6 @@ async function writeBatch(
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
   const nonce = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
   if (!nonce) throw new PoolEmpty();
-  if (await isShareRunningOut(trx, nonce.address)) await jobs.enqueue(trx, { type: 'refill-nonces' });
   const batch: Batch = {
     id,
     projectId: project.id,
@@ -139,6 +138,8 @@ async function writeBatch(
   await jobs.enqueue(trx, { type: 'setup', ...job });
   await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter: expiresAt });
   await admitUnadmitted(deps, trx, candidate, asked, admission);
+  // Last: until this transaction ends, all others wait that ask for a refill, also those of admitted projects.
+  if (await isShareRunningOut(trx, nonce.address)) await jobs.enqueue(trx, { type: 'refill-nonces' });
   return { batch, warnings, replayed: false };
 }
 

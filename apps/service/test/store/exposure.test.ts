@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiError, isApiError } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
+import { startTestJobs } from '@flywheel/testing/jobs';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import {
   DAY,
@@ -10,6 +12,7 @@ import {
   newBundle,
   newProject,
   randomAddress,
+  randomNonce,
   storeBatch,
   storeNonces,
   storeProject,
@@ -39,7 +42,8 @@ import { lockFlywheel } from '../../src/store/batches/new-batches.ts';
 import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-const { db } = await openTestDatabase();
+const database = await openTestDatabase();
+const { db } = database;
 await storeNonces(db, 200);
 
 const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig({});
@@ -82,17 +86,30 @@ test('50 simultaneous requests of 25 projects that are not admitted spend no mor
   assert.deepEqual(ofAdmitted, { created: 10, errors: [] });
 });
 
-test('an admitted project does not wait for the lock of the others', async () => {
+test('an admitted project does not wait for the lock of the others, also while both ask for more nonces', async (t) => {
   const [stranger, admitted] = [await storeProject(db), await storeProject(db, { isAdmitted: true })];
+  // Each leases the last nonce of a share, and so asks for a refill.
+  for (const { flywheel } of [stranger, admitted]) {
+    const { address: share, operator: authority } = flywheel.multisig;
+    const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), state: 'available' as const };
+    await db
+      .insertInto('nonces')
+      .values({ ...nonce, share, authority })
+      .execute();
+  }
+  const jobs = await startTestJobs(database);
+  t.after(() => jobs.stop());
+  const deps = { ...depsWith({}), jobs };
   const waiting = await db.transaction().execute(async (trx) => {
     await lockUnadmittedUse(trx, DAY);
-    const attempt = create(depsWith({}), stranger);
-    await create(depsWith({}), admitted);
+    const attempt = create(deps, stranger);
     await waitUntil(
       'the stranger waits',
       () => countLockWaits(db),
       (count) => count === 1,
     );
+    const created = await Promise.race([create(deps, admitted).then(() => true), sleep(5_000, false, { ref: false })]);
+    assert.ok(created, 'the admitted project waits');
     return { attempt };
   });
   await waiting.attempt;
