@@ -36,6 +36,8 @@ const STALLED_MS = 2_000;
 const MAX_WAITING_PER_PROJECT = 64;
 /** Each holds a compiled batch in memory. */
 const MAX_WAITING = 256;
+/** Of all projects that are not admitted together: strangers leave the rest to the others. */
+const MAX_WAITING_UNADMITTED = MAX_WAITING / 2;
 /** Notifications come at once; the poll is for one that was lost with its connection. */
 const POLL_MS = 1_000;
 /** Inits of a burst are reported together. */
@@ -106,8 +108,11 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
       void settled.then(() => lastTurns.get(address) === settled && lastTurns.delete(address));
       const made = await turn;
       if (made !== null) return made;
-      const isFull = waiting().length >= MAX_WAITING;
-      if (isFull || (line.projects.get(address)?.length ?? 0) >= MAX_WAITING_PER_PROJECT) throw poolEmpty();
+      const isFull =
+        waiting().length >= MAX_WAITING ||
+        (!project.isAdmitted && waitersOf(line).length >= MAX_WAITING_UNADMITTED) ||
+        (line.projects.get(address)?.length ?? 0) >= MAX_WAITING_PER_PROJECT;
+      if (isFull) throw poolEmpty();
       const waited = join(line, address, clock.now().getTime(), attempt);
       void serve();
       void report();

@@ -118,10 +118,14 @@ export async function isShareRunningOut(trx: Db, leased: Address): Promise<boole
   return rows[0]?.isRunningOut ?? false;
 }
 
-/** Replaces what one process has reported about its waiting inits. */
+/** Replaces what one process has reported about its waiting inits, and deletes what killed processes have left. */
 export async function reportWaiters(db: Db, process: string, waiting: ReadonlyMap<Address, number>): Promise<void> {
   await inTransaction(db, async (trx) => {
-    await trx.deleteFrom('nonce_waiters').where('process', '=', process).execute();
+    const isLeft = sql<boolean>`updated_at < now() - interval '1 hour'`;
+    await trx
+      .deleteFrom('nonce_waiters')
+      .where((eb) => eb.or([eb('process', '=', process), isLeft]))
+      .execute();
     const rows = [...waiting].map(([multisig, count]) => ({ process, multisig, waiting: count }));
     if (rows.length > 0) await trx.insertInto('nonce_waiters').values(rows).execute();
   });

@@ -49,6 +49,23 @@ test('an admitted project does not wait behind the others', async () => {
   assert.equal(await waiting, 'leased');
 });
 
+test('an admitted project can wait while strangers hold every place that they can have', async () => {
+  const { queue } = openQueue({ speed: 100 });
+  const strangers = Array.from({ length: 8 }, newTenant);
+  const held = strangers.flatMap((stranger) =>
+    Array.from({ length: 50 }, () => queue.lease(stranger, async () => null).catch((error: unknown) => error)),
+  );
+  // Those for whom no place is left are answered at once.
+  assert.ok(isApiError(await Promise.race(held), 'ERR_NONCE_POOL_EMPTY'));
+  let attempts = 0;
+  const leased = queue.lease({ ...newTenant(), isAdmitted: true }, async () => {
+    attempts += 1;
+    return attempts > 1 ? 'leased' : null;
+  });
+  assert.equal(await leased, 'leased');
+  await Promise.all(held);
+});
+
 test('an init waits ten seconds at most, and not at all behind 64 of its project', async () => {
   const { queue, nowMs } = openQueue({ speed: 100 });
   const project = newTenant();

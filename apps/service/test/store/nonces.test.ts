@@ -321,13 +321,17 @@ test('the demand for nonces is counted by share: what is leased and what waits, 
     }
   }
   await storeBatch(db, admitted);
-  await reportWaiters(db, randomUUID(), new Map([[share, 5]]));
-  const dead = randomUUID();
+  const [alive, dead] = [randomUUID(), randomUUID()];
+  await reportWaiters(db, alive, new Map([[share, 5]]));
   await reportWaiters(db, dead, new Map([[share, 7]]));
   await sql`update nonce_waiters set updated_at = now() - interval '1 minute' where process = ${dead}`.execute(db);
   const none = { leased: 0, available: 3, leasedLately: 0, leasedBefore: 0, waiting: 0 };
   const own = { share, leased: 1, available: 2, leasedLately: 1, leasedBefore: 1, waiting: 5 };
   assert.deepEqual(await findNonceDemand(db, operator), [{ share: null, ...none }, own]);
+  await sql`update nonce_waiters set updated_at = now() - interval '2 hours' where process = ${dead}`.execute(db);
+  await reportWaiters(db, alive, new Map([[share, 5]]));
+  const reports = await db.selectFrom('nonce_waiters').select('process').execute();
+  assert.deepEqual(reports, [{ process: alive }], 'reports of killed processes do not stay');
   const retire = async () => {
     await retireAvailable(db, { authority: operator, share: null, count: 2 });
     return (await findNonces(db, 'closing')).length;
