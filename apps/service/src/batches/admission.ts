@@ -273,12 +273,17 @@ async function reserveAmounts(
   { clock }: Pick<Deps, 'clock'>,
   trx: Db,
   { id, token }: Project,
-  { dailyLimits }: CapUse,
+  { dailyLimits, returningTotals }: CapUse,
   { day, totals }: Reserved,
 ): Promise<void> {
-  const exceeded = await reserveDailyAmounts(trx, { id, dailyLimits }, day, totals);
+  const limits = {
+    burnBaseUnits: dailyLimits.burnBaseUnits + returningTotals.burnBaseUnits,
+    airdropBaseUnits: dailyLimits.airdropBaseUnits + returningTotals.airdropBaseUnits,
+  };
+  const exceeded = await reserveDailyAmounts(trx, { id, dailyLimits: limits }, day, totals);
   if (!exceeded) return;
-  const { kind, usedBaseUnits } = exceeded;
+  const { kind } = exceeded;
+  const usedBaseUnits = exceeded.usedBaseUnits - returningTotals[`${kind}BaseUnits`];
   const [capBaseUnits, askedBaseUnits] = [dailyLimits[`${kind}BaseUnits`], totals[`${kind}BaseUnits`]];
   const resetsAt = startOfNextUtcDay(clock.now());
   throw dailyLimitError({ kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt }, token);

@@ -19,7 +19,7 @@ import { findUnapprovedIds, lockUnbegun } from '../store/batches/ends.ts';
 import { lockFlywheel } from '../store/batches/new-batches.ts';
 import type { Deps } from './deps.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
-import { readProgress } from './jobs/progress.ts';
+import { readStatuses } from './jobs/progress.ts';
 import { awaitBatch, readBatch, type Wait } from './read.ts';
 
 export interface CancelRequest {
@@ -51,7 +51,10 @@ export async function cancelBatch(
   wait: Wait,
 ): Promise<Cancellation> {
   const batch = await readBatch(deps, project, batchId, kind);
-  if (!isFinal(batch.status)) await endOrEnqueue(deps, project, batch, actor);
+  if (!isFinal(batch.status)) {
+    const unapproved = await findUnapprovedOnChain(deps, project, [batch]);
+    await endOrEnqueue(deps, project, batch, { isUnapproved: unapproved.has(batch.id), actor });
+  }
   const ended = await awaitBatch(deps, batchId, ({ status }) => isFinal(status), wait);
   if (ended.status === 'EXECUTED') throw new ApiError('ERR_BATCH_NOT_CANCELLABLE', { batchId });
   if (ended.status !== 'FAILED') return { batch: ended, cancelTx: null };
@@ -62,7 +65,8 @@ export async function cancelBatch(
 
 /**
  * Cancels the open batches of a revoked key that the wallet has not approved. Those that the chain shows with an approval
- * end after the bundle in flight.
+ * end after the bundle in flight, and all of them later if no node answers. They do not count against the project's limits
+ * meanwhile.
  * @returns how many it has cancelled.
  */
 export async function cancelBatchesOfKey(
@@ -75,9 +79,15 @@ export async function cancelBatchesOfKey(
     await lockFlywheel(trx, project.flywheel.id);
     return findUnapprovedIds(trx, keyId);
   });
-  for (let i = 0; i < ids.length; i += CANCELLED_AT_ONCE) {
-    const batches = await Promise.all(ids.slice(i, i + CANCELLED_AT_ONCE).map((id) => readBatch(deps, project, id)));
-    await Promise.all(batches.map((batch) => endOrEnqueue(deps, project, batch, actor)));
+  const batches: Batch[] = [];
+  for (const some of inGroups(ids)) {
+    batches.push(...(await Promise.all(some.map((id) => readBatch(deps, project, id)))));
+  }
+  const unapproved = await findUnapprovedOnChain(deps, project, batches);
+  for (const some of inGroups(batches)) {
+    await Promise.all(
+      some.map((batch) => endOrEnqueue(deps, project, batch, { isUnapproved: unapproved.has(batch.id), actor })),
+    );
   }
   return ids.length;
 }
@@ -85,9 +95,18 @@ export async function cancelBatchesOfKey(
 /** Each takes a connection of the database. */
 const CANCELLED_AT_ONCE = 4;
 
-async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: Address | undefined): Promise<void> {
+function inGroups<Item>(items: readonly Item[]): Item[][] {
+  const count = Math.ceil(items.length / CANCELLED_AT_ONCE);
+  return Array.from({ length: count }, (_, i) => items.slice(i * CANCELLED_AT_ONCE, (i + 1) * CANCELLED_AT_ONCE));
+}
+
+async function endOrEnqueue(
+  deps: Deps,
+  project: Project,
+  batch: Batch,
+  { isUnapproved, actor }: { readonly isUnapproved: boolean; readonly actor: Address | undefined },
+): Promise<void> {
   const { db, clock, jobs } = deps;
-  const isUntouched = await isUnapprovedOnChain(deps, project, batch);
   await db.transaction().execute(async (trx) => {
     const isUnbegun = await lockUnbegun(trx, batch.id);
     // Read again under the lock: the batch may have been set up or have ended.
@@ -97,7 +116,7 @@ async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: A
       const entry = { actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, { at: clock.now(), ...entry });
     }
-    if (isUnbegun && isUntouched) {
+    if (isUnbegun && isUnapproved) {
       const failure = { failedTxMsg: END_REASONS.cancelled };
       const ending = { event: 'ENDED_UNEXECUTED', executed: 0, failure, cause: 'cancelled' } as const;
       await recordEnd(deps, trx, project, locked, ending);
@@ -107,25 +126,37 @@ async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: A
   });
 }
 
+/** A healthy node answers within two seconds. */
+const MAX_READ_MS = 3_000;
+
 /**
- * Reads whether the chain shows a batch without an approval. A database that was restored from a backup can hold as not begun
- * what was executed since; the job finds out, and waits for a node that answers.
+ * Finds the batches that the chain shows without an approval, all with one read; none if no node answers in time. A database
+ * that was restored from a backup can hold as not begun what was executed since; a job finds out, and waits for a node.
  */
-async function isUnapprovedOnChain(
-  deps: Pick<Deps, 'chain' | 'db' | 'log'>,
-  { flywheel: { multisig } }: Project,
-  batch: Batch,
-): Promise<boolean> {
+async function findUnapprovedOnChain(
+  { chain, db, clock, log }: Pick<Deps, 'chain' | 'db' | 'clock' | 'log'>,
+  { flywheel: { id, multisig } }: Project,
+  batches: readonly Batch[],
+): Promise<ReadonlySet<string>> {
+  if (batches.length === 0) return new Set();
+  const landedSlot = await findLandedSlot(db, id);
+  const isRead = new AbortController();
+  const late = clock.sleep(MAX_READ_MS, isRead.signal).then(() => {
+    throw new Error(`No node has answered within ${MAX_READ_MS} ms.`);
+  });
+  const statuses = chain.decide(landedSlot, (view) => readStatuses(view, multisig.address, batches));
   try {
-    const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
-    const read = (chain: Chain) => readProgress({ ...deps, chain }, multisig, batch);
-    const { status } = await deps.chain.decide(landedSlot, read);
-    return status === 'Absent' || status === 'Draft' || status === 'Active';
+    const read = await Promise.race([statuses, late]);
+    return new Set(batches.filter((_, i) => UNAPPROVED.has(read[i] ?? 'Gone')).map((batch) => batch.id));
   } catch (err) {
-    deps.log.warn({ batchId: batch.id, err }, 'the chain cannot be read: a job ends the batch');
-    return false;
+    log.warn({ batches: batches.length, err }, 'the chain cannot be read: jobs end the batches');
+    return new Set();
+  } finally {
+    isRead.abort();
   }
 }
+
+const UNAPPROVED: ReadonlySet<string> = new Set(['Absent', 'Draft', 'Active']);
 
 /** Builds the wallet's cancel vote; null when the proposal was never approved, is closed, or has that vote already. */
 async function buildCancel(

@@ -145,18 +145,44 @@ describe('a thief of an API key who holds every cap full', () => {
     requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
 
     const revokedAtMs = performance.now();
-    const path = `/console/api/projects/${project.projectId}/keys/${thief.keyId}`;
-    const options = { headers: { cookie: project.cookie, 'content-type': 'application/json' } };
-    assert.equal(requireOk(await send(world.url, 'DELETE', path, options)).cancelledBatches, SHARE);
+    assert.equal(requireOk(await revoke(project, thief.keyId)).cancelledBatches, SHARE);
     requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
     assert.ok(performance.now() - revokedAtMs < 10_000);
-    assert.equal(requireOk(await send(world.url, 'DELETE', path, options)).cancelledBatches, 0);
+    assert.equal(requireOk(await revoke(project, thief.keyId)).cancelledBatches, 0);
     await waitUntil(
       'the return of what the thief locked',
       () => readLamportsUse(world.db, today(), project.projectId),
       ({ lockedLamports }) => lockedLamports === one.lockedLamports * 2n,
     );
   });
+
+  it('cannot lock the owner out of a project whose only key it has, even while no node answers', async () => {
+    const project = await createProject(world, { burnLimit: String(SHARE) });
+    await admit(project);
+    const batches = [];
+    for (let i = 0; i < SHARE; i += 1) batches.push(await setUpBatch(world, project, [burnPipeline()]));
+    const keys = world.db.selectFrom('api_keys').select('id').where('project_id', '=', project.projectId);
+    const { id: keyId } = await keys.executeTakeFirstOrThrow();
+    const node = world.gate.hold('getMultipleAccounts');
+    const revokedAtMs = performance.now();
+    assert.equal(requireOk(await revoke(project, keyId)).cancelledBatches, SHARE);
+    const { apiKey } = await createKey(project);
+    requireOk(await init(world.url, apiKey, [burnPipeline()]));
+    assert.ok(performance.now() - revokedAtMs < 10_000);
+    node.release();
+    for (const { id } of batches) {
+      await waitUntil(
+        'the cancellation',
+        () => world.db.selectFrom('batches').select('end_cause').where('id', '=', id).executeTakeFirstOrThrow(),
+        ({ end_cause }) => end_cause === 'cancelled',
+      );
+    }
+  });
+
+  function revoke({ projectId, cookie }: TestProject, keyId: string) {
+    const options = { headers: { cookie, 'content-type': 'application/json' } };
+    return send(world.url, 'DELETE', `/console/api/projects/${projectId}/keys/${keyId}`, options);
+  }
 
   async function exposureOfOne(project: TestProject) {
     const { batch } = requireOk(await init(world.url, project.apiKey, [burnPipeline()]));

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiError, isApiError } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline } from '@flywheel/testing/client';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import {
@@ -272,6 +273,23 @@ test('a batch of a key that was revoked while it waited is refused', async () =>
   await assert.rejects(create(depsWith({}), project, keyId), (error) => isApiError(error, 'ERR_UNAUTHORIZED'));
 });
 
+test('unapproved batches of a revoked key count neither as open nor for the day, also before they are cancelled', async () => {
+  const dailyLimits = { burnBaseUnits: 2_000_000n, airdropBaseUnits: 0n };
+  const project = await storeProject(db, { isAdmitted: true, dailyLimits });
+  const thief = await storeKey(project);
+  const full = depsWith({}, { maxOpenBatches: 2, maxOpenPipelines: 2 });
+  const burn = (deps: Deps, keyId: string | null) => create(deps, project, keyId, 'pipelines', [burnPipeline(1)]);
+  for (let i = 0; i < 2; i += 1) await burn(full, thief);
+  await assert.rejects(burn(full, null), (error) => isApiError(error, 'ERR_TOO_MANY_OPEN_BATCHES'));
+  await revokeApiKey(db, project.id, thief, NOW);
+  for (let i = 0; i < 2; i += 1) await burn(full, null);
+  await assert.rejects(burn(full, null), (error) => isApiError(error, 'ERR_TOO_MANY_OPEN_BATCHES'));
+  await assert.rejects(burn(depsWith({}), null), (error) => {
+    if (!isApiError(error, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED')) return false;
+    return error.context.cap === '2' && error.context.used === '2';
+  });
+});
+
 test('the cost of an unused index is within what the smallest batch reserves', () => {
   assert.ok(boundBurnedIndex(prices) < ONE.spendLamports);
 });
@@ -298,9 +316,10 @@ async function create(
   project: Project,
   keyId: string | null = null,
   kind: 'pipelines' | 'withdrawal' = 'pipelines',
+  requested: Parameters<typeof compilePipelines>[0] = PIPELINES,
 ): Promise<unknown> {
   const key = { project, kind, idempotencyKey: randomUUID(), requestHash: new Uint8Array(32) } as const;
-  const pipelines = await compilePipelines(PIPELINES, project);
+  const pipelines = await compilePipelines(requested, project);
   return createBatchIdempotently(deps, key, { keyId, pipelines, audit: null });
 }
 

@@ -38,6 +38,23 @@ export async function readProgress(deps: ReadDeps, multisig: Multisig, batch: Ba
   return { status: 'Gone', approved: [], executed };
 }
 
+/** Reads the statuses of batches' proposals, in their order, at commitment `confirmed`. */
+export async function readStatuses(
+  chain: Pick<WorkerDeps['chain'], 'accounts'>,
+  multisig: Address,
+  batches: readonly Pick<Batch, 'batchIndex'>[],
+): Promise<Progress['status'][]> {
+  const addresses = await Promise.all(batches.map(({ batchIndex }) => proposalAddress(multisig, batchIndex)));
+  const [multisigAccount, ...proposals] = await chain.accounts([multisig, ...addresses]);
+  if (!multisigAccount) throw new Error(`The node does not show the multisig ${multisig}.`);
+  const { transactionIndex } = decodeMultisig(multisigAccount);
+  return batches.map(({ batchIndex }, i) => {
+    const proposal = proposals[i];
+    if (proposal) return decodeProposal(proposal).status.__kind;
+    return transactionIndex < batchIndex ? 'Absent' : 'Gone';
+  });
+}
+
 export interface BatchAccounts {
   readonly batch: AccountBytes;
   readonly proposal: AccountBytes;

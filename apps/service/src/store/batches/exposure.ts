@@ -23,7 +23,7 @@ export interface LamportsUse {
 
 /** What batches hold of every cap. */
 export interface HeldUse extends LamportsUse {
-  /** Open batches of the asked kind. */
+  /** Open batches of the asked kind, without those that are being cancelled because their key was revoked. */
   readonly batches: number;
   readonly pipelines: number;
   /** Amounts of open batches that count for the day. */
@@ -46,6 +46,8 @@ export interface CapUse extends KindUse {
   /** The use of all projects that are not admitted, together; null for an admitted project. */
   readonly unadmitted: LamportsUse | null;
   readonly dailyLimits: DailyTotals;
+  /** Amounts of the day that come back when the batches of revoked keys are cancelled. */
+  readonly returningTotals: DailyTotals;
 }
 
 export interface KeyUse extends HeldUse {
@@ -75,7 +77,8 @@ export async function readCapUse(
 ): Promise<CapUse> {
   const { rows } = await sql<CapRow>`
     with held as (
-      select kind = ${kind} as is_kind, key_id = ${keyId}::uuid as is_own, end_finalized_at is null as is_open,
+      select kind = ${kind} as is_kind, key_id = ${keyId}::uuid as is_own,
+        end_finalized_at is null and not ${isBeingCancelled} as is_open, ${isBeingCancelled} as is_being_cancelled,
         reserved_day = ${day}::date as is_today, pipeline_count, burn_amount, airdrop_amount, locked_lamports,
         reserved_lamports
       from batches
@@ -89,7 +92,9 @@ export async function readCapUse(
       pool.locked as pool_locked, pool.spent as pool_spent
     from projects
     cross join (
-      select coalesce(bool_or(is_kind and locked_lamports > 0), false) as has_exposed_of_kind, ${sumsOf('')}
+      select coalesce(bool_or(is_kind and locked_lamports > 0), false) as has_exposed_of_kind, ${sumsOf('')},
+        coalesce(sum(burn_amount) filter (where is_being_cancelled and is_today), 0) as returning_burned,
+        coalesce(sum(airdrop_amount) filter (where is_being_cancelled and is_today), 0) as returning_airdropped
       from held
     ) as whole
     cross join (select ${sumsOf('key_')} from held where is_own) as part
@@ -123,6 +128,7 @@ export async function readCapUse(
     hasExposedOfKind: row.has_exposed_of_kind,
     isFirstOfDay: row.is_first_of_day,
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
+    returningTotals: { burnBaseUnits: row.returning_burned, airdropBaseUnits: row.returning_airdropped },
   };
 }
 
@@ -251,6 +257,8 @@ type CapRow = Sums<''>['row'] &
   Sums<'key_'>['row'] & {
     readonly burn_limit: bigint;
     readonly airdrop_limit: bigint;
+    readonly returning_burned: bigint;
+    readonly returning_airdropped: bigint;
     readonly has_exposed_of_kind: boolean;
     readonly is_first_of_day: boolean;
     readonly is_revoked: boolean;
@@ -281,6 +289,15 @@ function isFirstOfDay({ projectId, kind, day }: Pick<CapQuestion, 'projectId' | 
     select from batches where project_id = ${projectId} and kind = ${kind} and reserved_day = ${day}::date
   )`;
 }
+
+/**
+ * `batches` of the outer statement. The revocation of a key ends its batches that the wallet has not approved. A job does
+ * that later if no node answers, and the project must be able to go on meanwhile.
+ */
+const isBeingCancelled = sql`(
+  ended_at is null and signed_tx is null and execution_began_at is null
+  and exists (select from api_keys where api_keys.id = batches.key_id and revoked_at is not null)
+)`;
 
 /** `batches` of the outer statement. */
 const isAdmittedFlywheel = sql`exists (
