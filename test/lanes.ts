@@ -12,7 +12,7 @@ export type Lane = (typeof LANES)[number];
 export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>> = {
   // Tests that kill processes, run at random, or install packages.
   slow: [
-    'apps/service/test/{soak,fleet}/**',
+    'apps/service/test/{soak,fleet,agave}/**',
     'packages/localnet/test/older-sdks/**',
     'packages/localnet/test/squads-emulation-differential.test.ts',
     'packages/sdk/test/package/**',
@@ -69,6 +69,8 @@ const LOCAL_ONLY: readonly (readonly [RegExp, string])[] = [
  */
 export async function findLocalOnly(file: string): Promise<string | null> {
   if (!(await reads(file, (text) => WORLD.test(text)))) return NO_CLUSTER;
+  // It skips the tests that cannot run there by itself.
+  if (await reads(file, (text) => text.includes("@flywheel/testing/cluster'"))) return null;
   for (const [pattern, reason] of LOCAL_ONLY) if (await reads(file, (text) => pattern.test(text))) return reason;
   return null;
 }

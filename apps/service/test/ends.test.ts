@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { decodeMultisig, proposalAddress, transactionAddress } from '@flywheel/squads';
 import { waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
+import { onlyLocal } from '@flywheel/testing/cluster';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
@@ -68,37 +69,45 @@ describe('a cancelled batch', () => {
     assert.equal(batch.ledger.rentBackLamports, batch.ledger.rentOutLamports);
   });
 
-  it('leaves no gap: its index, which never came on chain, is burned when a later batch needs it', async () => {
-    const project = await createProject(world);
-    // Setup cannot build a transaction until the batch is cancelled.
-    world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });
-    const first = await initialize(project, [burnPipeline()]);
-    const cancelled = cancel(project, first.id);
-    await until(project, first.id, ({ status }) => status === 'FAILED');
-    world.localnet.faults.clear();
-    requireOk(await cancelled);
-    const second = await initialize(project, [burnPipeline()]);
-    await executed(project, second.id, second.proposalApproveTx);
-    assert.equal(await transactionIndex(project), 2n);
-  });
+  it(
+    'leaves no gap: its index, which never came on chain, is burned when a later batch needs it',
+    onlyLocal('fail calls'),
+    async () => {
+      const project = await createProject(world);
+      // Setup cannot build a transaction until the batch is cancelled.
+      world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });
+      const first = await initialize(project, [burnPipeline()]);
+      const cancelled = cancel(project, first.id);
+      await until(project, first.id, ({ status }) => status === 'FAILED');
+      world.localnet.faults.clear();
+      requireOk(await cancelled);
+      const second = await initialize(project, [burnPipeline()]);
+      await executed(project, second.id, second.proposalApproveTx);
+      assert.equal(await transactionIndex(project), 2n);
+    },
+  );
 });
 
 describe('a batch that is cancelled while no node answers', () => {
-  it('ends when the chain can be read: a restored database may not know that it was executed', async () => {
-    const project = await createProject(world);
-    const { id } = await initialize(project, [burnPipeline()]);
-    await until(project, id, ({ status }) => status === 'FINALIZED');
-    world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
-    const cancelled = cancel(project, id);
-    await waitUntil(
-      'the job that cancels it',
-      () => findJobs(world.db, { withCompleted: false }),
-      (jobs) => jobs.some(({ batchId, type }) => batchId === id && type === 'cancel'),
-    );
-    world.localnet.faults.clear();
-    await until(project, id, ({ status }) => status === 'FAILED');
-    requireOk(await cancelled);
-  });
+  it(
+    'ends when the chain can be read: a restored database may not know that it was executed',
+    onlyLocal('fail calls'),
+    async () => {
+      const project = await createProject(world);
+      const { id } = await initialize(project, [burnPipeline()]);
+      await until(project, id, ({ status }) => status === 'FINALIZED');
+      world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
+      const cancelled = cancel(project, id);
+      await waitUntil(
+        'the job that cancels it',
+        () => findJobs(world.db, { withCompleted: false }),
+        (jobs) => jobs.some(({ batchId, type }) => batchId === id && type === 'cancel'),
+      );
+      world.localnet.faults.clear();
+      await until(project, id, ({ status }) => status === 'FAILED');
+      requireOk(await cancelled);
+    },
+  );
 });
 
 describe('a batch that is never approved', () => {

@@ -1,8 +1,8 @@
 import { type Bank, BankError, bankSigner, createFaucet, createLedgerBank } from './bank.ts';
-import { createBlockEngine } from './bundle.ts';
+import { bundleIdOf, createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
-import { createGenesis, type GenesisAccount, genesisAccounts } from './genesis.ts';
+import { createGenesis, type GenesisAccount, genesisAccounts, TIP_ACCOUNTS } from './genesis.ts';
 import { type GenesisFiles, loadGenesisFiles } from './genesis-accounts.ts';
 import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
@@ -100,6 +100,7 @@ export type { Bank, Fault, Faults, GenesisAccount, GenesisFiles };
 export {
   BankError,
   bankSigner as localnetBank,
+  bundleIdOf,
   createRpcBank,
   defaultCacheDirectory,
   type FetchOptions,
@@ -108,6 +109,8 @@ export {
   genesisAccounts,
   MAINNET_RPC_URL,
   requestAirdrop,
+  TIP_ACCOUNTS,
+  tipFloor,
 };
 
 /**

@@ -14,6 +14,7 @@ import {
   runBatch,
   walletStandardSigner,
 } from '@flywheel/sdk';
+import { onlyLocal } from '@flywheel/testing/cluster';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
@@ -93,25 +94,29 @@ describe('the SDK with a service and its cluster', () => {
     assert.match((await ask({ signature: '1'.repeat(64) })) ?? '', /knows no confirmed transaction/);
   });
 
-  it('verifyProofOnChain asks the next node if the first has pruned the transaction, keeps no history or is down', async () => {
-    const [sent] = await pipelines();
-    assert.ok(sent);
-    const pruned = `${rpcUrl}/nodes/pruned`;
-    const verify = { rpcUrl: ['http://127.0.0.1:9', pruned] };
-    const batch = await runBatch(client, [sent], { wallet: project.wallet, verify });
-    const signature = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes).at(-1) ?? '';
-    const question = { ...sent, signature, vault: project.vaultAddress };
-    await world.localnet.warp({ slots: 50n });
-    for (const slots of [0, 10]) {
+  it(
+    'verifyProofOnChain asks the next node if the first has pruned the transaction, keeps no history or is down',
+    onlyLocal('forget its history'),
+    async () => {
+      const [sent] = await pipelines();
+      assert.ok(sent);
+      const pruned = `${rpcUrl}/nodes/pruned`;
+      const verify = { rpcUrl: ['http://127.0.0.1:9', pruned] };
+      const batch = await runBatch(client, [sent], { wallet: project.wallet, verify });
+      const signature = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes).at(-1) ?? '';
+      const question = { ...sent, signature, vault: project.vaultAddress };
+      await world.localnet.warp({ slots: 50n });
+      for (const slots of [0, 10]) {
+        world.localnet.faults.clear();
+        world.localnet.faults.set({ kind: 'forgetHistory', method: '*', slots, node: 'pruned' });
+        assert.equal((await proof.verifyOnChain([pruned, rpcUrl], question)).isProven, true, `${slots} slots are kept`);
+        assert.equal((await proof.verifyOnChain(['http://127.0.0.1:9', rpcUrl], question)).isProven, true);
+      }
+      const { isProven, reason } = await proof.verifyOnChain([pruned, pruned], question);
+      assert.deepEqual([isProven, reason], [false, `No node knows the confirmed transaction ${signature}.`]);
       world.localnet.faults.clear();
-      world.localnet.faults.set({ kind: 'forgetHistory', method: '*', slots, node: 'pruned' });
-      assert.equal((await proof.verifyOnChain([pruned, rpcUrl], question)).isProven, true, `${slots} slots are kept`);
-      assert.equal((await proof.verifyOnChain(['http://127.0.0.1:9', rpcUrl], question)).isProven, true);
-    }
-    const { isProven, reason } = await proof.verifyOnChain([pruned, pruned], question);
-    assert.deepEqual([isProven, reason], [false, `No node knows the confirmed transaction ${signature}.`]);
-    world.localnet.faults.clear();
-  });
+    },
+  );
 
   it('runBatch continues an interrupted run by its idempotency key', async () => {
     const [sent, idempotencyKey] = [await pipelines(), crypto.randomUUID()];

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -55,6 +57,31 @@ export function findAgave(): string | null {
   return places.find((path) => existsSync(path) && versionOf(path) === AGAVE_VERSION) ?? null;
 }
 
+/** Tells if the deployed Squads program is there; a validator cannot run the emulation. */
+export function hasSquadsProgram(path: string | undefined): boolean {
+  return findSquadsProgram(path).program === 'squads-v4';
+}
+
+/** Finds a port with free ones above it, of those that the system gives to no client by itself. */
+export async function findFreePorts(): Promise<number> {
+  for (let attempt = 0; attempt < MAX_PORT_ATTEMPTS; attempt += 1) {
+    const port = FIRST_PORT + PORTS * randomInt(PORT_RANGES);
+    const servers = Array.from({ length: PORTS }, () => createServer());
+    const opened = await Promise.allSettled(
+      servers.map((server, index) => once(server.listen(port + index, '127.0.0.1'), 'listening')),
+    );
+    await Promise.all(servers.filter(({ listening }) => listening).map((server) => once(server.close(), 'close')));
+    if (opened.every(({ status }) => status === 'fulfilled')) return port;
+  }
+  throw new Error(`No ${PORTS} ports in a row are free.`);
+}
+
+const FIRST_PORT = 12_000;
+/** Those of a validator: JSON-RPC, subscriptions, faucet, gossip, and its dynamic range. */
+const PORTS = 41;
+const PORT_RANGES = 400;
+const MAX_PORT_ATTEMPTS = 20;
+
 /** The directory in the user's cache into which `npm run agave -- --install` builds the validator. */
 export function agaveDirectory(): string {
   return join(defaultCacheDirectory(), `agave-${AGAVE_VERSION}`);
@@ -95,7 +122,7 @@ export async function startAgave({
     [
       ...['--ledger', ledger, '--quiet', '--bind-address', '127.0.0.1', '--mint', mint],
       ...['--rpc-port', `${port}`, '--faucet-port', `${port + 2}`],
-      ...['--gossip-port', `${port + 3}`, '--dynamic-port-range', `${port + 4}-${port + 40}`],
+      ...['--gossip-port', `${port + 3}`, '--dynamic-port-range', `${port + 4}-${port + PORTS - 1}`],
       ...['--bpf-program', SQUADS_PROGRAM_ADDRESS, squadsFile, '--account-dir', join(genesis, 'accounts')],
       ...['--ticks-per-slot', `${slotMs / TICK_MS}`],
       ...(v1 ? [] : ['--deactivate-feature', V1_FEATURE]),

@@ -1,9 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRpcBank, type Localnet, type LocalnetOptions, localnetBank, startLocalnet } from '@flywheel/localnet';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
+import { startBundleRelay } from './bundle-relay.ts';
 
 /** The RPC URL of a cluster that all tests share, such as a validator's; null: each world starts a local cluster. */
 const SHARED_RPC_URL = process.env.FLYWHEEL_TEST_RPC_URL || null;
+/** True if the tests share a cluster that this project may not have written. */
+export const isClusterShared = SHARED_RPC_URL !== null;
+
+/** Skips a test on a shared cluster, which lacks something: `it('…', onlyLocal('…'), …)`. */
+export function onlyLocal(reason: string): { readonly skip: string | false } {
+  return { skip: isClusterShared && `only the local cluster can: ${reason}` };
+}
+
+/** Set: services send bundles there through a relay. Otherwise they send transactions to the RPC node, in order. */
+const HAS_BUNDLES = Boolean(process.env.FLYWHEEL_TEST_BUNDLES);
 
 /** Enough for a blockhash to expire. */
 const MAX_AWAITED_SLOTS = 400n;
@@ -15,15 +26,16 @@ const POLL_INTERVAL_MS = 20;
  * slots, and what only the local cluster can do (faults, forks) throws.
  */
 export async function openCluster(options: LocalnetOptions): Promise<Localnet> {
-  return SHARED_RPC_URL === null ? startLocalnet(options) : openSharedCluster(SHARED_RPC_URL);
+  return SHARED_RPC_URL === null ? startLocalnet(options) : connectCluster(SHARED_RPC_URL);
 }
 
-async function openSharedCluster(url: string): Promise<Localnet> {
+/** Connects to a cluster that runs already, as far as it can do what the local one does. */
+export async function connectCluster(url: string): Promise<Localnet> {
+  const relay = HAS_BUNDLES ? await startBundleRelay(url) : null;
   const shared: Pick<Localnet, (typeof SHARED_MEMBERS)[number]> = {
     url,
     websocketUrl: webSocketUrlOf(url),
-    // Transactions go to the RPC node, in order.
-    blockEngineUrl: '',
+    blockEngineUrl: relay?.url ?? '',
     bank: createRpcBank(url, await localnetBank()),
     program: 'squads-v4',
     warp: ({ slots = 1n, seconds = 0n } = {}) => {
@@ -31,7 +43,7 @@ async function openSharedCluster(url: string): Promise<Localnet> {
       return awaitSlots(url, slots);
     },
     // Others use it too.
-    stop: () => Promise.resolve(),
+    stop: async () => relay?.stop(),
   };
   return new Proxy(shared, {
     get: (target, name) => {

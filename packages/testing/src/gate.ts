@@ -61,13 +61,18 @@ export async function openGatedWorld(
   });
 }
 
+/** Path of the block engine, on the local cluster as at Jito. */
+const BUNDLES_PATH = '/api/v1/bundles';
+
 export async function openGate({ url, blockEngineUrl }: World['localnet']): Promise<Gate> {
   const handlers = new Map<string, CallHandler>();
   let cleared = Promise.withResolvers<'hang up'>();
   const server = createServer(async (request, response) => {
     const body = await readBody(request);
     const call = callOf(body);
-    const pass = () => forward(new URL(request.url ?? '/', url), request.method ?? 'GET', body);
+    const path = request.url ?? '/';
+    const target = path.startsWith(BUNDLES_PATH) ? blockEngineUrl : url;
+    const pass = () => forward(new URL(path, target), request.method ?? 'GET', body);
     const handler = handlers.get(call.method) ?? handlers.get('*');
     const answered = (handler ? handler(call, pass) : pass()).catch(() => 'hang up' as const);
     const answer = await Promise.race([answered, cleared.promise]);
@@ -80,7 +85,7 @@ export async function openGate({ url, blockEngineUrl }: World['localnet']): Prom
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
   const own = `http://127.0.0.1:${port}`;
   return {
-    environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl.replace(url, own) },
+    environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl && `${own}${BUNDLES_PATH}` },
     intercept,
     hold: (method) => {
       const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -64,6 +64,8 @@ const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);
 export interface WorldOptions {
   /** Replaces the tests' own database, which works without fsync. */
   readonly openDatabase?: () => Promise<WorldDatabase>;
+  /** A cluster that runs already, instead of the tests' own. */
+  readonly cluster?: Localnet;
   /** Roles of this process; HTTP and worker by default. */
   readonly roles?: ReadonlySet<Role>;
   /** Whether the cluster has transactions of version 1; it has by default. */
@@ -82,11 +84,12 @@ export async function openWorld(
     v1 = true,
     slotMs = SLOT_MS,
     finalizedLagSlots = 2,
+    cluster,
   }: WorldOptions = {},
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
-    openCluster({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
+    cluster ?? openCluster({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
     openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { BatchEvent } from '@flywheel/api';
 import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, send } from '@flywheel/testing/client';
+import { onlyLocal } from '@flywheel/testing/cluster';
 import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
@@ -81,7 +82,7 @@ describe('the event stream of a batch', () => {
     assert.equal(nonsense.status, 400);
   });
 
-  it('sends the end of a cancelled batch, and an end that never came on chain', async () => {
+  it('sends the end of a cancelled batch, and an end that never came on chain', onlyLocal('fail calls'), async () => {
     const project = await createProject(world);
     world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });
     const batch = await openBatch(world, project, [burnPipeline()]);

@@ -5,6 +5,7 @@ import { ExecuteBatchPending, ExecuteBatchResponse } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, getBatch, send } from '@flywheel/testing/client';
+import { onlyLocal } from '@flywheel/testing/cluster';
 import { createProject, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
@@ -57,7 +58,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       assert.equal(await tokenSupply(world, project.mint), supply - 11_000_000n);
     });
 
-    it('waits for a batch that is still being set up', async () => {
+    it('waits for a batch that is still being set up', onlyLocal('fail calls'), async () => {
       world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 400, times: 1 });
       const batch = await openBatch(world, project, [burnPipeline()]);
       assert.equal((await readBatch(world, project, batch.id)).status, 'AVAILABLE_TO_QUEUE');
@@ -93,7 +94,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('202', () => {
-    it('answers where to poll after the wait, and the execution continues', async () => {
+    it('answers where to poll after the wait, and the execution continues', onlyLocal('fail calls'), async () => {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
       world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 500, times: 1 });
       const { status, body, headers } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
@@ -111,7 +112,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       assert.equal(executeResult?.totalSuccessful, 1);
     });
 
-    it('answers AVAILABLE_TO_QUEUE for a batch that is not on chain yet', async () => {
+    it('answers AVAILABLE_TO_QUEUE for a batch that is not on chain yet', onlyLocal('fail calls'), async () => {
       world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 300, times: 1 });
       const batch = await openBatch(world, project, [burnPipeline()]);
       const { status, body } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
@@ -213,17 +214,21 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('500', () => {
-    it('answers ERR_BATCH_EXECUTE_FAILED while the cluster does not answer; the same request succeeds later', async () => {
-      const batch = await setUpBatch(world, project, [burnPipeline()]);
-      world.localnet.faults.set({ kind: 'error', method: 'getMultipleAccounts', status: 500 });
-      const answer = await executeSigned(world, project, batch);
-      world.localnet.faults.clear();
-      assertError(answer, 500, 'ERR_BATCH_EXECUTE_FAILED', /never executed twice/);
-      assert.doesNotMatch(JSON.stringify(answer.body), /127\.0\.0\.1|getMultipleAccounts|\bat \//);
-      const { status, ...read } = await readBatch(world, project, batch.id);
-      assert.equal(status, 'FINALIZED');
-      assert.equal('executionError' in read, false);
-      assert.equal((await executeSigned(world, project, batch)).body.status, 'EXECUTED');
-    });
+    it(
+      'answers ERR_BATCH_EXECUTE_FAILED while the cluster does not answer; the same request succeeds later',
+      onlyLocal('fail calls'),
+      async () => {
+        const batch = await setUpBatch(world, project, [burnPipeline()]);
+        world.localnet.faults.set({ kind: 'error', method: 'getMultipleAccounts', status: 500 });
+        const answer = await executeSigned(world, project, batch);
+        world.localnet.faults.clear();
+        assertError(answer, 500, 'ERR_BATCH_EXECUTE_FAILED', /never executed twice/);
+        assert.doesNotMatch(JSON.stringify(answer.body), /127\.0\.0\.1|getMultipleAccounts|\bat \//);
+        const { status, ...read } = await readBatch(world, project, batch.id);
+        assert.equal(status, 'FINALIZED');
+        assert.equal('executionError' in read, false);
+        assert.equal((await executeSigned(world, project, batch)).body.status, 'EXECUTED');
+      },
+    );
   });
 });

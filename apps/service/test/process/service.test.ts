@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
+import { onlyLocal } from '@flywheel/testing/cluster';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -31,34 +32,42 @@ describe('a running service', () => {
   });
   after(() => world.stop());
 
-  it('is alive, and ready while its database and its cluster answer; neither needs a key', async () => {
-    const live = await send(world.url, 'GET', '/health/live');
-    assert.deepEqual([live.status, live.body], [200, { status: 'ok' }]);
-    assert.deepEqual(await readiness(), [200, 'ok', { database: 'ok', cluster: 'ok' }]);
+  it(
+    'is alive, and ready while its database and its cluster answer; neither needs a key',
+    onlyLocal('fail calls'),
+    async () => {
+      const live = await send(world.url, 'GET', '/health/live');
+      assert.deepEqual([live.status, live.body], [200, { status: 'ok' }]);
+      assert.deepEqual(await readiness(), [200, 'ok', { database: 'ok', cluster: 'ok' }]);
 
-    world.localnet.faults.set({ kind: 'delay', method: 'getBlockHeight', delayMs: 2_500 });
-    // The answer of the last second is given again.
-    const isReady = ([status]: readonly unknown[]) => status === 200;
-    const late = await waitUntil('the check of a cluster that is late', readiness, (found) => !isReady(found));
-    assert.deepEqual(late, [503, 'unavailable', { database: 'ok', cluster: 'timed out' }]);
-    assert.equal((await send(world.url, 'GET', '/health/live')).status, 200);
-    world.localnet.faults.clear();
-    await waitUntil('the check of a cluster that answers again', readiness, isReady);
-  });
+      world.localnet.faults.set({ kind: 'delay', method: 'getBlockHeight', delayMs: 2_500 });
+      // The answer of the last second is given again.
+      const isReady = ([status]: readonly unknown[]) => status === 200;
+      const late = await waitUntil('the check of a cluster that is late', readiness, (found) => !isReady(found));
+      assert.deepEqual(late, [503, 'unavailable', { database: 'ok', cluster: 'timed out' }]);
+      assert.equal((await send(world.url, 'GET', '/health/live')).status, 200);
+      world.localnet.faults.clear();
+      await waitUntil('the check of a cluster that answers again', readiness, isReady);
+    },
+  );
 
-  it('ends waiting execute requests when it stops, and another process continues: tokens move once', async () => {
-    const project = await createProject(world);
-    const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
-    const supply = await tokenSupply(world, project.mint);
-    world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 1_000, times: 1 });
-    const waiting = executeSigned(world, project, batch, { prefer: 'wait=120' });
-    await untilSent(batch.id);
-    await world.restart();
-    const { status, body } = await waiting;
-    assert.deepEqual([status, body], [202, { batchId: batch.id, status: 'FINALIZED' }]);
-    await waitForBatch(world, project, batch.id, (seen) => seen.status === 'EXECUTED');
-    assert.equal(await tokenSupply(world, project.mint), supply - 7_000_000n);
-  });
+  it(
+    'ends waiting execute requests when it stops, and another process continues: tokens move once',
+    onlyLocal('fail calls'),
+    async () => {
+      const project = await createProject(world);
+      const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
+      const supply = await tokenSupply(world, project.mint);
+      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 1_000, times: 1 });
+      const waiting = executeSigned(world, project, batch, { prefer: 'wait=120' });
+      await untilSent(batch.id);
+      await world.restart();
+      const { status, body } = await waiting;
+      assert.deepEqual([status, body], [202, { batchId: batch.id, status: 'FINALIZED' }]);
+      await waitForBatch(world, project, batch.id, (seen) => seen.status === 'EXECUTED');
+      assert.equal(await tokenSupply(world, project.mint), supply - 7_000_000n);
+    },
+  );
 
   it('can run as two parts: HTTP that knows only the signers’ addresses, and a worker without HTTP', async () => {
     const project = await createProject(world);

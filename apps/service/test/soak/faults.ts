@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '@flywheel/localnet';
-import { type Gate, openGate } from '@flywheel/testing/gate';
+import { isClusterShared } from '@flywheel/testing/cluster';
+import { type CallHandler, type Gate, openGate } from '@flywheel/testing/gate';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -52,7 +53,7 @@ export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Kno
   } finally {
     ending.abort();
     gate.clear();
-    world.localnet.faults.clear();
+    if (!isClusterShared) world.localnet.faults.clear();
     await world.stop();
     await gate.stop();
   }
@@ -75,30 +76,18 @@ async function load(
   return batches;
 }
 
-export type Knob =
-  | Fault['kind']
-  | 'fork'
-  | 'drop WebSockets'
-  | 'land and time out'
-  | 'land and hang up'
-  | 'expire blockhashes';
-
-export const KNOBS = [
-  'drop',
-  'partLand',
-  'duplicate',
-  'wrongStatus',
-  'error',
-  'delay',
-  'hang',
-  'behind',
-  'forgetHistory',
+/** Faults on the way to any cluster, and slots that pass. */
+const ROAD_KNOBS = ['refuse', 'hold', 'land and time out', 'land and hang up', 'expire blockhashes'] as const;
+/** Faults of the cluster itself. */
+const CLUSTER_KNOBS = [
+  ...(['drop', 'partLand', 'duplicate', 'wrongStatus', 'error', 'delay', 'hang', 'behind', 'forgetHistory'] as const),
   'fork',
   'drop WebSockets',
-  'land and time out',
-  'land and hang up',
-  'expire blockhashes',
-] as const satisfies readonly Knob[];
+] as const satisfies readonly (Fault['kind'] | 'fork' | 'drop WebSockets')[];
+
+export type Knob = (typeof ROAD_KNOBS)[number] | (typeof CLUSTER_KNOBS)[number];
+
+export const KNOBS: readonly Knob[] = isClusterShared ? ROAD_KNOBS : [...CLUSTER_KNOBS, ...ROAD_KNOBS];
 
 const METHODS = [
   'getSignatureStatuses',
@@ -119,7 +108,7 @@ async function injectFaults(
   gate: Gate,
   { batches, hasBlockEngine, random }: FaultOptions,
 ): Promise<ReadonlyMap<Knob, number>> {
-  const { faults } = localnet;
+  const faults = isClusterShared ? null : localnet.faults;
   const send = hasBlockEngine ? 'sendBundle' : 'sendTransaction';
   const pick = <T>(choices: readonly T[]): T => {
     const choice = choices[Math.floor(random() * choices.length)];
@@ -128,29 +117,31 @@ async function injectFaults(
   };
   const times = () => 1 + Math.floor(random() * 3);
   const turn: Readonly<Record<Knob, () => void | Promise<void>>> = {
-    drop: () => faults.set({ kind: 'drop', method: send, times: times() }),
-    partLand: () => faults.set({ kind: 'partLand', method: 'sendBundle', landed: times(), times: times() }),
-    duplicate: () => faults.set({ kind: 'duplicate', method: send, times: times() }),
+    refuse: () => answerNot(gate, pick([send, ...METHODS]), times()),
+    hold: () => delayAnswers(gate, pick([send, ...METHODS]), times(), Math.floor(random() * 400)),
+    drop: () => faults?.set({ kind: 'drop', method: send, times: times() }),
+    partLand: () => faults?.set({ kind: 'partLand', method: 'sendBundle', landed: times(), times: times() }),
+    duplicate: () => faults?.set({ kind: 'duplicate', method: send, times: times() }),
     wrongStatus: () => {
       const lie = pick(['unknown', 'failed'] as const);
-      faults.set({ kind: 'wrongStatus', method: pick(STATUS_METHODS), lie, times: times() });
+      faults?.set({ kind: 'wrongStatus', method: pick(STATUS_METHODS), lie, times: times() });
     },
     error: () => {
       const method = pick([send, ...METHODS]);
-      faults.set({ kind: 'error', method, status: pick([429, 500] as const), times: times() });
+      faults?.set({ kind: 'error', method, status: pick([429, 500] as const), times: times() });
     },
     delay: () => {
       const method = pick([send, ...METHODS]);
-      faults.set({ kind: 'delay', method, delayMs: Math.floor(random() * 400), times: times() });
+      faults?.set({ kind: 'delay', method, delayMs: Math.floor(random() * 400), times: times() });
     },
-    hang: () => faults.set({ kind: 'hang', method: pick([send, ...METHODS]), times: 1 }),
+    hang: () => faults?.set({ kind: 'hang', method: pick([send, ...METHODS]), times: 1 }),
     // Two nodes behind one URL, the second of them late or with a short memory.
-    behind: () => faults.set({ kind: 'behind', method: '*', slots: [0, Math.floor(random() * 200)], times: 20 }),
+    behind: () => faults?.set({ kind: 'behind', method: '*', slots: [0, Math.floor(random() * 200)], times: 20 }),
     forgetHistory: () =>
-      faults.set({ kind: 'forgetHistory', method: '*', slots: Math.floor(random() * 200), times: 3 * times() }),
+      faults?.set({ kind: 'forgetHistory', method: '*', slots: Math.floor(random() * 200), times: 3 * times() }),
     fork: () => localnet.fork(),
     'drop WebSockets': () => localnet.dropWebSockets(),
-    'land and time out': () => faults.set({ kind: 'delay', method: send, delayMs: PAST_TIMEOUT_MS, times: 1 }),
+    'land and time out': () => delayAnswers(gate, send, 1, PAST_TIMEOUT_MS),
     'land and hang up': () => hangUpOn(gate, send, times()),
     'expire blockhashes': () => localnet.warp({ slots: 151n }),
   };
@@ -164,7 +155,7 @@ async function injectFaults(
     await sleep(100 + random() * 900);
   }
   gate.clear();
-  faults.clear();
+  faults?.clear();
   // Lost transactions expire at once.
   await localnet.warp({ slots: 151n });
   return turned;
@@ -172,10 +163,37 @@ async function injectFaults(
 
 /** Forwards requests and never answers them. */
 function hangUpOn(gate: Gate, method: string, times: number): void {
-  let left = times;
-  gate.intercept(method, async (_call, pass) => {
+  interceptSome(gate, method, times, async (pass) => {
+    await pass();
+    return 'hang up';
+  });
+}
+
+/** Neither forwards requests nor answers them. */
+function answerNot(gate: Gate, method: string, times: number): void {
+  interceptSome(gate, method, times, async () => 'hang up');
+}
+
+/** Forwards requests at once and answers them late. */
+function delayAnswers(gate: Gate, method: string, times: number, delayMs: number): void {
+  interceptSome(gate, method, times, async (pass) => {
     const answer = await pass();
+    await sleep(delayMs);
+    return answer;
+  });
+}
+
+type Pass = Parameters<CallHandler>[1];
+
+function interceptSome(
+  gate: Gate,
+  method: string,
+  times: number,
+  handle: (pass: Pass) => ReturnType<CallHandler>,
+): void {
+  let left = times;
+  gate.intercept(method, (_call, pass) => {
     left -= 1;
-    return left < 0 ? answer : 'hang up';
+    return left < 0 ? pass() : handle(pass);
   });
 }
