@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { SQUADS_PROGRAM_SHA256 } from '@flywheel/squads';
+import { TOPICS } from '../../apps/cli/src/commands/doctor/check.ts';
 import { settingRows } from '../../apps/service/src/config.ts';
 import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
 import { ROOT } from './code-blocks.ts';
@@ -42,6 +44,15 @@ describe('the documents', () => {
   it('list every setting of the service with its default in the configuration', async () => {
     const operating = await readFile(join(ROOT, 'docs/operating.md'), 'utf8');
     assert.deepEqual(operating.match(/^\| `[A-Z][A-Z_]+` \|.*$/gm), settingRows());
+  });
+
+  it('have a checklist for production with the checks of flywheel doctor, in its order', async () => {
+    const page = await readFile(join(ROOT, 'docs/how-to/run-in-production.md'), 'utf8');
+    assert.deepEqual(
+      [...page.matchAll(/^- \*\*`([^`]+)`\*\* /gm)].map(([, name]) => name),
+      TOPICS,
+    );
+    assert.ok(page.includes(SQUADS_PROGRAM_SHA256));
   });
 
   it('say of each thief only what a test holds', async () => {

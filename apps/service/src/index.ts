@@ -7,4 +7,7 @@ export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
 export { isLocalCluster } from './projects/environment.ts';
 export { createSignerFile } from './solana/signer.ts';
+export { readTips, type Tips } from './solana/block-engine.ts';
+export { readNonces } from './solana/nonces.ts';
+export { CHAIN_METHODS, type ChainMethod } from './solana/rpc.ts';
 export { LostDatabase } from './store/postgres.ts';

@@ -1,18 +1,10 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { decodeProgramData, SQUADS_PROGRAM_DATA_ADDRESS, UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { z } from 'zod';
 import { CACHED_FILE, defaultCacheDirectory, verifySquadsHash } from './programs.ts';
 
 export const MAINNET_RPC_URL = 'https://api.mainnet-beta.solana.com';
-/** Program data account of the deployed program, which holds its bytes (BPF upgradeable loader). */
-const PROGRAM_DATA = 'Fy3YMJCvwbAXUgUM5b91ucUVA3jYzwWLHL3MwBqKsh8n';
-const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
-/**
- * Header before the bytes: kind u32 (3 is program data), slot u64, u8 that is 1 with an upgrade authority, its address.
- */
-const HEADER_BYTES = 45;
-const PROGRAM_DATA_KIND = 3;
-const AUTHORITY_OFFSET = 12;
 const TIMEOUT_MS = 60_000;
 
 const answerSchema = z.object({
@@ -37,15 +29,18 @@ export interface FetchOptions {
 export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<string> {
   const { rpcUrl = MAINNET_RPC_URL, timeoutMs = TIMEOUT_MS, cacheDirectory = defaultCacheDirectory() } = options;
   const account = await readProgramData(rpcUrl, timeoutMs);
-  const place = `The program data account ${PROGRAM_DATA} at ${rpcUrl}`;
+  const place = `The program data account ${SQUADS_PROGRAM_DATA_ADDRESS} at ${rpcUrl}`;
   if (!account) throw new Error(`${place} does not exist.`);
-  if (account.owner !== UPGRADEABLE_LOADER) throw new Error(`${place} belongs to ${account.owner}, not to the loader.`);
-  const content = Buffer.from(account.data[0], 'base64');
-  if (content.length <= HEADER_BYTES || content.readUInt32LE(0) !== PROGRAM_DATA_KIND) {
-    throw new Error(`${place} is no program data: ${content.length} bytes.`);
+  if (account.owner !== UPGRADEABLE_LOADER_ADDRESS) {
+    throw new Error(`${place} belongs to ${account.owner}, not to the loader.`);
   }
-  if (content[AUTHORITY_OFFSET] !== 0) throw new Error(`${place} names an upgrade authority; the real one has none.`);
-  const bytes = content.subarray(HEADER_BYTES);
+  const content = Buffer.from(account.data[0], 'base64');
+  const found = decodeProgramData(content);
+  if (found === null) throw new Error(`${place} is no program data: ${content.length} bytes.`);
+  if (found.upgradeAuthority !== null) {
+    throw new Error(`${place} names an upgrade authority; the real one has none.`);
+  }
+  const bytes = new Uint8Array(found.bytes);
   verifySquadsHash(bytes, place);
   await mkdir(cacheDirectory, { recursive: true });
   const path = join(cacheDirectory, CACHED_FILE);
@@ -65,7 +60,7 @@ async function readProgramData(rpcUrl: string, timeoutMs: number) {
         jsonrpc: '2.0',
         id: 1,
         method: 'getAccountInfo',
-        params: [PROGRAM_DATA, { encoding: 'base64', commitment: 'finalized' }],
+        params: [SQUADS_PROGRAM_DATA_ADDRESS, { encoding: 'base64', commitment: 'finalized' }],
       }),
       signal: AbortSignal.timeout(timeoutMs),
     });

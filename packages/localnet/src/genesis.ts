@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, getAddressDecoder, getAddressEncoder, lamports } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -30,8 +31,6 @@ export const GENESIS_LAMPORTS = BANK_LAMPORTS + TIP_ACCOUNT_LAMPORTS * BigInt(TI
 const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111' as Address;
 /** Size of a vote account (solana-vote-interface, VoteStateV3::size_of). */
 const VOTE_ACCOUNT_BYTES = 3_762;
-/** Feature that enables transactions of version 1. */
-const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
 
 /**
  * Creates the initial SVM of every ledger: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops;
@@ -45,7 +44,7 @@ export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): 
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);
   putAccount(svm, PROGRAM_CONFIG, SQUADS_PROGRAM_ADDRESS, programConfig());
   putAccount(svm, voteAccountOf(bank), VOTE_PROGRAM, voteState(bank));
-  if (!v1) svm.setAccount(emptyAccount(V1_FEATURE));
+  if (!v1) svm.setAccount(emptyAccount(TRANSACTION_V1_FEATURE));
   for (const tipAccount of TIP_ACCOUNTS) putWallet(svm, tipAccount, TIP_ACCOUNT_LAMPORTS);
   putWallet(svm, bank, BANK_LAMPORTS);
   return svm;

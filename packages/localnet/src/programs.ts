@@ -2,12 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { SQUADS_PROGRAM_SHA256, withoutTrailingZeros } from '@flywheel/squads';
 
-/** SHA-256 of the deployed Squads v4 program, which is immutable: as deployed, and with trailing zeros trimmed. */
-const SQUADS_HASHES = [
-  'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c',
-  'd48660833989ecea3145ff726164fe640bd90696f03ce00dfd0cda258cbf2fac',
-];
 /** Name of the program's file in the cache. */
 export const CACHED_FILE = 'squads_v4.so';
 
@@ -51,10 +47,10 @@ function readProgram(path: string, source: string): SquadsProgram {
 
 /** Throws unless the bytes are the deployed program's. `place` begins the message. */
 export function verifySquadsHash(bytes: Uint8Array, place: string): void {
-  const found = createHash('sha256').update(bytes).digest('hex');
-  if (!SQUADS_HASHES.includes(found)) {
+  const found = createHash('sha256').update(withoutTrailingZeros(bytes)).digest('hex');
+  if (found !== SQUADS_PROGRAM_SHA256) {
     throw new Error(
-      `${place} is not the deployed Squads v4 program: its SHA-256 is ${found}, expected ${SQUADS_HASHES.join(' or ')}.`,
+      `${place} is not the deployed Squads v4 program: its SHA-256 without trailing zeros is ${found}, expected ${SQUADS_PROGRAM_SHA256}.`,
     );
   }
 }

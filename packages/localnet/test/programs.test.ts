@@ -11,7 +11,7 @@ test('a program file with other bytes than the deployed program is rejected, wit
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'squads_v4.so');
   await writeFile(path, 'something else');
-  const bothHashes = /SHA-256 is [0-9a-f]{64}, expected dec8d3e0[0-9a-f]{56} or d4866083[0-9a-f]{56}/;
+  const bothHashes = /SHA-256 without trailing zeros is [0-9a-f]{64}, expected d4866083[0-9a-f]{56}\.$/;
   await assert.rejects(startLocalnet({ squadsProgram: path }), bothHashes);
   assert.throws(() => findSquadsProgram(undefined, directory), bothHashes);
 });

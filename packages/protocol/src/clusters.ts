@@ -1,3 +1,5 @@
+import { type Address, address, type ReadonlyUint8Array } from '@solana/kit';
+
 /** Clusters that everybody shares. Every other one is local. */
 export type PublicCluster = 'mainnet' | 'devnet' | 'testnet';
 
@@ -11,4 +13,16 @@ const GENESIS_PREFIXES: readonly (readonly [PublicCluster, string])[] = [
 /** Names the public cluster with a genesis hash; null for any other cluster. */
 export function publicClusterOf(genesisHash: string): PublicCluster | null {
   return GENESIS_PREFIXES.find(([, prefix]) => genesisHash.startsWith(prefix))?.[0] ?? null;
+}
+
+/** Feature of a cluster that accepts transactions of version 1 (SIMD-0385). */
+export const TRANSACTION_V1_FEATURE = /* @__PURE__ */ address('txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL');
+
+const FEATURE_PROGRAM_ADDRESS = 'Feature111111111111111111111111111111111111';
+
+/** Checks a feature’s account, which holds an optional slot: 1 and the slot of its activation (Agave, `Feature`). */
+export function isFeatureActive(
+  feature: { readonly programAddress: Address; readonly data: ReadonlyUint8Array } | null | undefined,
+): boolean {
+  return feature?.programAddress === FEATURE_PROGRAM_ADDRESS && feature.data[0] === 1;
 }

@@ -13,6 +13,8 @@ export interface TransportOptions {
   readonly pacer?: Pacer;
   /** Receives a warning before each further attempt. It fits a pino logger. */
   readonly log?: Warn;
+  /** Receives the headers of each answer, also of a refusal: providers announce the limits of requests there. */
+  readonly onHeaders?: (headers: Headers) => void;
   /** Waits between attempts; real time by default. */
   readonly clock?: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
 }
@@ -69,7 +71,7 @@ const MAX_RETRY_AFTER_MS = 10_000;
  * const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: 'https://api.mainnet-beta.solana.com' }));
  */
 export function createRpcTransport(options: TransportOptions): RpcTransport {
-  const { timeoutMs = TIMEOUT_MS, maxAttempts = MAX_ATTEMPTS, pacer, log, clock = { sleep } } = options;
+  const { timeoutMs = TIMEOUT_MS, maxAttempts = MAX_ATTEMPTS, pacer, log, onHeaders, clock = { sleep } } = options;
   const endpoint = endpointOf(options.url);
   return async <TResponse>({ payload, signal }: Parameters<RpcTransport>[0]): Promise<RpcResponse<TResponse>> => {
     const body = stringifyJson(payload);
@@ -77,7 +79,9 @@ export function createRpcTransport(options: TransportOptions): RpcTransport {
       await pacer?.awaitTurn();
       signal?.throwIfAborted();
       const count = `(attempt ${attempt} of ${maxAttempts})`;
-      const { error, answer, retryAfterMs } = await post<TResponse>(endpoint, { body, signal, timeoutMs, count });
+      const { error, answer, retryAfterMs } = await post<TResponse>(endpoint, {
+        ...{ body, signal, timeoutMs, count, onHeaders },
+      });
       if (!error) return answer;
       const waitMs = retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
       if (!isTransient(error) || attempt === maxAttempts || waitMs > MAX_RETRY_AFTER_MS) throw error;
@@ -134,6 +138,7 @@ interface Attempt {
   readonly body: string;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
+  readonly onHeaders: TransportOptions['onHeaders'];
   /** Which attempt this is, for the error's text. */
   readonly count: string;
 }
@@ -147,7 +152,7 @@ const MAX_QUOTED_CHARACTERS = 300;
 
 async function post<TResponse>(
   { host, href, headers, redact }: Endpoint,
-  { body, signal, timeoutMs, count }: Attempt,
+  { body, signal, timeoutMs, onHeaders, count }: Attempt,
 ): Promise<Outcome<TResponse>> {
   const failed = (error: RpcError, retryAfterMs: number | null = null) => ({ error, answer: null, retryAfterMs });
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -156,6 +161,7 @@ async function post<TResponse>(
   try {
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
     response = await fetch(href, { method: 'POST', headers, body, signal: either });
+    onHeaders?.(response.headers);
     text = await response.text();
   } catch (error) {
     signal?.throwIfAborted();

@@ -84,6 +84,20 @@ describe('createRpcTransport', () => {
     assert.match((await errorOf(callRpc(slow.transport, 'getSlot'))).message, /HTTP 429: slow down \(attempt 1 of 4\)/);
   });
 
+  it('passes the headers of answers and refusals on', async () => {
+    const seen: (string | null)[] = [];
+    const onHeaders = (headers: Headers) => void seen.push(headers.get('x-ratelimit-rps-limit'));
+    const node = await nodeThat(
+      (request, response, count) =>
+        count === 1
+          ? respond(429, '', { 'x-ratelimit-rps-limit': '5' })(request, response, count)
+          : result('1')(request, response, count),
+      { onHeaders },
+    );
+    await callRpc(node.transport, 'getSlot');
+    assert.deepEqual(seen, ['5', null]);
+  });
+
   it('retries a broken connection and an answer that stops half-way', async () => {
     for (const fail of [
       (response: ServerResponse) => response.destroy(),

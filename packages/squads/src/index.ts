@@ -16,6 +16,7 @@ export {
 } from './accounts.ts';
 export * from './addresses.ts';
 export { decodeConfigActions, encodeConfigActions } from './config-actions.ts';
+export * from './deployed-program.ts';
 export { feeLamports, LAMPORTS_PER_SIGNATURE, priorityFeeLamports, type UnsignedMessage } from './fee.ts';
 export * from './generated/accounts.ts';
 export * from './generated/batch-instructions.ts';

@@ -7,6 +7,8 @@ import {
   createJsonRpcApi,
   createRpc,
   type Instruction,
+  type Rpc,
+  type RpcTransport,
   type Signature,
 } from '@solana/kit';
 import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -52,10 +54,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   const url = endpointOf(options.url);
   const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
   const pacer = intervalMs === 0 ? null : createPacer(intervalMs, clock);
-  const rpc = createRpc({
-    api: createJsonRpcApi<BlockEngineApi>({ responseTransformer: (answer) => Answer.parse(answer).result }),
-    transport: createRpcTransport({ url: url.href, clock, ...(pacer && { pacer }), ...(log && { log }) }),
-  });
+  const rpc = openRpc(createRpcTransport({ url: url.href, clock, ...(pacer && { pacer }), ...(log && { log }) }));
   const gate = pacer && createFairGate({ capacity: 1, clock });
   const awaitTurn: BundleCarrier['awaitTurn'] = async (share, signal) => {
     if (gate === null) return;
@@ -123,6 +122,28 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   };
 }
 
+/** What a block engine says about tips. */
+export interface Tips {
+  readonly accounts: readonly Address[];
+  /** Median of recently landed bundles; null if it cannot be read. */
+  readonly floorLamports: bigint | null;
+}
+
+/**
+ * Reads an engine's tips once, for `flywheel doctor`.
+ * @throws Error if the engine does not answer within the time.
+ */
+export async function readTips(blockEngineUrl: string, timeoutMs: number): Promise<Tips> {
+  const url = endpointOf(blockEngineUrl);
+  const rpc = openRpc(createRpcTransport({ url: url.href, timeoutMs, maxAttempts: 1 }));
+  const [accounts, floorLamports] = await Promise.all([
+    ask('getTipAccounts', rpc.getTipAccounts(), TipAccountsAnswer),
+    // It may be published on another host than the engine's.
+    readTipFloorLamports(url).catch(() => null),
+  ]);
+  return { accounts, floorLamports };
+}
+
 /** Computes Jito’s bundle id: lowercase hex SHA-256 of the transactions’ first signatures, in base58, joined by commas. */
 export function bundleIdOf(signatures: readonly Signature[]): string {
   return createHash('sha256').update(signatures.join(',')).digest('hex');
@@ -143,6 +164,11 @@ const MAX_DOUBLINGS = 32;
 const MAX_TIP_LAMPORTS = 100_000n;
 /** The engine's error for a bundle with transactions that are on chain (code -32602). */
 const ALREADY_PROCESSED = 'already processed transaction';
+
+function openRpc(transport: RpcTransport): Rpc<BlockEngineApi> {
+  const api = createJsonRpcApi<BlockEngineApi>({ responseTransformer: (answer) => Answer.parse(answer).result });
+  return createRpc({ api, transport });
+}
 
 /** The answers are unknown until `ask` has checked them. */
 interface BlockEngineApi {

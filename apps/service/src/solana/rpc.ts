@@ -13,11 +13,37 @@ import * as z from 'zod';
 
 export type ChainRpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
+/** The methods of a node that the service calls: a provider has to allow all of them. */
+export const CHAIN_METHODS = [
+  'getBlockHeight',
+  'getEpochInfo',
+  'getGenesisHash',
+  'getLatestBlockhash',
+  'getMinimumBalanceForRentExemption',
+  'getMultipleAccounts',
+  'getRecentPrioritizationFees',
+  'getSignaturesForAddress',
+  'getSignatureStatuses',
+  'getSlot',
+  'getTransaction',
+  'sendTransaction',
+  'simulateTransaction',
+] as const;
+
+export type ChainMethod = (typeof CHAIN_METHODS)[number];
+
+/** The methods of a block engine that the service calls. */
+export type BlockEngineMethod = 'getBundleStatuses' | 'getInflightBundleStatuses' | 'getTipAccounts' | 'sendBundle';
+
 /**
  * Sends a request and checks the shape of its answer: kit types answers without checking them.
  * @throws Error that starts with the method's name and quotes the node; its cause is the original error.
  */
-export async function ask<T>(method: string, request: PendingRpcRequest<unknown>, shape: z.ZodType<T>): Promise<T> {
+export async function ask<T>(
+  method: ChainMethod | BlockEngineMethod,
+  request: PendingRpcRequest<unknown>,
+  shape: z.ZodType<T>,
+): Promise<T> {
   let answer: unknown;
   try {
     answer = await request.send();

@@ -1,3 +1,4 @@
+import { isFeatureActive, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import type { Warn } from '@flywheel/solana-rpc';
 import type { TransactionVersion } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
@@ -69,7 +70,7 @@ export function createVersionChoice({
       const nowMs = clock.now().getTime();
       if (attempt > 0 || nowMs < avoidUntilMs) return 0;
       if (!isActive && nowMs >= askAgainMs) {
-        isActive = isActivated(await chain.accounts([V1_FEATURE]));
+        isActive = isFeatureActive((await chain.accounts([TRANSACTION_V1_FEATURE]))[0]);
         askAgainMs = nowMs + RETRY_MS;
       }
       return isActive ? 1 : 0;
@@ -85,13 +86,5 @@ export function createVersionChoice({
   };
 }
 
-/** Feature of SIMD-0385. */
-const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
-const FEATURE_PROGRAM = 'Feature111111111111111111111111111111111111';
 const RETRY_MS = 60 * 60_000;
 const MAX_LOST_IN_A_ROW = 2;
-
-/** Checks a feature’s account, which holds an optional slot: 1 and the slot of its activation (Agave, `Feature`). */
-function isActivated([feature]: Awaited<ReturnType<Chain['accounts']>>): boolean {
-  return feature?.programAddress === FEATURE_PROGRAM && feature.data[0] === 1;
-}

@@ -11,6 +11,8 @@ import { findRightsIssues, mayMigrate, type RoleNames } from './roles.ts';
 export interface DatabaseDiagnostics {
   /** PostgreSQL's version, e.g. `18.1`. */
   readonly version: string;
+  /** How far this machine's clock is ahead of the database's; negative if it is behind. */
+  readonly clockAheadMs: number;
   /** Migrations of this release that were not applied yet. */
   readonly pendingMigrations: readonly string[];
   /** Applied migrations that this release does not have: a newer release applied them. */
@@ -33,6 +35,8 @@ export interface RightsDiagnostics {
 export interface ServiceDiagnostics {
   /** `operator` is null for those of an earlier release that no worker has seen since. */
   readonly nonces: readonly { readonly operator: Address | null; readonly state: NonceState; readonly count: number }[];
+  /** Free nonces, 100 at most: their accounts are confirmed on the cluster. `operator` as above. */
+  readonly freeNonces: readonly { readonly operator: Address | null; readonly address: Address }[];
   readonly jobs: readonly JobRecord[];
   /** Seconds since a worker was last active. Workers supervise the queue every five seconds. null if there was none. */
   readonly workerSeenSecondsAgo: number | null;
@@ -55,6 +59,7 @@ export async function readDatabaseDiagnostics(db: Db, roles: RoleNames): Promise
   return {
     // Distributions append text to the number.
     version: found.version.split(' ', 1)[0] ?? found.version,
+    clockAheadMs: await compareClocks(db),
     pendingMigrations,
     unknownMigrations,
     rights: isComplete
@@ -64,15 +69,25 @@ export async function readDatabaseDiagnostics(db: Db, roles: RoleNames): Promise
   };
 }
 
+/** Compares the clocks in the middle of a short query, on a connection that is already open. */
+async function compareClocks(db: Db): Promise<number> {
+  const askedMs = Date.now();
+  const { rows } = await sql<{ ms: number }>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(
+    db,
+  );
+  return (askedMs + Date.now()) / 2 - (rows[0]?.ms ?? Number.NaN);
+}
+
 async function readServiceDiagnostics(db: Db): Promise<ServiceDiagnostics> {
-  const [nonces, jobs, workerSeenSecondsAgo, members, waitingRotations] = await Promise.all([
+  const [nonces, freeNonces, jobs, workerSeenSecondsAgo, members, waitingRotations] = await Promise.all([
     readNonces(db),
+    readFreeNonces(db),
     findJobs(db, { withCompleted: false, withScheduled: false }),
     readWorkerSeen(db),
     readMembers(db),
     findWaitingRotations(db),
   ]);
-  return { nonces, jobs, workerSeenSecondsAgo, members, waitingRotations };
+  return { nonces, freeNonces, jobs, workerSeenSecondsAgo, members, waitingRotations };
 }
 
 async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {
@@ -82,6 +97,19 @@ async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {
     .groupBy(['authority', 'state'])
     .execute();
   return rows.map(({ operator, state, count }) => ({ operator, state, count: Number(count) }));
+}
+
+/** As many as one call reads from the chain (Solana RPC, getMultipleAccounts). */
+const MAX_NONCES = 100;
+
+async function readFreeNonces(db: Db): Promise<ServiceDiagnostics['freeNonces']> {
+  return db
+    .selectFrom('nonces')
+    .select(['authority as operator', 'address'])
+    .where('state', '=', 'available')
+    .orderBy('address')
+    .limit(MAX_NONCES)
+    .execute();
 }
 
 /** Only workers supervise the queue (pg-boss, `supervise`), which stores when they did; a job at work also shows one. */

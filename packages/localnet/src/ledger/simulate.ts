@@ -1,4 +1,5 @@
-import { type Address, getAddressDecoder } from '@solana/kit';
+import { decodeProgramAccount, UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import { SYSVAR_CLOCK_ADDRESS, SYSVAR_SLOT_HASHES_ADDRESS } from '@solana/sysvars';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
 import type { LiteSVM } from 'litesvm';
@@ -12,11 +13,6 @@ import type { Slots } from './slots.ts';
 import type { Store } from './store/store.ts';
 import { holdAccount, putAccount } from './svm-accounts.ts';
 import type { Versions } from './versions.ts';
-
-const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111' as Address;
-/** Account of an upgradeable program: a u32 tag of 2, then the address of its code. */
-const PROGRAM_BYTES = 36;
-const PROGRAM_DATA_OFFSET = 4;
 
 /** Sysvars that change with the slot, and that programs can read without naming them. */
 export const SYSVARS = [SYSVAR_CLOCK_ADDRESS, SYSVAR_SLOT_HASHES_ADDRESS] as const;
@@ -66,7 +62,7 @@ function accountsToSetBack(bank: BankState, transaction: WireTransaction): Itera
 
 function codeOf(bank: BankState, address: Address): Address[] {
   const account = bank.account(address);
-  const isProgram =
-    account.exists && account.programAddress === UPGRADEABLE_LOADER && account.data.length === PROGRAM_BYTES;
-  return isProgram ? [getAddressDecoder().decode(account.data, PROGRAM_DATA_OFFSET)] : [];
+  if (!account.exists || account.programAddress !== UPGRADEABLE_LOADER_ADDRESS) return [];
+  const code = decodeProgramAccount(account.data);
+  return code === null ? [] : [code];
 }

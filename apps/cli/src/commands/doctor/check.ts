@@ -3,9 +3,25 @@ import { styleText } from 'node:util';
 import { pluralize } from '@flywheel/protocol';
 import { RpcError } from '@flywheel/solana-rpc';
 
-/** The result of one check of the doctor. */
+/**
+ * What the doctor checks, in the order in which it prints it. The names are stable. docs/how-to/run-in-production.md has an
+ * item for each, in this order.
+ */
+export const TOPICS = [
+  ...(['versions', 'configuration'] as const),
+  ...(['operator', 'company', 'signers'] as const),
+  ...(['database', 'schema', 'roles'] as const),
+  ...(['cluster', 'genesis', 'program', 'version-1', 'clock', 'methods', 'history', 'limits', 'commitment'] as const),
+  ...(['block-engine', 'balance', 'nonces'] as const),
+  ...(['registration', 'address', 'metrics'] as const),
+  ...(['worker', 'jobs', 'rotation', 'http'] as const),
+] as const;
+
+export type Topic = (typeof TOPICS)[number];
+
+/** The result of one check of the doctor. A topic may have several. */
 export interface Check {
-  readonly topic: string;
+  readonly topic: Topic;
   readonly state: 'ok' | 'warning' | 'failure';
   /** Result of the check, as a sentence. */
   readonly text: string;
@@ -13,18 +29,23 @@ export interface Check {
   readonly remedy: string | null;
 }
 
-export function ok(topic: string, text: string): Check {
+export function ok(topic: Topic, text: string): Check {
   return { topic, state: 'ok', text, remedy: null };
 }
 
 /** It works, but needs attention. */
-export function warning(topic: string, text: string, remedy: string): Check {
+export function warning(topic: Topic, text: string, remedy: string): Check {
   return { topic, state: 'warning', text, remedy };
 }
 
 /** It does not work. */
-export function failure(topic: string, text: string, remedy: string): Check {
+export function failure(topic: Topic, text: string, remedy: string): Check {
   return { topic, state: 'failure', text, remedy };
+}
+
+/** Sorts checks by topic, as the page that explains them does. */
+export function inOrder(checks: readonly Check[]): Check[] {
+  return checks.toSorted((a, b) => TOPICS.indexOf(a.topic) - TOPICS.indexOf(b.topic));
 }
 
 /** The messages of an error and its causes: a connection pool’s or fetch’s own message says little. */
@@ -35,7 +56,9 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own = error.message.replace(/[.\s]+$/, '');
   if (!(error.cause instanceof Error)) return own;
-  return own === 'fetch failed' ? reasonOf(error.cause) : `${own}: ${reasonOf(error.cause)}`;
+  const cause = reasonOf(error.cause);
+  if (own === 'fetch failed') return cause;
+  return own.endsWith(cause) ? own : `${own}: ${cause}`;
 }
 
 const MARKS: {

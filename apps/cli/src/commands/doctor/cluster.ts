@@ -1,86 +1,73 @@
-import { publicClusterOf, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { publicClusterOf } from '@flywheel/protocol';
 import type { Config } from '@flywheel/service';
-import { createRpcTransport } from '@flywheel/solana-rpc';
-import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import { createSolanaRpcFromTransport } from '@solana/kit';
-import { roughDuration } from '../../format.ts';
+import { checkBlockEngine } from './block-engine.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
+import { checkClusterClock } from './clocks.ts';
+import { clusterNameOf, type Node, openTransport, readNode, type SilentNode } from './node.ts';
+import { checkCommitment, checkHistory, checkLimits, checkMethods } from './node-abilities.ts';
+import { checkProgram, checkVersion1 } from './program.ts';
 
-const NO_DATA = { offset: 0, length: 0 };
-/** A healthy node answers within two seconds. */
-const TIMEOUT_MS = 5_000;
+type Service = typeof import('@flywheel/service');
 
-/** Slots behind which Agave calls a node unhealthy (rpc, DEFAULT_HEALTH_CHECK_SLOT_DISTANCE). */
-const MAX_SLOTS_BEHIND = 128n;
+export interface ClusterInput {
+  readonly config: Config;
+  readonly service: Service;
+  /** `mainnet`, `devnet`, `testnet` or a genesis hash: the cluster that it should be. null: any. */
+  readonly expected: string | null;
+  readonly operator: Address | null;
+}
 
 export interface ClusterChecks {
   readonly checks: readonly Check[];
-  /** The first node that answers; the first of the list if none does. */
-  readonly rpcUrl: string;
+  /** The first node that answers; null if none does. */
+  readonly node: Node | null;
 }
 
 /**
- * Checks that the nodes answer and are of one cluster, and that this cluster has the Squads program and about the same time
- * as this machine.
+ * Checks that the nodes answer and are of one cluster, that it is the expected one, that it has what the service needs, and what
+ * each node allows and keeps.
  */
-export async function checkCluster(
-  rpcUrls: readonly string[],
-  config: Config,
-  rules: ExposureRules,
-): Promise<ClusterChecks> {
-  const nodes = await Promise.all(rpcUrls.map(readNode));
-  const answering = nodes.filter((node) => 'genesisHash' in node);
+export async function checkCluster(rpcUrls: readonly string[], input: ClusterInput): Promise<ClusterChecks> {
+  const { config, service, expected, operator } = input;
+  const readings = await Promise.all(rpcUrls.map((url) => readNode(url, rpcUrls.length === 1)));
+  const answering = readings.filter((reading) => 'genesisHash' in reading);
   const [first] = answering;
   if (!first) {
-    const reasons = nodes.flatMap((node) => ('error' in node ? [node.error] : []));
+    const reasons = readings.flatMap((reading) => ('error' in reading ? [reading.error] : []));
     const remedy = config.solanaRpcUrls === null ? LOCAL_REMEDY : NODE_REMEDY;
-    const check = failure('cluster', `No cluster answers: ${reasons.join('; ')}.`, remedy);
-    return { checks: [check], rpcUrl: rpcUrls[0] ?? '' };
+    return { checks: [failure('cluster', `No cluster answers: ${reasons.join('; ')}.`, remedy)], node: null };
   }
-  const [newestSlot = 0n] = answering.map(({ slot }) => slot).toSorted((a, b) => Number(b - a));
-  const name = publicClusterOf(first.genesisHash) ?? LOCAL;
-  const checks = [
-    ...nodes.map((node) => checkNode(node, { first, newestSlot, name })),
-    checkProgram(name, first.squads),
-    checkClock(first.blockSeconds, name),
-    ...checkPublicUrl(config, name),
-    checkRegistration(config, first, rules),
-  ];
-  return { checks, rpcUrl: first.url };
+  const newestSlot = answering.reduce((newest, { slots }) => (slots.confirmed > newest ? slots.confirmed : newest), 0n);
+  const name = clusterNameOf(first, config.isClusterLocal);
+  const nodes = answering.filter(({ genesisHash }) => genesisHash === first.genesisHash);
+  const checks = await Promise.all([
+    ...readings.map((reading) => checkAnswer(reading, { first, newestSlot, name })),
+    ...checkGenesis(first, config, expected),
+    checkPublicUrl(first, config),
+    checkProgram(first, name),
+    checkVersion1(first, operator),
+    checkClusterClock(first, name),
+    checkBlockEngine(first, config, service),
+  ]);
+  // One after the other, because a provider may limit requests.
+  const abilities = await Promise.all(
+    nodes.map(async (node) => [
+      await checkMethods(node, service.CHAIN_METHODS),
+      await checkHistory(node, operator, config),
+      await checkLimits(node),
+      checkCommitment(node),
+    ]),
+  );
+  return { checks: [...checks.filter((check) => check !== null), ...abilities.flat()], node: first };
 }
 
 const LOCAL_REMEDY = 'npm start runs a local cluster; SOLANA_RPC_URL sets another one.';
 const NODE_REMEDY = 'Check SOLANA_RPC_URL, and the provider’s status, key and quota.';
 
-interface Node {
-  readonly url: string;
-  readonly host: string;
-  readonly genesisHash: string;
-  readonly version: string;
-  readonly slot: bigint;
-  readonly blockSeconds: number;
-  /** The Squads program and its config account. */
-  readonly squads: readonly (Account | null)[];
-}
-
-async function readNode(url: string): Promise<Node | { readonly host: string; readonly error: string }> {
-  const { host } = new URL(url);
-  const transport = createRpcTransport({ url, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
-  const rpc = createSolanaRpcFromTransport(transport);
-  try {
-    const accounts = [SQUADS_PROGRAM_ADDRESS, await programConfigAddress()];
-    const [genesisHash, version, slot, squads] = await Promise.all([
-      rpc.getGenesisHash().send(),
-      rpc.getVersion().send(),
-      rpc.getSlot({ commitment: 'confirmed' }).send(),
-      rpc.getMultipleAccounts(accounts, { encoding: 'base64', dataSlice: NO_DATA }).send(),
-    ]);
-    const blockSeconds = Number(await rpc.getBlockTime(slot).send());
-    return { url, host, genesisHash, version: version['solana-core'], slot, blockSeconds, squads: squads.value };
-  } catch (error) {
-    return { host, error: reasonOf(error) };
-  }
-}
+/** Slots behind which Agave calls a node unhealthy (rpc, DEFAULT_HEALTH_CHECK_SLOT_DISTANCE). */
+const MAX_SLOTS_BEHIND = 128n;
 
 interface Comparison {
   readonly first: Node;
@@ -89,19 +76,19 @@ interface Comparison {
 }
 
 /** Checks a node of several. Those behind it in the list replace it, so all must be of one cluster. */
-function checkNode(node: Awaited<ReturnType<typeof readNode>>, { first, newestSlot, name }: Comparison): Check {
-  const { host } = node;
-  if ('error' in node) {
-    return warning('cluster', `${host} does not answer: ${node.error}. The other nodes are used.`, NODE_REMEDY);
+function checkAnswer(reading: Node | SilentNode, { first, newestSlot, name }: Comparison): Check {
+  const { host } = reading;
+  if ('error' in reading) {
+    return warning('cluster', `${host} does not answer: ${reading.error}. The other nodes are used.`, NODE_REMEDY);
   }
-  const { genesisHash, version, slot } = node;
+  const { genesisHash, version, slots } = reading;
   if (genesisHash !== first.genesisHash) {
     const text = `${host} is of another cluster than ${first.host}: genesis ${genesisHash}, not ${first.genesisHash}.`;
     return failure('cluster', text, 'Remove one of them from SOLANA_RPC_URL: its answers are about another chain.');
   }
-  const behind = newestSlot - slot;
-  const place = `slot ${slot}${behind > 0n ? `, ${behind} behind the newest node` : ''}`;
-  const text = `${host} answers: ${name}, version ${version}, ${place}, genesis ${genesisHash}.`;
+  const behind = newestSlot - slots.confirmed;
+  const place = `slot ${slots.confirmed}${behind > 0n ? `, ${behind} behind the newest node` : ''}`;
+  const text = `${host} answers: ${name}, ${version === null ? '' : `version ${version}, `}${place}.`;
   if (behind <= MAX_SLOTS_BEHIND) return ok('cluster', text);
   return warning(
     'cluster',
@@ -110,67 +97,37 @@ function checkNode(node: Awaited<ReturnType<typeof readNode>>, { first, newestSl
   );
 }
 
-const LOCAL = 'a local cluster';
-
-interface Account {
-  readonly executable: boolean;
-}
-
-function checkProgram(name: string, [program, programConfig]: readonly (Account | null)[]): Check {
-  if (program?.executable) return ok('program', `The Squads program ${SQUADS_PROGRAM_ADDRESS} is deployed.`);
-  if (programConfig) {
-    return ok('program', 'The Squads program is emulated, because the local cluster has no copy of the deployed one.');
+/** Checks that the cluster is the one that `--cluster` and SOLANA_CLUSTER_IS_LOCAL say. */
+function checkGenesis({ genesisHash }: Node, { isClusterLocal }: Config, expected: string | null): Check[] {
+  const found = publicClusterOf(genesisHash);
+  if (expected !== null && expected !== found && expected !== genesisHash) {
+    const text = `The cluster is ${found ?? 'none of mainnet, devnet and testnet'}, not ${expected}: its genesis is ${genesisHash}.`;
+    return [failure('genesis', text, `Set SOLANA_RPC_URL to a node of ${expected} before a process starts.`)];
   }
-  const remedy =
-    name === LOCAL
-      ? 'flywheel localnet start and npm start include it; a test validator needs --clone-upgradeable-program.'
-      : 'Use another node: every public cluster has the program.';
-  return failure('program', `The cluster (${name}) has no Squads program ${SQUADS_PROGRAM_ADDRESS}.`, remedy);
-}
-
-/** Block times lag by seconds. UTC days of limits and expiries of approvals follow this machine’s clock. */
-const MAX_SKEW_SECONDS = 30;
-
-function checkClock(blockSeconds: number, name: string): Check {
-  const aheadSeconds = Math.round(Date.now() / 1_000 - blockSeconds);
-  const text = `This machine’s clock is ${describeSkew(aheadSeconds)} the cluster’s.`;
-  if (Math.abs(aheadSeconds) <= MAX_SKEW_SECONDS) return ok('clock', text);
-  const remedy =
-    name === LOCAL
-      ? 'flywheel localnet warp may have moved it, or its slots are paused: flywheel localnet resume-slots.'
-      : 'Synchronize this machine’s clock with NTP, or use a node that keeps up.';
-  return warning('clock', text, remedy);
-}
-
-function describeSkew(aheadSeconds: number): string {
-  if (aheadSeconds === 0) return 'within a second of';
-  return `${roughDuration(Math.abs(aheadSeconds) * 1_000)} ${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
-}
-
-function checkPublicUrl({ publicUrl }: Config, name: string): Check[] {
-  if (publicUrl !== null || name === LOCAL) return [];
-  const text = 'PUBLIC_URL is not set: sign-in works on loopback only.';
-  return [warning('address', text, 'Set PUBLIC_URL to the URL at which people reach the service.')];
-}
-
-/** The rules of the service about strangers on a cluster that is not local. */
-type ExposureRules = Pick<typeof import('@flywheel/service'), 'isLocalCluster' | 'UNBOUNDED_EXPOSURE'>;
-
-/** Checks whose projects are served, and what strangers may lock. */
-function checkRegistration(
-  { registration, isUnadmittedCapChosen, isClusterLocal, caps, companyOperators }: Config,
-  { genesisHash }: Pick<Node, 'genesisHash'>,
-  { isLocalCluster, UNBOUNDED_EXPOSURE }: ExposureRules,
-): Check {
-  const topic = 'registration';
-  if (registration !== 'open') {
-    const text = `REGISTRATION is ${registration}: projects are served that the company has admitted.`;
-    if (companyOperators.size > 0) return ok(topic, text);
-    return warning(topic, `${text} COMPANY_OPERATORS is empty, so none can be.`, 'Set COMPANY_OPERATORS.');
+  if (found === null) {
+    const kind = isClusterLocal
+      ? 'a local one: its SOL has no value'
+      : 'none of mainnet, devnet and testnet, and SOLANA_CLUSTER_IS_LOCAL is not 1: its SOL counts as money';
+    return [ok('genesis', `The cluster is ${kind}. Its genesis is ${genesisHash}.`)];
   }
-  if (!isUnadmittedCapChosen && !isLocalCluster(isClusterLocal, genesisHash)) {
-    return failure(topic, UNBOUNDED_EXPOSURE, 'serve and work do not start with these settings.');
+  if (isClusterLocal) {
+    const text = `SOLANA_CLUSTER_IS_LOCAL is 1, but the cluster is ${found}.`;
+    return [failure('genesis', text, 'Unset it, or set SOLANA_RPC_URL to the local cluster that you have started.')];
   }
-  const sol = toDecimal(caps.lockedUnadmittedLamports, SOL_DECIMALS);
-  return ok(topic, `REGISTRATION is open: projects that the company has not admitted may lock ${sol} SOL together.`);
+  return [ok('genesis', `The cluster is ${found}, genesis ${genesisHash}.`)];
+}
+
+/** Checks that browsers are sent to the same cluster; null without a URL of their own. */
+async function checkPublicUrl({ genesisHash, host }: Node, { publicSolanaRpcUrl: url }: Config): Promise<Check | null> {
+  if (url === null) return null;
+  const rpc = createSolanaRpcFromTransport(openTransport(url));
+  try {
+    const found = await rpc.getGenesisHash().send();
+    if (found === genesisHash) return null;
+    const text = `PUBLIC_SOLANA_RPC_URL is of another cluster than ${host}: genesis ${found}, not ${genesisHash}.`;
+    return failure('genesis', text, 'Correct it: wallets would check and sign against another chain.');
+  } catch (error) {
+    const text = `PUBLIC_SOLANA_RPC_URL does not answer this machine: ${reasonOf(error)}.`;
+    return warning('genesis', text, 'Open the console and check that it shows balances: browsers use this URL.');
+  }
 }

@@ -1,7 +1,9 @@
 import { pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
+import type { Address } from '@solana/kit';
 import { roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
+import { checkDatabaseClock } from './clocks.ts';
 
 type DatabaseState = NonNullable<Awaited<ReturnType<Diagnostics['database']>>>;
 export type ServiceState = NonNullable<DatabaseState['service']>;
@@ -22,7 +24,10 @@ export async function checkDatabase(config: Config, diagnostics: Diagnostics): P
   }
   if (state) {
     const rights = state.rights === null ? [] : [checkRights(config, state.rights)];
-    return { checks: [checkVersion(state), checkSchema(state), ...rights], service: state.service };
+    return {
+      checks: [checkVersion(state), checkSchema(state), ...rights, checkDatabaseClock(state)],
+      service: state.service,
+    };
   }
   const text = `The data directory ${config.dataDirectory} does not exist, so there is no database.`;
   const remedy = 'npm start creates it; DATABASE_URL sets another database.';
@@ -85,12 +90,16 @@ function checkRights(
 
 /** Addresses of the operators that this environment has; undefined for one that it does not have. */
 export interface Operators {
-  readonly present: string | undefined;
-  readonly previous: string | undefined;
+  readonly present: Address | undefined;
+  readonly previous: Address | undefined;
 }
 
 /** Checks the nonces of the present operator, and those of keys that are missing; the worker; the jobs; and the rotations that wait. */
-export function checkQueue(config: Config, service: ServiceState, { present, previous }: Operators): Check[] {
+export function checkQueue(
+  config: Config,
+  service: Omit<ServiceState, 'freeNonces'>,
+  { present, previous }: Operators,
+): Check[] {
   const isOwn = ({ operator }: ServiceState['nonces'][number]) =>
     operator === null || present === undefined || operator === present;
   const nonces = service.nonces.filter((each) => isOwn(each) && each.operator !== previous);
@@ -105,7 +114,7 @@ export function checkQueue(config: Config, service: ServiceState, { present, pre
     ...checkStrandedNonces(stranded),
     checkWorker(service),
     checkJobs(service),
-    ...rotations,
+    ...(rotations.length > 0 ? rotations : [ok('rotation', 'No rotation waits for open batches.')]),
   ];
 }
 
@@ -149,7 +158,7 @@ const NONCE_LAMPORTS = 1_447_680n;
 /** A worker maintains the queue every five seconds. */
 const WORKER_SILENCE_SECONDS = 30;
 
-function checkWorker({ workerSeenSecondsAgo, jobs }: ServiceState): Check {
+function checkWorker({ workerSeenSecondsAgo, jobs }: Pick<ServiceState, 'workerSeenSecondsAgo' | 'jobs'>): Check {
   if (workerSeenSecondsAgo !== null && workerSeenSecondsAgo <= WORKER_SILENCE_SECONDS) {
     return ok('worker', `A worker is running: last seen ${roughDuration(workerSeenSecondsAgo * 1_000)} ago.`);
   }
@@ -161,7 +170,7 @@ function checkWorker({ workerSeenSecondsAgo, jobs }: ServiceState): Check {
   return jobs.length > 0 ? failure('worker', text, remedy) : warning('worker', text, remedy);
 }
 
-function checkJobs({ jobs }: ServiceState): Check {
+function checkJobs({ jobs }: Pick<ServiceState, 'jobs'>): Check {
   const stuck = jobs.filter(({ problem }) => problem !== null);
   if (stuck.length === 0) {
     return ok('jobs', jobs.length === 0 ? 'No open jobs.' : `${pluralize(jobs.length, 'open job')}, none stuck.`);

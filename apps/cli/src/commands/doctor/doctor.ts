@@ -1,13 +1,16 @@
 import process from 'node:process';
 import { pluralize } from '@flywheel/protocol';
-import type { Config } from '@flywheel/service';
-import type { Command } from 'commander';
+import type { Config, Diagnostics } from '@flywheel/service';
+import { isBlockhash } from '@solana/kit';
+import { type Command, InvalidArgumentError } from 'commander';
 import packageFile from '../../../package.json' with { type: 'json' };
 import { type Context, serviceUrl, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { type Check, describeChecks, failure, ok, reasonOf, warning } from './check.ts';
+import { type Check, describeChecks, failure, inOrder, ok, reasonOf, warning } from './check.ts';
 import { checkCluster } from './cluster.ts';
-import { checkDatabase, checkQueue } from './database.ts';
+import { checkDatabase, checkQueue, type Operators } from './database.ts';
+import { checkBalance, checkNonceAccounts } from './funds.ts';
+import { checkSettings } from './settings.ts';
 import { checkSigners } from './signers.ts';
 
 /** `flywheel doctor`: checks the service of this environment. */
@@ -16,15 +19,20 @@ export function addDoctorCommand(program: Command, context: Context): void {
     .command('doctor')
     .summary('check the service of this environment')
     .description(
-      'Check everything that a service with this environment needs: configuration, database, cluster, signers, balance, nonces, worker, jobs, HTTP. Changes nothing. Prints a line per check: ✓ ok, ! warning, ✗ failed, with what to do. Exits with 3 if a check failed.',
+      'Check everything that a service with this environment needs: signers, database, cluster, RPC nodes, block engine, balance, nonces, settings, worker, jobs, HTTP. Changes nothing. Prints a line per check: ✓ ok, ! warning, ✗ failed, with what to do. Exits with 3 if a check failed.',
     )
     .option('--url <url>', 'service URL; default: FLYWHEEL_URL, or HOST and PORT')
-    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel doctor')
-    .action(async ({ url }: UrlOption) => {
+    .option('--cluster <name>', 'the cluster that it must be: mainnet, devnet, testnet or a genesis hash', readCluster)
+    .addHelpText(
+      'after',
+      '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel doctor --cluster mainnet',
+    )
+    .action(async ({ url, cluster }: UrlOption & { readonly cluster?: string }) => {
       const { environment, output } = context;
       const isNamed = url !== undefined || environment.FLYWHEEL_URL !== undefined;
       const checks = await runChecks({
         environment,
+        cluster: cluster ?? null,
         url: isNamed ? serviceUrl(context, { ...(url !== undefined && { url }) }) : null,
       });
       const failed = checks.filter(({ state }) => state === 'failure').length;
@@ -33,45 +41,63 @@ export function addDoctorCommand(program: Command, context: Context): void {
     });
 }
 
+/** @throws InvalidArgumentError for what is neither a public cluster nor a hash. */
+function readCluster(text: string): string {
+  if (['mainnet', 'devnet', 'testnet'].includes(text) || isBlockhash(text)) return text;
+  throw new InvalidArgumentError('It takes mainnet, devnet, testnet or a genesis hash.');
+}
+
 interface CheckOptions {
+  /** The cluster that it must be; null: any. */
+  readonly cluster: string | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** URL of the service; null: the HOST and PORT of its configuration. */
   readonly url: string | null;
 }
 
 /** Runs all checks. It reports errors as checks and does not throw them. */
-async function runChecks({ environment, url }: CheckOptions): Promise<readonly Check[]> {
+async function runChecks({ environment, cluster: expected, url }: CheckOptions): Promise<readonly Check[]> {
   // Loaded on demand: the other commands start faster without the service.
-  const { ConfigError, createDiagnostics, parseConfig, ...rules } = await import('@flywheel/service');
+  const service = await import('@flywheel/service');
   const versions = ok('versions', `flywheel ${packageFile.version}, Node ${process.versions.node}.`);
   let config: Config;
   try {
-    config = parseConfig({ LOG_LEVEL: 'silent', ...environment });
+    config = service.parseConfig({ LOG_LEVEL: 'silent', ...environment });
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof service.ConfigError)) throw error;
     const remedy = 'Fix the variable; docs/operating.md lists all of them. No other check was run.';
     return [versions, ...error.message.split('\n').map((issue) => failure('configuration', issue, remedy))];
   }
-  const diagnostics = createDiagnostics(config);
+  const diagnostics = service.createDiagnostics(config);
+  const operators = await readOperators(diagnostics);
+  const operator = operators.present ?? null;
   const rpcUrls = config.solanaRpcUrls ?? [`http://127.0.0.1:${config.localnet.port}`];
-  const [database, cluster, http] = await Promise.all([
+  const [database, { checks: clusterChecks, node }, http] = await Promise.all([
     checkDatabase(config, diagnostics),
-    checkCluster(rpcUrls, config, rules),
+    checkCluster(rpcUrls, { config, service, expected, operator }),
     checkHttp(config, url),
   ]);
-  const { service } = database;
-  const addressOf = async (role: 'operator' | 'previousOperator') =>
-    (await diagnostics.signer(role).catch(() => null))?.address;
-  const operators = { present: await addressOf('operator'), previous: await addressOf('previousOperator') };
-  return [
+  const state = database.service;
+  return inOrder([
     versions,
     ok('configuration', describeConfig(config)),
+    ...(await checkSigners({ diagnostics, members: [], nonces: [], ...state })),
     ...database.checks,
-    ...cluster.checks,
-    ...(await checkSigners({ diagnostics, rpcUrl: cluster.rpcUrl, members: [], nonces: [], ...service })),
-    ...(service === null ? [] : checkQueue(config, service, operators)),
+    ...clusterChecks,
+    ...(operator === null ? [] : [await checkBalance(operator, node)]),
+    ...(state === null ? [] : checkQueue(config, state, operators)),
+    ...(state === null || node === null || operator === null
+      ? []
+      : await checkNonceAccounts({ ...state, node, operator, readNonces: service.readNonces })),
+    ...(node === null ? [] : checkSettings(config, node, service)),
     http,
-  ];
+  ]);
+}
+
+async function readOperators(diagnostics: Diagnostics): Promise<Operators> {
+  const addressOf = async (role: 'operator' | 'previousOperator') =>
+    (await diagnostics.signer(role).catch(() => null))?.address;
+  return { present: await addressOf('operator'), previous: await addressOf('previousOperator') };
 }
 
 function describeConfig({ databaseUrl, solanaRpcUrls, dataDirectory }: Config): string {

@@ -1,13 +1,11 @@
-import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
 import type { Diagnostics } from '@flywheel/service';
-import { createRpcTransport } from '@flywheel/solana-rpc';
-import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
-import { type Check, failure, ok, reasonOf, warning } from './check.ts';
+import type { Address } from '@solana/kit';
+import { type Check, failure, ok, warning } from './check.ts';
 import type { ServiceState } from './database.ts';
 
 export interface SignersInput {
   readonly diagnostics: Diagnostics;
-  readonly rpcUrl: string;
   /** The operators and company approvers in the projects’ multisigs. */
   readonly members: ServiceState['members'];
   readonly nonces: ServiceState['nonces'];
@@ -15,8 +13,8 @@ export interface SignersInput {
 
 type Role = 'operator' | 'company';
 
-/** Checks that both signers can be read, differ, and match the projects, and that the operator can pay. */
-export async function checkSigners({ diagnostics, rpcUrl, members, nonces }: SignersInput): Promise<Check[]> {
+/** Checks that both signers can be read, differ, and match the projects. */
+export async function checkSigners({ diagnostics, members, nonces }: SignersInput): Promise<Check[]> {
   const read = async (role: Role | 'previousOperator' | 'previousCompany') =>
     diagnostics
       .signer(role)
@@ -31,15 +29,11 @@ export async function checkSigners({ diagnostics, rpcUrl, members, nonces }: Sig
   ];
   const operatorAddress = addressOf(operator);
   const companyAddress = addressOf(company);
-  if (operatorAddress !== null && operatorAddress === companyAddress) {
-    const text = `Operator and company approver are the same key, ${operatorAddress}.`;
-    checks.push(failure('signers', text, 'Use two keys: create another one and set COMPANY_SIGNER to it.'));
-  }
+  if (operatorAddress !== null && companyAddress !== null) checks.push(checkDistinct(operatorAddress, companyAddress));
   if (operatorAddress !== null)
     checks.push(...checkMembers('operator', [operatorAddress, addressOf(previousOperator)], members));
   if (companyAddress !== null)
     checks.push(...checkMembers('company', [companyAddress, addressOf(previousCompany)], members));
-  if (operatorAddress !== null) checks.push(await checkBalance(operatorAddress, rpcUrl));
   return checks;
 }
 
@@ -60,6 +54,12 @@ function checkSigner(role: Role, reading: Reading): Check {
   const { address, canSign } = reading;
   if (canSign) return ok(role, `${ROLE_NAMES[role]} ${address}; its key is available.`);
   return ok(role, `${ROLE_NAMES[role]} ${address}; address only: enough for flywheel serve, not for flywheel work.`);
+}
+
+function checkDistinct(operator: Address, company: Address): Check {
+  if (operator !== company) return ok('signers', 'Operator and company approver are two keys.');
+  const text = `Operator and company approver are the same key, ${operator}.`;
+  return failure('signers', text, 'Use two keys: create another one and set COMPANY_SIGNER to it.');
 }
 
 /** Checks a previous signer that is set; how many projects and nonces still have it says when it can be removed. */
@@ -101,37 +101,4 @@ function checkMembers(role: Role, own: readonly (Address | null)[], members: Sig
       ? 'Set OPERATOR_SIGNER_PREVIOUS to that key: only it can execute their batches. If it is lost: docs/operating.md, Replace a lost operator.'
       : 'Set COMPANY_SIGNER_PREVIOUS to that key: only that key can approve their batches.';
   return [failure(role, text, remedy)];
-}
-
-/** Setups pause below this balance (docs/operating.md, What to watch). */
-const RESERVE_LAMPORTS = 10_000_000n;
-/** Upper bounds of the rent that an open batch locks, and each of its pipelines (docs/operating.md, What to watch). */
-const BATCH_LAMPORTS = 4_900_000n;
-const PIPELINE_LAMPORTS = 4_400_000n;
-/** With room for fewer open pipelines, the balance needs attention. */
-const COMFORTABLE_PIPELINES = 100n;
-
-const TIMEOUT_MS = 5_000;
-
-async function checkBalance(operator: Address, rpcUrl: string): Promise<Check> {
-  let lamports: bigint;
-  try {
-    const transport = createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
-    const rpc = createSolanaRpcFromTransport(transport);
-    const { value } = await rpc.getBalance(operator, { commitment: 'confirmed' }).send();
-    lamports = value;
-  } catch (error) {
-    const text = `Cannot read the operator’s balance: ${reasonOf(error)}.`;
-    return failure('balance', text, 'See the cluster check above.');
-  }
-  const spare = lamports - RESERVE_LAMPORTS - BATCH_LAMPORTS;
-  const pipelines = spare > 0n ? spare / PIPELINE_LAMPORTS : 0n;
-  const held = `The operator holds ${groupDigits(toDecimal(lamports, SOL_DECIMALS))} SOL`;
-  const remedy = `Send SOL to ${operator}: each open pipeline locks up to 0.0044 SOL until its batch is closed.`;
-  if (pipelines === 0n) {
-    return failure('balance', `${held}: too little to set up a batch and keep 0.01 SOL in reserve.`, remedy);
-  }
-  const room = `room for about ${pluralize(Number(pipelines), 'open pipeline')}`;
-  if (pipelines < COMFORTABLE_PIPELINES) return warning('balance', `${held}: ${room}.`, remedy);
-  return ok('balance', `${held}: ${room}.`);
 }
