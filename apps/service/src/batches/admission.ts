@@ -8,6 +8,7 @@ import {
   type CapUse,
   type HeldUse,
   type KindUse,
+  lockUnadmittedSetups,
   lockUnadmittedUse,
   readCapUse,
   readSetupUse,
@@ -108,19 +109,20 @@ export async function admitUnadmitted(
 
 /**
  * Checks the caps again before the setup of a batch: a day may have passed, attempts may have failed, or a setting may be
- * lower. Only batches whose setup has begun count, so the oldest ones go on.
+ * lower. Only batches whose setup has begun count, so the oldest ones go on. The same transaction must record that the setup
+ * begins: setups of other projects that are not admitted wait for its end, so that they cannot exceed a cap together.
  */
 export async function findSetupError(
-  deps: LimitDeps & Pick<Deps, 'db'>,
+  deps: LimitDeps,
+  trx: Db,
   { id: projectId, isAdmitted, token }: Project,
   { id: batchId, pipelines }: Batch,
 ): Promise<ApiError<'ERR_CAP_REACHED'> | null> {
   const now = deps.clock.now();
   const day = utcDay(now);
-  const [ofProject, ofUnadmitted] = await Promise.all([
-    readSetupUse(deps.db, { batchId, projectId, day }),
-    isAdmitted ? null : readSetupUse(deps.db, { batchId, projectId: null, day }),
-  ]);
+  if (!isAdmitted) await lockUnadmittedSetups(trx);
+  const ofProject = await readSetupUse(trx, { batchId, projectId, day });
+  const ofUnadmitted = isAdmitted ? null : await readSetupUse(trx, { batchId, projectId: null, day });
   const { own } = ofProject;
   // A batch that has spent all it had reserved still needs a transaction.
   const leastLamports = boundBurnedIndex(deps.prices);

@@ -7,17 +7,21 @@ import type { Project } from '../model/project.ts';
 import { findBundles } from '../store/batches/bundles.ts';
 import { lockTerms } from '../store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
+import type { Db } from '../store/db.ts';
 import { fencedTransaction, type RunDeps } from './deps.ts';
 
 // The rows that these functions write are the worker's own: no request can change what the company approves by itself.
 
 /** Records the day of a batch's setup and, if no worker has done so since the registration, the terms of its project. */
-export async function recordSetup(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+export async function recordSetup(
+  deps: Pick<RunDeps, 'clock' | 'companyOperators'>,
+  trx: Db,
+  project: Project,
+  batch: Batch,
+): Promise<void> {
   const day = utcDay(deps.clock.now());
-  await fencedTransaction(deps, async (trx) => {
-    await lockTerms(trx, project, whetherKept(deps));
-    await recordSetupDay(trx, locate(project, batch), day);
-  });
+  await lockTerms(trx, project, whetherKept(deps));
+  await recordSetupDay(trx, locate(project, batch), day);
 }
 
 /**

@@ -40,6 +40,7 @@ import {
   setExposure,
 } from '../../src/store/batches/exposure.ts';
 import { lockFlywheel } from '../../src/store/batches/new-batches.ts';
+import { recordSetupDay } from '../../src/store/company/totals.ts';
 import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
@@ -202,12 +203,33 @@ test('a lower cap and a spent day stop a setup that has not begun, with the figu
   assert.ok(id);
   const batch = await storeBatch(db, project, { exposure });
   const errorWith = async (changes: Partial<Deps['caps']>) =>
-    (await findSetupError(depsWith(changes), project, batch))?.context.cap ?? null;
+    (await findSetupError(depsWith(changes), db, project, batch))?.context.cap ?? null;
   assert.equal(await errorWith({ lockedPerProjectLamports: 200n }), null);
   const { kind, used, asked } = (await errorWith({ lockedPerProjectLamports: 199n })) ?? {};
   assert.deepEqual([kind, used, asked], ['locked', '100', '100']);
   await chargeBatch(db, batch.id, DAY, caps.spentPerProjectLamports);
   assert.equal((await errorWith({}))?.kind, 'spent', 'attempts that failed have spent the day');
+});
+
+test('simultaneous setups of projects that are not admitted lock no more than their cap, before anything is sent', async () => {
+  const exposure = { lockedLamports: 10n ** 15n, spendLamports: 1n };
+  const strangers = await Promise.all(Array.from({ length: 4 }, () => storeProject(db)));
+  const batches = [];
+  for (const project of strangers) batches.push({ project, batch: await storeBatch(db, project, { exposure }) });
+  // Batches of other tests hold a part, far below what each of these needs.
+  const deps = depsWith({ lockedPerProjectLamports: 10n ** 18n, lockedUnadmittedLamports: 25n * 10n ** 14n });
+  const errors = await Promise.all(
+    batches.map(({ project, batch }) =>
+      db.transaction().execute(async (trx) => {
+        const error = await findSetupError(deps, trx, project, batch);
+        const { multisig } = project.flywheel;
+        if (error === null) await recordSetupDay(trx, { multisig: multisig.address, ...batch }, DAY);
+        return error;
+      }),
+    ),
+  );
+  assert.equal(errors.filter((error) => error === null).length, 2);
+  for (const { batch } of batches) await releaseExposure(db, batch.id);
 });
 
 test('a key takes its share of lamports even alone, and of batches only beside another key', async () => {

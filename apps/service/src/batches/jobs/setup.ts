@@ -44,8 +44,7 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
     await setExposure(deps.db, next.id, boundExposure(deps.prices, multisig, next));
     // A withdrawal, a rotation and an execution that a fork has undone go on, and with them the batches before them.
     const isFree = hasBegun || isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
-    const error = isFree ? null : await findSetupError(deps, project, next);
-    const blocker = error === null ? await setUpOne(deps, project, next) : { cap: error.message };
+    const blocker = await setUpOne(deps, project, next, { isFree });
     if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
   }
 }
@@ -71,15 +70,28 @@ const MAX_FAILED_LANDINGS = 3;
 /** After this many lost bundles in a row, each with twice the tip, the job is retried later. */
 const MAX_LOST_LANDINGS = 4;
 
-/** Sets up one batch. Returns null when it is on chain or has ended. */
-async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<SetupBlocker | null> {
+/**
+ * Sets up one batch. Returns null when it is on chain or has ended.
+ * @param isFree true if no cap stops it.
+ */
+async function setUpOne(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  { isFree }: { readonly isFree: boolean },
+): Promise<SetupBlocker | null> {
   await resumeBundles(deps, batch);
   const { multisig } = project.flywheel;
   let failedLandings = 0;
   let lostLandings = 0;
   let cursor = await readSetupCursor(deps, multisig, batch);
   // After the chain has shown that the index is next or used: rows may name indices of later days.
-  await recordSetup(deps, project, batch);
+  const error = await fencedTransaction(deps, async (trx) => {
+    const found = isFree ? null : await findSetupError(deps, trx, project, batch);
+    if (found === null) await recordSetup(deps, trx, project, batch);
+    return found;
+  });
+  if (error !== null) return { cap: error.message };
   for (; ; cursor = await readSetupCursor(deps, multisig, batch)) {
     if (cursor === 'finished') {
       await finalize(deps, batch);

@@ -170,9 +170,20 @@ export interface SetupUse {
   readonly own: Exposure;
 }
 
+/** Lock under which the setup of a batch of a project that is not admitted is measured, and recorded as begun. */
+const UNADMITTED_SETUP_LOCK = 0x73657475; // 'setu'
+
 /**
- * Reads the use of the other batches whose setup has begun, with what was spent on the day: of the batch's project, or for
- * null of all projects that are not admitted.
+ * Makes the setups of all projects that are not admitted begin one after another, until the transaction ends. Setups of one
+ * project follow each other anyway.
+ */
+export async function lockUnadmittedSetups(trx: Db): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${UNADMITTED_SETUP_LOCK})`.execute(trx);
+}
+
+/**
+ * Reads the use of the other batches whose setup has begun, as workers have recorded it, with what was spent on the day: of
+ * the batch's project, or for null of all projects that are not admitted.
  */
 export async function readSetupUse(
   db: Db,
@@ -189,7 +200,13 @@ export async function readSetupUse(
       coalesce(sum(reserved_lamports) filter (where id = ${batchId}), 0) as own_reserved
     from batches
     where (locked_lamports > 0 or reserved_lamports > 0) and ${counted}
-      and (id = ${batchId} or exists (select from bundles where batch_id = batches.id))
+      and (
+        id = ${batchId} or exists (select from bundles where batch_id = batches.id)
+        or exists (
+          select from flywheels join company_totals on company_totals.multisig = flywheels.multisig
+          where flywheels.id = batches.flywheel_id and company_totals.batch_index = batches.batch_index
+        )
+      )
   `.execute(db);
   const [sums] = rows;
   if (!sums) throw new Error('Four sums are always one row.');
