@@ -103,9 +103,12 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
     status: async (bundleId) => {
       // No bundle waits for a status, which is only a hint.
       if (gate?.isBusy()) return 'pending';
-      const nowMs = clock.now().getTime();
-      const share = { ...newShare(nowMs), servedUntilMs: nowMs };
-      await awaitTurn(share, NEVER);
+      // Behind the bundles that wait by then, also for the second request.
+      const awaitLastTurn = () => {
+        const nowMs = clock.now().getTime();
+        return awaitTurn({ ...newShare(nowMs), servedUntilMs: nowMs }, NEVER);
+      };
+      await awaitLastTurn();
       const inflight = await ask('getInflightBundleStatuses', rpc.getInflightBundleStatuses([bundleId]), Inflight);
       const status = inflight?.value.find((entry) => entry?.bundle_id === bundleId)?.status ?? 'Invalid';
       if (status === 'Landed') return 'landed';
@@ -113,7 +116,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
       if (status === 'Pending') return 'pending';
       // The status is invalid for a bundle that is older than five minutes, or so new that the engine does not list it
       // yet.
-      await awaitTurn(share, NEVER);
+      await awaitLastTurn();
       const landed = await ask('getBundleStatuses', rpc.getBundleStatuses([bundleId]), Landed);
       const entry = landed?.value.find((found) => found?.bundle_id === bundleId);
       const confirmation = entry?.confirmation_status ?? entry?.confirmationStatus ?? 'processed';

@@ -231,6 +231,31 @@ describe('the bundle sender', () => {
     assert.equal(server.requests.length, 3);
   });
 
+  it('lets a bundle go before the second request for a status', async () => {
+    const { server } = await engineThat(() => ({ result: null }));
+    const sleeping: (() => void)[] = [];
+    const clock = { ...realClock, sleep: () => new Promise<void>((resolve) => sleeping.push(resolve)) };
+    const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
+    const sender = createBundleSender(options);
+    const status = sender.status(BUNDLE_ID);
+    while (server.requests.length === 0) await realClock.sleep(5);
+    // Until the answer has arrived, and the second request waits.
+    await realClock.sleep(50);
+    let hasTurn = false;
+    const turn = sender.awaitTurn(newShare(0), new AbortController().signal).then(() => {
+      hasTurn = true;
+    });
+    const passInterval = async () => {
+      for (const wake of sleeping.splice(0)) wake();
+      await new Promise(setImmediate);
+    };
+    await passInterval();
+    assert.equal(hasTurn, true);
+    await passInterval();
+    await Promise.all([turn, passInterval()]);
+    assert.equal(await status, 'pending');
+  });
+
   it('keeps no interval with an engine on this machine', async () => {
     const { server } = await engineThat(() => ({ result: null }));
     const clock = instantClock();
