@@ -21,6 +21,8 @@ export type Note =
   | { readonly kind: 'none' }
   /** Cannot be run here, for this reason. */
   | { readonly kind: 'not run'; readonly reason: string }
+  /** Runs where this client is, which the project does not install: see clients.ts. */
+  | { readonly kind: 'needs'; readonly client: string }
   /** Saved by the reader under this name, for later code on the page. */
   | { readonly kind: 'file'; readonly name: string }
   /** Ends with this exit code. */
@@ -54,8 +56,9 @@ function parseNote(note: string | null, place: string): Note {
   if (note === null) return { kind: 'none' };
   const [, kind = '', value = ''] = /^(\w[\w ]*?): (.+)$/s.exec(note) ?? [];
   if (kind === 'not run') return { kind, reason: value.replaceAll(/\s+/g, ' ') };
+  if (kind === 'needs') return { kind, client: value };
   if (kind === 'file') return { kind, name: value };
   if (kind === 'exits') return { kind, code: Number(value) };
   if (kind === 'is') return { kind, shape: value };
-  throw new Error(`${place}: “${note}” is none of not run:, file:, exits:, is:.`);
+  throw new Error(`${place}: “${note}” is none of not run:, needs:, file:, exits:, is:.`);
 }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import * as api from '@flywheel/api';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { absenceOf } from './clients.ts';
 import { type CodeBlock, codeBlocksOf, ROOT, readPages } from './code-blocks.ts';
 import { completeFragment } from './complete-fragment.ts';
 import { createScratchProject } from './scratch-project.ts';
@@ -26,7 +27,11 @@ const TIMEOUT_MS = 600_000;
 
 const pages = await readPages();
 const blocks = [...pages].flatMap(([page, markdown]) => codeBlocksOf(page, markdown));
-const isRun = ({ note }: CodeBlock) => note.kind !== 'not run';
+const absences = new Map(
+  blocks.flatMap(({ note }) => (note.kind === 'needs' ? [[note.client, absenceOf(note.client)] as const] : [])),
+);
+const isRun = ({ note }: CodeBlock) =>
+  note.kind !== 'not run' && (note.kind !== 'needs' || absences.get(note.client) === null);
 const of = (languages: readonly string[]) =>
   blocks.filter((block) => languages.includes(block.language) && isRun(block));
 const locationOf = ({ page, line }: CodeBlock) => `${page}:${line}`;
@@ -41,6 +46,11 @@ describe('the samples of the documents', () => {
       t.diagnostic(`not run: ${locationOf(block)}: ${block.note.reason}`);
     }
   });
+
+  for (const block of blocks) {
+    const skip = block.note.kind === 'needs' && absences.get(block.note.client);
+    if (typeof skip === 'string') it(`${locationOf(block)} runs`, { skip });
+  }
 
   for (const block of of(['json'])) {
     it(`${locationOf(block)} is JSON of its shape`, () => {

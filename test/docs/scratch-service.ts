@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { makeBinDirectory } from './clients.ts';
 import { ROOT } from './code-blocks.ts';
 
 /** The service of `npm start`, on ports and in a directory of its own. */
@@ -42,10 +43,11 @@ export async function startScratchService(): Promise<ScratchService> {
   });
   const { url, rpcUrl } = JSON.parse(await firstLine(service));
   const freePort = await findFreePort();
+  const bin = await makeBinDirectory(directory);
   const environment = {
     ...process.env,
     ...own,
-    PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
+    PATH: `${bin}:${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
     FLYWHEEL_URL: url,
     SOLANA_RPC_URL: rpcUrl,
     SOLANA_CLUSTER_IS_LOCAL: '1',
