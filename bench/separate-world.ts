@@ -1,5 +1,4 @@
-import { burnPipeline, getBatch, init } from '@flywheel/testing/client';
-import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { createProject, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { loadSigner } from '../apps/service/src/solana/signer.ts';
 import { startServiceProcess } from '../apps/service/test/fleet/service-process.ts';
@@ -42,12 +41,6 @@ export async function untilNonces({ db }: SeparateWorld, count: number): Promise
     if (free.length >= count) return;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
-}
-
-/** Opens a batch of one pipeline. @returns how to see whether it is set up. */
-export async function openOne({ url }: SeparateWorld, { apiKey }: TestProject): Promise<() => Promise<boolean>> {
-  const { batch } = requireOk(await init(url, apiKey, [burnPipeline()]));
-  return async () => requireOk(await getBatch(url, apiKey, batch.id)).status === 'FINALIZED';
 }
 
 /** Does the work for every item, for some of them at a time. */
