@@ -103,6 +103,15 @@ describe('the compilation of pipelines', () => {
       work.countCompiled({ project: { id: 'u', isAdmitted: true }, keyId: 'u 1' }, body);
     }
     compile('u', 'u 1', { count: 1 });
+    // Both the key and the project have to wait.
+    for (let i = 0; i < 10; i++) compile('v', 'v 1');
+    for (let i = 0; i < 10; i++) compile('v', 'v 2', { count: 950 });
+    compile('v', 'v 3');
+    assert.throws(
+      () => compile('v', 'v 1'),
+      (error) => limited(20_000)(error) && retryAfterOf(error) === 2,
+      'the longer wait',
+    );
   });
 });
 
@@ -124,6 +133,10 @@ describe('open event streams', () => {
     open('key 3', 'p');
   });
 });
+
+function retryAfterOf(error: unknown): number | null {
+  return isApiError(error, 'ERR_RATE_LIMITED') ? error.context.retryAfterSeconds : null;
+}
 
 const CLOCK = { now: () => new Date(0) };
 

@@ -88,15 +88,17 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
   };
   return {
     async countStream({ holder, projectId }) {
-      streams.require(holder);
+      requireAll([[streams, holder]]);
       // Before the count, so that simultaneous requests are bounded too.
       streams.take(holder, 1);
       await count(`event streams ${projectId}`);
     },
     async readPipelines(by, read, countOf) {
       const [reader, project] = 'wallet' in by ? [by.wallet, null] : [by.keyId, by.projectId];
-      pipelines.ofReader.require(reader);
-      if (project !== null) pipelines.ofProject.require(project);
+      requireAll([
+        [pipelines.ofReader, reader],
+        ...(project === null ? [] : [[pipelines.ofProject, project] as const]),
+      ]);
       const result = await read();
       const readCount = countOf(result);
       pipelines.ofReader.take(reader, readCount);
@@ -110,7 +112,7 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
         [compiled.ofProject, project.id],
         ...(project.isAdmitted ? [] : [[compiled.unadmitted, ''] as const]),
       ] as const;
-      for (const [bucket, holder] of counts) bucket.require(holder);
+      requireAll(counts);
       for (const [bucket, holder] of counts) bucket.take(holder, count);
     },
     async run(work, holder, start) {
@@ -131,6 +133,15 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
     },
   };
 }
+
+/** @throws ApiError ERR_RATE_LIMITED with the longest wait of those that are reached. */
+function requireAll(counts: readonly (readonly [bucket: Bucket, holder: string])[]): void {
+  const errors = counts.flatMap(([bucket, holder]) => bucket.findError(holder) ?? []);
+  const [longest] = errors.sort((a, b) => b.context.retryAfterSeconds - a.context.retryAfterSeconds);
+  if (longest) throw longest;
+}
+
+type Bucket = ReturnType<typeof createBucket>;
 
 /** The body is not validated yet: an invalid one counts as one pipeline, or as the most that a batch may have. */
 function countPipelines(body: unknown): number {
@@ -162,11 +173,12 @@ function createBucket({ requests, seconds, unit }: BucketLimit, { now }: { now()
   const leftOf = (holder: string, time: number) =>
     requests - (Math.max(0, (fullAt.get(holder) ?? 0) - time) / 1_000) * perSecond;
   return {
-    require(holder: string): void {
+    /** Returns null if the holder has something left. */
+    findError(holder: string): ApiError<'ERR_RATE_LIMITED'> | null {
       const left = leftOf(holder, now().getTime());
-      if (left > 0) return;
+      if (left > 0) return null;
       const retryAfterSeconds = Math.floor(-left / perSecond) + 1;
-      throw new ApiError('ERR_RATE_LIMITED', { requests, seconds, ...(unit && { unit }), retryAfterSeconds });
+      return new ApiError('ERR_RATE_LIMITED', { requests, seconds, ...(unit && { unit }), retryAfterSeconds });
     },
     take(holder: string, count: number): void {
       const time = now().getTime();
