@@ -266,6 +266,7 @@ async function listen(
     publicUrl,
     trustedProxies,
   });
-  started.defer(() => server.close());
+  // A server that closes waits for its answers.
+  started.defer(async () => void (await Promise.all([given.nonceQueue.stop(), server.close()])));
   return server.listen({ host, port });
 }

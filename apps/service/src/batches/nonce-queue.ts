@@ -21,6 +21,8 @@ export interface NonceQueue {
   lease<T>(project: Project, attempt: () => Promise<T | null>): Promise<T>;
   /** The number of inits that wait now. */
   count(): number;
+  /** Answers all that wait as if their time was over, and those that would wait from now on. Attempts under way are finished. */
+  stop(): Promise<void>;
 }
 
 /** A client waits this long before it asks again; a pool that is refilled grows within seconds. */
@@ -54,14 +56,16 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
   /** Inits that may lease the same nonces: all of one admitted project, or those of all other projects. */
   const lines = new Map<string, Line>();
   const lastTurns = new Map<Address, Promise<unknown>>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let isServing = false;
+  let served = Promise.resolve();
   let isReporting = false;
+  let reported = Promise.resolve();
 
   const waiting = () => [...lines.values()].flatMap(waitersOf);
 
-  const report = async () => {
-    if (isReporting) return;
-    isReporting = true;
+  const writeReport = async () => {
     await clock.sleep(REPORT_DELAY_MS);
     isReporting = false;
     const byProject = Map.groupBy(waiting(), ({ multisig }) => multisig);
@@ -72,17 +76,20 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
       log.warn({ err }, 'the inits that wait for a nonce could not be reported');
     }
   };
+  const report = () => {
+    if (!isReporting) reported = writeReport();
+    isReporting = true;
+    return reported;
+  };
 
   /** Listens and polls while an init waits. */
   const serve = async () => {
-    if (isServing) return;
-    isServing = true;
     const wake = () => {
-      for (const line of lines.values()) void pump(line, clock);
+      for (const line of lines.values()) void pump(line, clock, signal);
     };
     const listening = startListening(deps, NONCES_CHANNEL, { onListening: wake, onNotice: wake });
-    while (waiting().length > 0) {
-      await clock.sleep(POLL_MS);
+    while (waiting().length > 0 && !signal.aborted) {
+      await clock.sleep(POLL_MS, signal).catch(() => undefined);
       const nowMs = clock.now().getTime();
       for (const line of lines.values()) removeExpired(line, nowMs);
       wake();
@@ -109,16 +116,23 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
       const made = await turn;
       if (made !== null) return made;
       const isFull =
+        signal.aborted ||
         waiting().length >= MAX_WAITING ||
         (!project.isAdmitted && waitersOf(line).length >= MAX_WAITING_UNADMITTED) ||
         (line.projects.get(address)?.length ?? 0) >= MAX_WAITING_PER_PROJECT;
       if (isFull) throw poolEmpty();
       const waited = join(line, address, clock.now().getTime(), attempt);
-      void serve();
+      if (!isServing) served = serve();
+      isServing = true;
       void report();
       return waited;
     },
     count: () => waiting().length,
+    stop: async () => {
+      stopping.abort();
+      for (const line of lines.values()) removeExpired(line, Number.POSITIVE_INFINITY);
+      await served;
+    },
   };
 }
 
@@ -162,7 +176,7 @@ function join<T>(line: Line, multisig: Address, sinceMs: number, attempt: () => 
 }
 
 /** Lets the inits of a line try again, one after another and one project after another, until the pool is empty. */
-async function pump(line: Line, clock: Clock): Promise<void> {
+async function pump(line: Line, clock: Clock, stopping: AbortSignal): Promise<void> {
   line.isWoken = true;
   if (line.trying !== null) return;
   while (line.isWoken) {
@@ -173,6 +187,10 @@ async function pump(line: Line, clock: Clock): Promise<void> {
       line.trying = null;
       if (isDone) {
         line.servedMs = clock.now().getTime();
+        continue;
+      }
+      if (stopping.aborted) {
+        next.expire();
         continue;
       }
       const others = line.projects.get(next.multisig) ?? [];

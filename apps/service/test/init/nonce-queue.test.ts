@@ -116,6 +116,23 @@ test('an init whose attempt is slow still waits: it is answered when nonces are 
   assert.equal(await waiting, 'leased');
 });
 
+test('a queue that stops answers all that wait at once, and keeps neither a report nor a listener', async () => {
+  const { queue, pool } = openQueue();
+  const project = newTenant();
+  const lease = () => queue.lease(project, async () => (pool.free > 0 ? 'leased' : null)).catch((error) => error);
+  const { address: multisig } = project.flywheel.multisig;
+  const reports = () =>
+    database.db.selectFrom('nonce_waiters').select('process').where('multisig', '=', multisig).execute();
+  const waiting = [lease(), lease()];
+  while ((await reports()).length === 0) await sleep(5);
+  await queue.stop();
+  for (const error of await Promise.all(waiting)) assert.ok(isApiError(error, 'ERR_NONCE_POOL_EMPTY'));
+  assert.ok(isApiError(await lease(), 'ERR_NONCE_POOL_EMPTY'));
+  assert.deepEqual([queue.count(), await reports()], [0, []]);
+  pool.free = 1;
+  assert.equal(await lease(), 'leased', 'an init that need not wait is finished');
+});
+
 test('an error of an attempt ends its wait only', async () => {
   const { queue, pool } = openQueue();
   const project = newTenant();

@@ -328,7 +328,11 @@ function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fair
     batchExpirySeconds: 3_600,
     log: quietLog,
     // Nonces are enough for all.
-    nonceQueue: { lease: async (_project, attempt) => (await attempt()) ?? assert.fail('no nonce'), count: () => 0 },
+    nonceQueue: {
+      lease: async (_project, attempt) => (await attempt()) ?? assert.fail('no nonce'),
+      count: () => 0,
+      stop: async () => undefined,
+    },
   };
   return used as Deps; // the creation of a batch uses nothing else
 }
