@@ -89,7 +89,11 @@ describe('flywheel localnet, beside a running cluster', () => {
   });
 
   function ask(method: string): Promise<Response> {
-    return fetch(localnet.url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }) });
+    return fetch(localnet.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
+    });
   }
 });
 

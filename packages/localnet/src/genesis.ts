@@ -3,8 +3,9 @@ import { TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, getAddressDecoder, getAddressEncoder, lamports } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { LiteSVM } from 'litesvm';
+import { EpochSchedule, LiteSVM } from 'litesvm';
 import { emptyAccount } from './ledger/account-journal.ts';
+import { SLOTS_PER_EPOCH } from './ledger/slots.ts';
 import type { SquadsProgram } from './programs.ts';
 
 /** The only ProgramConfig account of Squads v4, as on mainnet, where the creation of a multisig is free. */
@@ -39,6 +40,8 @@ const VOTE_ACCOUNT_BYTES = 3_762;
 export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): LiteSVM {
   // The ledger checks signatures, blockhashes and duplicates: LiteSVM knows only one blockhash and forgets signatures.
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
+  // Epochs have their full length from the first on, as getEpochSchedule says.
+  svm.setEpochSchedule(new EpochSchedule(SLOTS_PER_EPOCH, SLOTS_PER_EPOCH, false, 0n, 0n));
   // Wrapped SOL, in both token programs.
   svm.withNativeMints();
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);

@@ -17,7 +17,9 @@ export type Field =
   | 'address|null'
   | 'addresses'
   | 'text'
-  | 'authorityType';
+  | 'authorityType'
+  /** Kinds of extensions to the end of the data; missing if there are none. */
+  | 'extensionTypes';
 
 /**
  * Layout of an instruction. Names are those of a validator's jsonParsed (transaction-status, parse_system.rs,
@@ -133,7 +135,7 @@ const token = new Map<number, Layout>([
   [17, layout('syncNative', 'account')],
   [18, layout('initializeAccount3', 'account mint', [['owner', 'address']])],
   [20, layout('initializeMint2', 'mint', MINT)],
-  [21, layout('getAccountDataSize', 'mint')],
+  [21, layout('getAccountDataSize', 'mint', [['extensionTypes', 'extensionTypes']])],
   [22, layout('initializeImmutableOwner', 'account')],
 ]);
 

@@ -3,6 +3,7 @@ import type { Address } from '@solana/kit';
 import { toUiTokenAmount } from '../ledger/token-balances.ts';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 import { type Field, type Layout, PROGRAMS } from './instruction-layouts.ts';
+import { extensionName } from './token-extensions.ts';
 
 export interface ParsedInstruction {
   readonly program: string;
@@ -113,6 +114,11 @@ function readField(field: Field, reader: ByteReader): unknown {
       return new TextDecoder().decode(reader.bytes(readLength(reader)));
     case 'authorityType':
       return AUTHORITY_TYPES[reader.u8()] ?? 'unknown';
+    case 'extensionTypes': {
+      const names: string[] = [];
+      while (!reader.atEnd()) names.push(extensionName(reader.u16()));
+      return names.length === 0 ? undefined : names;
+    }
     default:
       return field satisfies never;
   }

@@ -86,8 +86,8 @@ const SYSVARS: Readonly<
   SysvarRent111111111111111111111111111111111: {
     type: 'rent',
     info: (bytes) => {
-      const { lamportsPerByteYear, ...rest } = getSysvarRentDecoder().decode(bytes);
-      return { lamportsPerByteYear: String(lamportsPerByteYear), ...rest };
+      // What was the rent of a year is the whole minimum since its threshold is 1 (SIMD-0194).
+      return { lamportsPerByte: String(getSysvarRentDecoder().decode(bytes).lamportsPerByteYear) };
     },
   },
   SysvarS1otHashes111111111111111111111111111: {

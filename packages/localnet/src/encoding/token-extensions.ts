@@ -1,6 +1,6 @@
 import { type Address, getAddressEncoder, isSome, type Option } from '@solana/kit';
 import { AccountState } from '@solana-program/token';
-import { type Extension, getMintDecoder, getTokenDecoder } from '@solana-program/token-2022';
+import { type Extension, ExtensionType, getMintDecoder, getTokenDecoder } from '@solana-program/token-2022';
 
 /** Stands for no address where an extension has room for one. */
 const NO_ADDRESS = '11111111111111111111111111111111' as Address;
@@ -15,6 +15,11 @@ export function parseExtensions(kind: 'mint' | 'account', bytes: Uint8Array) {
   const decoder = kind === 'mint' ? getMintDecoder() : getTokenDecoder();
   const { extensions } = decoder.decode(bytes);
   return isSome(extensions) ? extensions.value.map(parseExtension) : [];
+}
+
+/** The name of a kind of extension, as instructions number them. */
+export function extensionName(type: number): string {
+  return lowerFirst(ExtensionType[type] ?? 'unknown');
 }
 
 function parseExtension(extension: Extension) {

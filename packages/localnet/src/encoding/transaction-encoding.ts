@@ -92,6 +92,7 @@ function jsonMessage(wire: WireTransaction) {
       stackHeight: OUTER_STACK_HEIGHT,
     })),
     ...addressTableLookups(wire),
+    ...transactionConfig(wire),
   };
 }
 
@@ -103,6 +104,19 @@ function addressTableLookups({ version, lookups }: WireTransaction) {
       writableIndexes,
       readonlyIndexes,
     })),
+  };
+}
+
+/** Limits of version 1; older formats have them in instructions. */
+function transactionConfig({ config }: WireTransaction) {
+  if (config === null) return {};
+  return {
+    transactionConfig: {
+      computeUnitLimit: config.computeUnitLimit,
+      heapSize: config.heapBytes,
+      loadedAccountsDataSizeLimit: config.loadedBytesLimit,
+      priorityFee: config.priorityFeeLamports,
+    },
   };
 }
 
@@ -135,6 +149,7 @@ function parsedMessage(wire: WireTransaction, { loadedAddresses }: TransactionMe
       }),
     ),
     ...addressTableLookups(wire),
+    ...transactionConfig(wire),
   };
 }
 
@@ -144,7 +159,8 @@ function parsedMeta(wire: WireTransaction, meta: TransactionMeta) {
   return { ...rest, innerInstructions: meta.innerInstructions.map((inner) => parseInner(addresses, inner)) };
 }
 
-function parseInner(addresses: readonly Address[], { index, instructions }: RpcInnerInstructions) {
+/** Encodes called instructions with the programs that validators parse. */
+export function parseInner(addresses: readonly Address[], { index, instructions }: RpcInnerInstructions) {
   return { index, instructions: instructions.map((instruction) => readableInstruction(addresses, instruction)) };
 }
 

@@ -24,13 +24,13 @@ export interface ListedAccount {
 
 /**
  * Lists the accounts of a transaction in the order of its instructions' indices: static, table-writable,
- * table-readonly.
+ * table-readonly. With an error of a table, only the static ones.
  */
 export function listAccounts(
   readAccount: (address: Address) => MaybeEncodedAccount,
   slot: bigint,
   transaction: WireTransaction,
-): { readonly accounts: readonly ListedAccount[] } | { readonly err: TransactionError } {
+): { readonly accounts: readonly ListedAccount[]; readonly err: TransactionError | null } {
   const { header, staticAddresses, addressesOffset } = transaction;
   const message = new Uint8Array(transaction.transaction.messageBytes);
   const accounts: ListedAccount[] = staticAddresses.map((address, index) => ({
@@ -43,26 +43,28 @@ export function listAccounts(
   const loaded: Record<'writable' | 'readonly', ListedAccount[]> = { writable: [], readonly: [] };
   for (const lookup of transaction.lookups) {
     const table = readAccount(lookup.lookupTableAddress);
-    if (!table.exists) return { err: 'AddressLookupTableNotFound' };
-    if (table.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) return { err: 'InvalidAddressLookupTableOwner' };
+    if (!table.exists) return { accounts, err: 'AddressLookupTableNotFound' };
+    if (table.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) {
+      return { accounts, err: 'InvalidAddressLookupTableOwner' };
+    }
     const activeKey = activeKeys(table, slot);
-    if (!activeKey) return { err: 'InvalidAddressLookupTableData' };
+    if (!activeKey) return { accounts, err: 'InvalidAddressLookupTableData' };
     for (const [kind, indexes] of [
       ['writable', lookup.writableIndexes],
       ['readonly', lookup.readonlyIndexes],
     ] as const) {
       for (const index of indexes) {
         const key = activeKey(index);
-        if (!key) return { err: 'InvalidAddressLookupTableIndex' };
+        if (!key) return { accounts, err: 'InvalidAddressLookupTableIndex' };
         const address = encodeBase58(key) as Address; // 32 bytes
         loaded[kind].push({ address, key, signer: false, writable: kind === 'writable', source: 'lookupTable' });
       }
     }
   }
   accounts.push(...loaded.writable, ...loaded.readonly);
-  if (accounts.length > MAX_ACCOUNT_LOCKS) return { err: 'TooManyAccountLocks' };
-  if (new Set(accounts.map(({ address }) => address)).size !== accounts.length) return { err: 'AccountLoadedTwice' };
-  return { accounts };
+  if (accounts.length > MAX_ACCOUNT_LOCKS) return { accounts, err: 'TooManyAccountLocks' };
+  const isTwice = new Set(accounts.map(({ address }) => address)).size !== accounts.length;
+  return { accounts, err: isTwice ? 'AccountLoadedTwice' : null };
 }
 
 function keyAt(bytes: Uint8Array, start: number, index: number): Uint8Array {

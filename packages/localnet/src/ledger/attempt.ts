@@ -8,7 +8,8 @@ import { type ListedAccount, listAccounts } from './account-list.ts';
 import { advancedNonce, type Bank, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Store } from './store/store.ts';
 import type { TransactionRecord } from './store/transaction-record.ts';
-import { decodeAccount, holdAccount, readAccount, writeAccount } from './svm-accounts.ts';
+import { decodeAccount, type HeldAccount, holdAccount, readAccount, writeAccount } from './svm-accounts.ts';
+import { costUnits, loadedBytes } from './transaction-cost.ts';
 import { transactionMeta } from './transaction-meta.ts';
 
 /** Errors with which a transaction still enters a block and pays: it was loaded, or its loading failed. */
@@ -28,12 +29,17 @@ export type Attempt =
       readonly err: TransactionError;
       readonly logs: readonly string[];
       readonly unitsConsumed: bigint;
+      /** Its accounts, and their states, which a simulation shows. */
+      readonly accounts: readonly ListedAccount[];
+      readonly states: readonly HeldAccount[];
     }
   | {
       readonly kind: 'executed';
       readonly record: TransactionRecord;
       readonly execution: Execution;
       readonly accounts: readonly ListedAccount[];
+      /** Bytes of the accounts that it loaded. */
+      readonly loadedBytes: number;
       /** All accounts before, and the writable ones after. */
       readonly before: CapturedAccounts;
       readonly after: CapturedAccounts;
@@ -51,14 +57,20 @@ export function attemptTransaction(
   options: { readonly checkLifetime: boolean },
 ): Attempt {
   const { svm, runtime, slots, bankSlot } = deps;
-  const lifetime: Lifetime | null = options.checkLifetime ? checkLifetime(deps, transaction) : { kind: 'blockhash' };
-  if (!lifetime) return refused('BlockhashNotFound');
-  if (options.checkLifetime && isProcessed(deps, transaction)) return refused('AlreadyProcessed');
-  const listed = listAccounts((address) => readAccount(svm, address), bankSlot, transaction);
-  if ('err' in listed) return refused(listed.err);
-  const { accounts } = listed;
-  const { totalLamports } = transactionFee(transaction);
+  const { accounts, err } = listAccounts((address) => readAccount(svm, address), bankSlot, transaction);
   const before = capture(svm, accounts);
+  const statesBefore = accounts.map(({ address, key }) => before.get(address) ?? { key, account: null });
+  const refuse = (reason: TransactionError, logs: readonly string[] = [], unitsConsumed = 0n): Attempt => {
+    return { kind: 'refused', err: reason, logs, unitsConsumed, accounts, states: statesBefore };
+  };
+  if (err !== null) return refuse(err);
+  const lifetime: Lifetime | null = options.checkLifetime ? checkLifetime(deps, transaction) : { kind: 'blockhash' };
+  if (!lifetime) return refuse('BlockhashNotFound');
+  if (options.checkLifetime && isProcessed(deps, transaction)) return refuse('AlreadyProcessed');
+  const { totalLamports } = transactionFee(transaction);
+  const allLoaded = loadedBytes(svm, transaction, accounts, statesBefore);
+  const limit = transaction.config === null ? allLoaded : (transaction.config.loadedBytesLimit ?? 0);
+  const loaded = Math.min(allLoaded, limit);
   // Programs see the blockhash of the previous slot, which gives nonces their next value. LiteSVM shows them the
   // transaction's own blockhash, so the transaction gets that of the previous slot.
   const executed = runtime.execute(withLifetime(transaction, slots.visibleBlockhash(bankSlot)));
@@ -69,7 +81,9 @@ export function attemptTransaction(
       svm,
       new Map([...before].filter(([address]) => writable.some((account) => account.address === address))),
     );
-    if (!isCharged(execution.err)) return refused(execution.err, execution.logs, execution.unitsConsumed);
+    if (!isCharged(execution.err) || cannotPay(svm, statesBefore[0], totalLamports)) {
+      return refuse(execution.err, execution.logs, execution.unitsConsumed);
+    }
     chargeFee(svm, transaction.feePayer, totalLamports);
     if (lifetime.kind === 'nonce') advanceNonce(deps, lifetime.account.address);
   }
@@ -78,15 +92,14 @@ export function attemptTransaction(
     const held = after.get(mint) ?? before.get(mint);
     return held ? decodeAccount(mint, held) : readAccount(svm, mint);
   };
-  const stateIn = (captured: CapturedAccounts) => (listed: ListedAccount) =>
-    captured.get(listed.address) ?? before.get(listed.address) ?? { key: listed.key, account: null };
   const meta = transactionMeta(
     {
       accounts,
-      before: accounts.map(stateIn(before)),
-      after: accounts.map(stateIn(after)),
+      before: statesBefore,
+      after: accounts.map(({ address, key }) => after.get(address) ?? before.get(address) ?? { key, account: null }),
       execution,
       feeLamports: totalLamports,
+      costUnits: costUnits(transaction, accounts, { unitsConsumed: execution.unitsConsumed, loadedBytes: loaded }),
     },
     readMint,
   );
@@ -98,7 +111,7 @@ export function attemptTransaction(
     wire: transaction.bytes,
     meta,
   };
-  return { kind: 'executed', record, execution, accounts, before, after };
+  return { kind: 'executed', record, execution, accounts, loadedBytes: loaded, before, after };
 }
 
 /** Returns true if the bank, or an earlier one, contains the transaction. */
@@ -125,8 +138,12 @@ function capture(svm: LiteSVM, accounts: readonly ListedAccount[]): CapturedAcco
   return new Map(accounts.map(({ address, key }) => [address, holdAccount(svm, key)]));
 }
 
-function refused(err: TransactionError, logs: readonly string[] = [], unitsConsumed = 0n): Attempt {
-  return { kind: 'refused', err, logs, unitsConsumed };
+/** Returns true if the fee would leave the fee payer with too little for its rent, so that no block takes it. */
+function cannotPay(svm: LiteSVM, feePayer: HeldAccount | undefined, feeLamports: bigint): boolean {
+  const account = feePayer?.account ?? null;
+  if (account === null) return true;
+  const left = account.lamports() - feeLamports;
+  return left < 0n || (left > 0n && left < svm.minimumBalanceForRentExemption(BigInt(account.data().length)));
 }
 
 function isCharged(err: TransactionError): boolean {

@@ -102,6 +102,7 @@ function createNodeHistory(
       return summary && isKnown(summary) ? store.transaction(signature) : null;
     },
     transactionsOf: (address, page) => store.transactionsOf(address, page).filter(isKnown),
+    position: store.position,
     transactionsIn: (slot) => (slot < first() ? [] : store.transactionsIn(slot)),
     firstAvailableSlot: first,
     transactionCount: store.transactionCount,

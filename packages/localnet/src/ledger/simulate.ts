@@ -53,7 +53,7 @@ export function simulateInBank(
  */
 function accountsToSetBack(bank: BankState, transaction: WireTransaction): Iterable<Address> {
   const listed = listAccounts(bank.account, bank.slot, transaction);
-  const named = 'accounts' in listed ? listed.accounts.map(({ address }) => address) : [...transaction.staticAddresses];
+  const named = listed.accounts.map(({ address }) => address);
   const code = named.flatMap((address) => codeOf(bank, address));
   const tables = transaction.lookups.map(({ lookupTableAddress }) => lookupTableAddress);
   const slotHashes = named.includes(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) ? [SYSVAR_SLOT_HASHES_ADDRESS] : [];

@@ -19,6 +19,8 @@ export interface TransactionMeta {
   readonly loadedAddresses: { readonly writable: readonly Address[]; readonly readonly: readonly Address[] };
   readonly returnData?: RpcReturnData;
   readonly computeUnitsConsumed: bigint;
+  /** Cost in a block; missing in records of earlier releases. */
+  readonly costUnits?: bigint;
   readonly rewards: readonly never[];
 }
 
@@ -44,12 +46,12 @@ export interface Executed {
   readonly after: readonly HeldAccount[];
   readonly execution: Execution;
   readonly feeLamports: bigint;
+  readonly costUnits: bigint;
 }
 
 /** Describes a transaction from its accounts before and after. `readMint` finds the decimals of tokens. */
 export function transactionMeta(executed: Executed, readMint: (mint: Address) => MaybeEncodedAccount): TransactionMeta {
   const { accounts, before, after, execution, feeLamports } = executed;
-  const loaded = accounts.filter(({ source }) => source === 'lookupTable');
   const returnData = rpcReturnData(execution);
   return {
     err: execution.err,
@@ -61,13 +63,31 @@ export function transactionMeta(executed: Executed, readMint: (mint: Address) =>
     postTokenBalances: tokenBalances(accounts, after, readMint),
     innerInstructions: rpcInnerInstructions(execution),
     logMessages: execution.logs,
-    loadedAddresses: {
-      writable: loaded.filter(({ writable }) => writable).map(({ address }) => address),
-      readonly: loaded.filter(({ writable }) => !writable).map(({ address }) => address),
-    },
+    loadedAddresses: addressesOfTables(accounts),
     ...(returnData && { returnData }),
     computeUnitsConsumed: execution.unitsConsumed,
+    costUnits: executed.costUnits,
     rewards: [],
+  };
+}
+
+/** Describes the balances of accounts before anything changed them. */
+export function currentBalances(
+  accounts: readonly ListedAccount[],
+  states: readonly HeldAccount[],
+  readMint: (mint: Address) => MaybeEncodedAccount,
+) {
+  const balances = states.map(balance);
+  const tokens = tokenBalances(accounts, states, readMint);
+  return { preBalances: balances, postBalances: balances, preTokenBalances: tokens, postTokenBalances: tokens };
+}
+
+/** Lists the addresses that lookup tables gave. */
+export function addressesOfTables(accounts: readonly ListedAccount[]): TransactionMeta['loadedAddresses'] {
+  const loaded = accounts.filter(({ source }) => source === 'lookupTable');
+  return {
+    writable: loaded.filter(({ writable }) => writable).map(({ address }) => address),
+    readonly: loaded.filter(({ writable }) => !writable).map(({ address }) => address),
   };
 }
 

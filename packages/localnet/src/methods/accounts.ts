@@ -7,13 +7,15 @@ import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Node } from '../ledger/node.ts';
-import { accountFilters, matchesFilter } from '../rpc/account-filters.ts';
+import { accountFilters } from '../rpc/account-filters.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
   accountConfig,
   addressParam,
+  configCommitment,
   contextParam,
   encodingParam,
+  listParam,
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
@@ -41,7 +43,10 @@ const LAMPORT_HOLDERS = [
   ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
   SQUADS_PROGRAM_ADDRESS,
 ];
-const largestConfig = optionalConfig({ ...contextParam, filter: z.enum(['circulating', 'nonCirculating']).nullish() });
+const largestConfig = optionalConfig({
+  commitment: configCommitment,
+  filter: z.enum(['circulating', 'nonCirculating']).nullish(),
+});
 
 /** Methods that read accounts. Lamports of the bank count as non-circulating. */
 export function accountMethods(node: Node, bank: Address): Record<string, Method> {
@@ -57,10 +62,7 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
       return withContext(node, config, encodeMaybeAccount(account(address), config, account));
     },
     getMultipleAccounts: (params) => {
-      const [addresses, config] = parseParams(
-        [z.array(addressParam).max(MAX_MULTIPLE_ACCOUNTS), accountConfig],
-        params,
-      );
+      const [addresses, config] = parseParams([listParam(addressParam, MAX_MULTIPLE_ACCOUNTS), accountConfig], params);
       const view = { ...config, encoding: config.encoding ?? 'base64' };
       const { account } = node.bank(config.commitment);
       const accounts = addresses.map((address) => encodeMaybeAccount(account(address), view, account));
@@ -75,7 +77,7 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
         .slice(0, LARGEST_ACCOUNTS);
       return withContext(
         node,
-        config,
+        { commitment: config.commitment },
         wanted.map(({ address, lamports }) => ({ address, lamports })),
       );
     },
@@ -85,7 +87,7 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
       const state = node.bank(config.commitment);
       const accounts = state
         .programAccounts(program)
-        .filter((account) => (config.filters ?? []).every((entry) => matchesFilter(account, entry)))
+        .filter((account) => (config.filters ?? []).every((passes) => passes(account)))
         .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, state.account) }));
       return config.withContext ? withContext(node, config, accounts) : accounts;
     },

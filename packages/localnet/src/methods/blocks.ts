@@ -2,20 +2,31 @@ import { z } from 'zod';
 import { encodeAccounts, encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Node } from '../ledger/node.ts';
 import type { Method } from '../rpc/answer-call.ts';
-import { commitmentParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
-import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, invalidParams, RpcError } from '../rpc/rpc-error.ts';
-import { requireHistory } from './context.ts';
+import {
+  configCommitment,
+  contextParam,
+  encodingOrConfig,
+  integerParam,
+  optionalConfig,
+  parseParams,
+  transactionEncoding,
+  versionParam,
+} from '../rpc/params.ts';
+import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
+import { checkContextSlot, requireConfirmed, requireHistory } from './context.ts';
 
 /** Maximum of slots in one getBlocks (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */
 const MAX_BLOCKS = 500_000n;
 
-const blockConfig = optionalConfig({
-  commitment: commitmentParam,
-  encoding: z.enum(['json', 'jsonParsed', 'base58', 'base64']).default('json'),
-  transactionDetails: z.enum(['full', 'accounts', 'signatures', 'none']).default('full'),
-  rewards: z.boolean().default(true),
-  maxSupportedTransactionVersion: integerParam.nullish(),
-});
+const blockConfig = encodingOrConfig(
+  optionalConfig({
+    commitment: configCommitment,
+    encoding: transactionEncoding.default('json'),
+    transactionDetails: z.enum(['full', 'accounts', 'signatures', 'none']).default('full'),
+    rewards: z.boolean().default(true),
+    maxSupportedTransactionVersion: versionParam.nullish(),
+  }),
+);
 const config = optionalConfig(contextParam);
 
 /** Methods that read blocks. Every slot has one; those without transactions are empty. */
@@ -30,6 +41,7 @@ export function blockMethods(node: Node): Record<string, Method> {
     getBlock: (params) => {
       const [slot, options] = parseParams([integerParam, blockConfig], params);
       requireHistory(node);
+      requireConfirmed(options);
       if (slot > slots.at(options.commitment)) {
         throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
       }
@@ -57,25 +69,29 @@ export function blockMethods(node: Node): Record<string, Method> {
           transactions: records.map((record) => {
             const maxVersion = options.maxSupportedTransactionVersion ?? null;
             const { slot: _slot, blockTime: _time, ...shown } = encodeTransaction(record, options.encoding, maxVersion);
-            return shown;
+            return { ...shown, meta: { ...shown.meta, rewards: options.rewards ? [] : null } };
           }),
         }),
       };
     },
     getBlocks: (params) => {
       // The second parameter may be missing; then the configuration is in its place.
-      const [start, second] = parseParams([integerParam, z.union([integerParam, config])], params);
-      const [third] = parseParams([config], params.slice(2));
-      const end = typeof second === 'bigint' ? second : null;
-      const newest = slots.at((typeof second === 'bigint' ? third : second).commitment);
-      const last = end !== null && end < newest ? end : newest;
-      if (last > start + MAX_BLOCKS) throw invalidParams(`Slot range too large; max ${MAX_BLOCKS}`);
+      const [start, second, third] = parseParams([integerParam, z.union([integerParam, config]), config], params);
+      const context = typeof second === 'bigint' || params.length > 2 ? third : second;
+      requireConfirmed(context);
+      checkContextSlot(node, context);
+      const end = typeof second === 'bigint' ? second : start + MAX_BLOCKS;
+      const newest = slots.at(context.commitment);
+      const last = end < newest ? end : newest;
+      if (last > start + MAX_BLOCKS) throw new RpcError(INVALID_PARAMS, `Slot range too large; max ${MAX_BLOCKS}`);
       return list(start, last);
     },
     getBlocksWithLimit: (params) => {
-      const [start, limit, { commitment }] = parseParams([integerParam, integerParam, config], params);
-      if (limit > MAX_BLOCKS) throw invalidParams(`Limit too large; max ${MAX_BLOCKS}`);
-      const newest = slots.at(commitment);
+      const [start, limit, context] = parseParams([integerParam, integerParam, config], params);
+      requireConfirmed(context);
+      if (limit > MAX_BLOCKS) throw new RpcError(INVALID_PARAMS, `Limit too large; max ${MAX_BLOCKS}`);
+      checkContextSlot(node, context);
+      const newest = slots.at(context.commitment);
       const last = start + limit - 1n;
       return limit === 0n ? [] : list(start, last < newest ? last : newest);
     },

@@ -5,8 +5,16 @@ import { GENESIS_LAMPORTS } from '../genesis.ts';
 import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
-import { contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
-import { BLOCK_NOT_AVAILABLE, RpcError } from '../rpc/rpc-error.ts';
+import {
+  blockhashParam,
+  configCommitment,
+  contextParam,
+  integerParam,
+  optionalConfig,
+  parseParams,
+  withoutParams,
+} from '../rpc/params.ts';
+import { BLOCK_NOT_AVAILABLE, INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
 import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
@@ -17,10 +25,11 @@ export const FEATURE_SET = Number.parseInt(
 );
 /** Maximum size of an account (solana-system-interface, MAX_PERMITTED_DATA_LENGTH). */
 const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
-const accountBytes = integerParam.refine((bytes) => bytes <= MAX_ACCOUNT_BYTES, `at most ${MAX_ACCOUNT_BYTES}`);
-const BLOCKHASH = z.string().min(32).max(44);
 const config = optionalConfig(contextParam);
-const supplyConfig = optionalConfig({ ...contextParam, excludeNonCirculatingAccountsList: z.boolean().nullish() });
+const supplyConfig = optionalConfig({
+  commitment: configCommitment,
+  excludeNonCirculatingAccountsList: z.boolean().nullish(),
+});
 
 /** Methods about the cluster as a whole: version, slots, blockhashes. */
 export function clusterMethods(node: Node, program: Runtime['program'], identity: Address): Record<string, Method> {
@@ -31,14 +40,19 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
     return slots.at(context.commitment);
   };
   return {
-    getHealth: () => 'ok',
-    getVersion: () => ({ 'solana-core': SOLANA_CORE_VERSION, 'feature-set': FEATURE_SET, flywheel: { program } }),
-    getGenesisHash: () => getBase58Decoder().decode(createHash('sha256').update(slots.seed).digest()),
+    getHealth: withoutParams(() => 'ok'),
+    getVersion: withoutParams(() => ({
+      'solana-core': SOLANA_CORE_VERSION,
+      'feature-set': FEATURE_SET,
+      flywheel: { program },
+    })),
+    getGenesisHash: withoutParams(() => getBase58Decoder().decode(createHash('sha256').update(slots.seed).digest())),
     getSlot: slot,
     getBlockHeight: slot,
     getTransactionCount: (params) => history.transactionCount(slot(params)),
     getSupply: (params) => {
-      const [context] = parseParams([supplyConfig], params);
+      const [options] = parseParams([supplyConfig], params);
+      const context = { commitment: options.commitment };
       // Lamports of the bank are non-circulating. The total ignores that fees are burned.
       const account = node.bank(context.commitment).account(identity);
       const nonCirculating = account.exists ? account.lamports : 0n;
@@ -46,7 +60,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
         total: GENESIS_LAMPORTS,
         circulating: GENESIS_LAMPORTS - nonCirculating,
         nonCirculating,
-        nonCirculatingAccounts: context.excludeNonCirculatingAccountsList === true ? [] : [identity],
+        nonCirculatingAccounts: options.excludeNonCirculatingAccountsList === true ? [] : [identity],
       });
     },
     getBlockTime: (params) => {
@@ -67,23 +81,24 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
         transactionCount: history.transactionCount(absoluteSlot),
       };
     },
-    getEpochSchedule: () => ({
+    getEpochSchedule: withoutParams(() => ({
       slotsPerEpoch: SLOTS_PER_EPOCH,
       leaderScheduleSlotOffset: SLOTS_PER_EPOCH,
       warmup: false,
       firstNormalEpoch: 0,
       firstNormalSlot: 0,
-    }),
+    })),
     getLatestBlockhash: (params) => {
       const [context] = parseParams([config], params);
       return withContext(node, context, slots.latestBlockhash(context.commitment));
     },
     isBlockhashValid: (params) => {
-      const [blockhash, context] = parseParams([BLOCKHASH, config], params);
+      const [blockhash, context] = parseParams([blockhashParam, config], params);
       return withContext(node, context, slots.isRecent(blockhash, slots.at(context.commitment)));
     },
     getMinimumBalanceForRentExemption: (params) => {
-      const [bytes] = parseParams([accountBytes], params);
+      const [bytes] = parseParams([integerParam, config], params);
+      if (bytes > MAX_ACCOUNT_BYTES) throw new RpcError(INVALID_REQUEST, 'Invalid request');
       return node.minimumBalanceForRentExemption(bytes);
     },
   };

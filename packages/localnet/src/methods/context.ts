@@ -2,6 +2,7 @@ import { BankError } from '../bank.ts';
 import type { Node } from '../ledger/node.ts';
 import type { Commitment } from '../ledger/slots.ts';
 import {
+  INVALID_PARAMS,
   invalidParams,
   MIN_CONTEXT_SLOT_NOT_REACHED,
   RpcError,
@@ -30,6 +31,12 @@ export function checkContextSlot(
   if (contextSlot < minContextSlot) {
     throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, 'Minimum context slot has not been reached', { contextSlot });
   }
+}
+
+/** Throws the RpcError of methods that read stored blocks, which are never of a bank that is still being built. */
+export function requireConfirmed({ commitment }: ContextConfig): void {
+  if (commitment !== 'processed') return;
+  throw new RpcError(INVALID_PARAMS, 'Method does not support commitment below `confirmed`');
 }
 
 /** Throws the RpcError of a node that was started without a history of transactions. */

@@ -5,30 +5,41 @@ import type { TransactionSummary } from '../ledger/store/transaction-record.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
   addressParam,
-  commitmentParam,
+  configCommitment,
   contextParam,
-  integerParam,
+  encodingOrConfig,
+  listParam,
   optionalConfig,
   parseParams,
+  signatureParam,
+  transactionEncoding,
+  versionParam,
+  whole,
 } from '../rpc/params.ts';
-import { checkContextSlot, requireHistory, withContext } from './context.ts';
+import { FILTER_TRANSACTION_NOT_FOUND, RpcError } from '../rpc/rpc-error.ts';
+import { checkContextSlot, requireConfirmed, requireHistory, withContext } from './context.ts';
 
 /** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */
 const MAX_STATUSES = 256;
 const MAX_SIGNATURES = 1_000;
 
-const signature = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'not a signature');
 const signaturesConfig = optionalConfig({
   ...contextParam,
-  limit: z.int().min(1).max(MAX_SIGNATURES).default(MAX_SIGNATURES),
-  before: signature.nullish(),
-  until: signature.nullish(),
+  limit: z
+    .int()
+    .nonnegative()
+    .default(MAX_SIGNATURES)
+    .refine((limit) => limit >= 1 && limit <= MAX_SIGNATURES, whole(`Invalid limit; max ${MAX_SIGNATURES}`)),
+  before: signatureParam.nullish(),
+  until: signatureParam.nullish(),
 });
-const transactionConfig = optionalConfig({
-  commitment: commitmentParam,
-  encoding: z.enum(['json', 'jsonParsed', 'base58', 'base64']).default('json'),
-  maxSupportedTransactionVersion: integerParam.nullish(),
-});
+const transactionConfig = encodingOrConfig(
+  optionalConfig({
+    commitment: configCommitment,
+    encoding: transactionEncoding.default('json'),
+    maxSupportedTransactionVersion: versionParam.nullish(),
+  }),
+);
 
 const statusesConfig = optionalConfig({ searchTransactionHistory: z.boolean().nullish() });
 
@@ -37,7 +48,7 @@ export function historyMethods(node: Node): Record<string, Method> {
   const { slots, history } = node;
   return {
     getSignatureStatuses: (params) => {
-      const [signatures, config] = parseParams([z.array(signature).max(MAX_STATUSES), statusesConfig], params);
+      const [signatures, config] = parseParams([listParam(signatureParam, MAX_STATUSES), statusesConfig], params);
       const searches = config.searchTransactionHistory === true;
       if (searches) requireHistory(node);
       const find = (text: string) => history.recent(text) ?? (searches ? history.summary(text) : null);
@@ -48,7 +59,13 @@ export function historyMethods(node: Node): Record<string, Method> {
       const [address, config] = parseParams([addressParam, signaturesConfig], params);
       requireHistory(node);
       checkContextSlot(node, config);
+      requireConfirmed(config);
       const newest = slots.at(config.commitment);
+      for (const bound of [config.before, config.until]) {
+        if (bound && !history.summary(bound)) {
+          throw new RpcError(FILTER_TRANSACTION_NOT_FOUND, `Transaction ${bound} not found`);
+        }
+      }
       return history
         .transactionsOf(address, {
           limit: config.limit,
@@ -62,16 +79,19 @@ export function historyMethods(node: Node): Record<string, Method> {
             ...summary,
             memo: record && memosOf(record),
             confirmationStatus: slots.commitmentOf(summary.slot),
+            transactionIndex: history.position(summary.signature),
           };
         });
     },
     getTransaction: (params) => {
-      const [text, config] = parseParams([signature, transactionConfig], params);
+      const [text, config] = parseParams([signatureParam, transactionConfig], params);
       requireHistory(node);
+      requireConfirmed(config);
       const record = history.transaction(text);
       if (!record || record.slot > slots.at(config.commitment)) return null;
       const { encoding, maxSupportedTransactionVersion } = config;
-      return encodeTransaction(record, encoding, maxSupportedTransactionVersion ?? null);
+      const shown = encodeTransaction(record, encoding, maxSupportedTransactionVersion ?? null);
+      return { ...shown, transactionIndex: history.position(record.signature) };
     },
   };
 }

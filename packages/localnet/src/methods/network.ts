@@ -6,13 +6,15 @@ import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
   addressParam,
-  commitmentParam,
+  configCommitment,
   contextParam,
   integerParam,
+  limitParam,
   optionalConfig,
   parseParams,
+  withoutParams,
 } from '../rpc/params.ts';
-import { invalidParams, NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
+import { BLOCK_NOT_AVAILABLE, INVALID_PARAMS, NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
@@ -26,15 +28,16 @@ const MAX_REWARD_ADDRESSES = 2_000;
 const MIN_DELEGATION_LAMPORTS = 1_000_000_000n;
 
 const config = optionalConfig(contextParam);
+const rewardConfig = optionalConfig({ ...contextParam, epoch: integerParam.nullish() });
 const scheduleConfig = optionalConfig({ ...contextParam, identity: addressParam.nullish() });
 const productionConfig = optionalConfig({
-  ...contextParam,
+  commitment: configCommitment,
   identity: addressParam.nullish(),
   range: z.object({ firstSlot: integerParam, lastSlot: integerParam.nullish() }).nullish(),
 });
 
 const voteAccountsConfig = optionalConfig({
-  commitment: commitmentParam,
+  commitment: configCommitment,
   votePubkey: addressParam.nullish(),
   keepUnstakedDelinquents: z.boolean().nullish(),
   delinquentSlotDistance: integerParam.nullish(),
@@ -45,8 +48,8 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
   const { slots, history } = node;
   const current = () => slots.at('processed');
   return {
-    getIdentity: () => ({ identity }),
-    getClusterNodes: () => [
+    getIdentity: withoutParams(() => ({ identity })),
+    getClusterNodes: withoutParams(() => [
       {
         pubkey: identity,
         gossip: null,
@@ -57,7 +60,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
         featureSet: FEATURE_SET,
         shredVersion: 0,
       },
-    ],
+    ]),
     getVoteAccounts: (params) => {
       const [{ commitment, votePubkey }] = parseParams([voteAccountsConfig], params);
       const account = {
@@ -66,6 +69,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
         activatedStake: 0,
         epochVoteAccount: true,
         commission: 0,
+        inflationRewardsCommissionBps: 0,
         lastVote: slots.at(commitment),
         epochCredits: [],
         rootSlot: slots.at('finalized'),
@@ -79,17 +83,17 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       return identity;
     },
     getSlotLeaders: (params) => {
-      const [first, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
+      const [first, limit] = parseParams([integerParam, limitParam(MAX_SLOT_LEADERS)], params);
+      if (limit === 0) return [];
       const epoch = (first + BigInt(limit) - 1n) / SLOTS_PER_EPOCH;
       if (epoch > current() / SLOTS_PER_EPOCH + 1n) {
-        throw invalidParams(`Invalid slot range: leader schedule for epoch ${epoch} is unavailable`);
+        throw new RpcError(INVALID_PARAMS, `Invalid slot range: leader schedule for epoch ${epoch} is unavailable`);
       }
       return Array.from({ length: limit }, () => identity);
     },
     getLeaderSchedule: (params) => {
       // The slot may be missing; then the configuration is in its place.
-      const [first] = parseParams([z.union([integerParam.nullable(), scheduleConfig])], params);
-      const [second] = parseParams([scheduleConfig], params.slice(1));
+      const [first, second] = parseParams([z.union([integerParam.nullable(), scheduleConfig]), scheduleConfig], params);
       const { identity: wanted } = typeof first === 'bigint' || first === null ? second : first;
       const slot = typeof first === 'bigint' ? first : current();
       // Leaders are known up to the next epoch.
@@ -101,24 +105,38 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       const [options] = parseParams([productionConfig], params);
       const lastSlot = options.range?.lastSlot ?? slots.at(options.commitment);
       const firstSlot = options.range?.firstSlot ?? (lastSlot / SLOTS_PER_EPOCH) * SLOTS_PER_EPOCH;
-      if (lastSlot < firstSlot)
-        throw invalidParams(`lastSlot, ${lastSlot}, cannot be less than firstSlot, ${firstSlot}`);
+      if (lastSlot < firstSlot) {
+        throw new RpcError(INVALID_PARAMS, `lastSlot, ${lastSlot}, cannot be less than firstSlot, ${firstSlot}`);
+      }
       const newest = slots.at(options.commitment);
-      if (lastSlot > newest) throw invalidParams(`lastSlot, ${lastSlot}, is too large; max ${newest}`);
+      if (lastSlot > newest) {
+        throw new RpcError(INVALID_PARAMS, `lastSlot, ${lastSlot}, is too large; max ${newest}`);
+      }
       const count = lastSlot - firstSlot + 1n;
       const byIdentity = options.identity && options.identity !== identity ? {} : { [identity]: [count, count] };
-      return withContext(node, options, { byIdentity, range: { firstSlot, lastSlot } });
+      const context = { commitment: options.commitment };
+      return withContext(node, context, { byIdentity, range: { firstSlot, lastSlot } });
     },
     // There are no votes: the commitment is null, as for a block without votes.
     getBlockCommitment: (params) => {
       parseParams([integerParam], params);
       return { commitment: null, totalStake: 0 };
     },
-    getInflationGovernor: () => ({ initial: 0, terminal: 0, taper: 0, foundation: 0, foundationTerm: 0 }),
-    getInflationRate: () => ({ epoch: current() / SLOTS_PER_EPOCH, foundation: 0, total: 0, validator: 0 }),
+    getInflationGovernor: (params) => {
+      parseParams([config], params);
+      return { initial: 0, terminal: 0, taper: 0, foundation: 0, foundationTerm: 0 };
+    },
+    getInflationRate: withoutParams(() => {
+      return { epoch: current() / SLOTS_PER_EPOCH, foundation: 0, total: 0, validator: 0 };
+    }),
     getInflationReward: (params) => {
-      const [addresses, context] = parseParams([z.array(addressParam).max(MAX_REWARD_ADDRESSES), config], params);
+      const [addresses, context] = parseParams([z.array(addressParam).max(MAX_REWARD_ADDRESSES), rewardConfig], params);
       checkContextSlot(node, context);
+      const newest = slots.at(context.commitment);
+      const past = newest / SLOTS_PER_EPOCH;
+      // Rewards of an epoch are in the first block of the next one.
+      const first = ((context.epoch ?? (past > 0n ? past - 1n : 0n)) + 1n) * SLOTS_PER_EPOCH;
+      if (first > newest) throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${first}`);
       return addresses.map(() => null);
     },
     getStakeMinimumDelegation: (params) => {
@@ -126,7 +144,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       return withContext(node, context, MIN_DELEGATION_LAMPORTS);
     },
     getRecentPerformanceSamples: (params) => {
-      const [limit] = parseParams([z.int().min(0).max(MAX_SAMPLES).nullish()], params);
+      const [limit] = parseParams([limitParam(MAX_SAMPLES).nullish()], params);
       const newest = slots.at('confirmed');
       const complete = Number(newest / SAMPLE_SLOTS);
       return Array.from({ length: Math.min(limit ?? MAX_SAMPLES, complete) }, (_, index) => {
@@ -142,12 +160,12 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
         };
       });
     },
-    getMaxRetransmitSlot: () => current(),
-    getMaxShredInsertSlot: () => current(),
-    getHighestSnapshotSlot: () => {
+    getMaxRetransmitSlot: withoutParams(current),
+    getMaxShredInsertSlot: withoutParams(current),
+    getHighestSnapshotSlot: withoutParams(() => {
       throw new RpcError(NO_SNAPSHOT, 'No snapshot');
-    },
-    getFirstAvailableBlock: () => history.firstAvailableSlot(),
-    minimumLedgerSlot: () => history.firstAvailableSlot(),
+    }),
+    getFirstAvailableBlock: withoutParams(history.firstAvailableSlot),
+    minimumLedgerSlot: withoutParams(history.firstAvailableSlot),
   };
 }

@@ -13,7 +13,7 @@ import {
   toUiTokenAmount,
 } from '../ledger/token-balances.ts';
 import type { Method } from '../rpc/answer-call.ts';
-import { accountConfig, addressParam, contextParam, optionalConfig, parseParams } from '../rpc/params.ts';
+import { accountConfig, addressParam, commitmentConfig, parseParams, whole } from '../rpc/params.ts';
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
 import { withContext } from './context.ts';
 
@@ -21,8 +21,12 @@ import { withContext } from './context.ts';
 const LARGEST_ACCOUNTS = 20;
 const TOKEN_PROGRAMS: readonly Address[] = [TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS];
 
-const config = optionalConfig(contextParam);
-const tokenFilter = z.union([z.object({ mint: addressParam }), z.object({ programId: addressParam })]);
+const tokenFilter = z
+  .looseObject({ mint: addressParam.optional(), programId: addressParam.optional() })
+  .refine(
+    (filter) => Object.keys(filter).length === 1,
+    whole('Invalid params: invalid value: map, expected map with a single key.'),
+  );
 
 /** Methods about token accounts and mints, of both token programs. */
 export function tokenMethods(node: Node): Record<string, Method> {
@@ -30,7 +34,9 @@ export function tokenMethods(node: Node): Record<string, Method> {
     const [holder, wanted, context] = parseParams([addressParam, tokenFilter, accountConfig], params);
     const bank = node.bank(context.commitment);
     const accounts = tokenAccounts(bank, programsFor(bank, wanted))
-      .filter(({ holding }) => holderOf(holding) === holder && (!('mint' in wanted) || holding.mint === wanted.mint))
+      .filter(
+        ({ holding }) => holderOf(holding) === holder && (wanted.mint === undefined || holding.mint === wanted.mint),
+      )
       .map(({ account }) => ({
         pubkey: account.address,
         account: encodeAccount(account, context, bank.account),
@@ -39,7 +45,7 @@ export function tokenMethods(node: Node): Record<string, Method> {
   };
   return {
     getTokenAccountBalance: (params) => {
-      const [address, context] = parseParams([addressParam, config], params);
+      const [address, context] = parseParams([addressParam, commitmentConfig], params);
       const bank = node.bank(context.commitment);
       const account = bank.account(address);
       if (!account.exists) throw invalid('could not find account');
@@ -49,14 +55,19 @@ export function tokenMethods(node: Node): Record<string, Method> {
       return withContext(node, context, toUiTokenAmount(holding.amountBaseUnits, decimals));
     },
     getTokenSupply: (params) => {
-      const [mint, context] = parseParams([addressParam, config], params);
-      const { supplyBaseUnits, decimals } = supplyOf(node.bank(context.commitment), mint);
+      const [mint, context] = parseParams([addressParam, commitmentConfig], params);
+      const account = node.bank(context.commitment).account(mint);
+      if (!account.exists) throw invalid('could not find account');
+      if (!isTokenProgram(account.programAddress)) throw invalid('not a Token mint');
+      const supply = mintSupply(account);
+      if (!supply) throw invalid('mint could not be unpacked');
+      const { supplyBaseUnits, decimals } = supply;
       return withContext(node, context, toUiTokenAmount(supplyBaseUnits, decimals));
     },
     getTokenAccountsByOwner: (params) => byHolder(params, ({ owner }) => owner),
     getTokenAccountsByDelegate: (params) => byHolder(params, ({ delegate }) => delegate),
     getTokenLargestAccounts: (params) => {
-      const [mint, context] = parseParams([addressParam, config], params);
+      const [mint, context] = parseParams([addressParam, commitmentConfig], params);
       const bank = node.bank(context.commitment);
       const { decimals } = supplyOf(bank, mint);
       const largest = tokenAccounts(bank, programsFor(bank, { mint }))
@@ -74,19 +85,21 @@ export function tokenMethods(node: Node): Record<string, Method> {
 
 function supplyOf(bank: BankState, mint: Address) {
   const account = bank.account(mint);
-  const supply = account.exists ? mintSupply(account) : null;
-  if (!supply) throw invalid('not a Token mint');
+  if (!account.exists) throw invalid('could not find mint');
+  const supply = mintSupply(account);
+  if (!supply) throw invalid('Token mint could not be unpacked');
   return supply;
 }
 
 function programsFor(bank: BankState, wanted: z.output<typeof tokenFilter>): Address[] {
-  if ('programId' in wanted) {
-    if (!isTokenProgram(wanted.programId)) throw invalid('unrecognized Token program id');
-    return [wanted.programId];
+  if (wanted.mint === undefined) {
+    const program = TOKEN_PROGRAMS.find((program) => program === wanted.programId);
+    if (!program) throw invalid('unrecognized Token program id');
+    return [program];
   }
+  supplyOf(bank, wanted.mint);
   const mint = bank.account(wanted.mint);
-  if (!mint.exists) throw invalid('could not find mint');
-  return TOKEN_PROGRAMS.filter((program) => program === mint.programAddress);
+  return TOKEN_PROGRAMS.filter((program) => mint.exists && program === mint.programAddress);
 }
 
 function tokenAccounts(bank: BankState, programs: readonly Address[]) {

@@ -1,9 +1,15 @@
-import { type EncodedAccount, getBase58Encoder, type ReadonlyUint8Array } from '@solana/kit';
+import type { EncodedAccount } from '@solana/kit';
 import { z } from 'zod';
 import { tokenHolding } from '../ledger/token-balances.ts';
+import { whole } from './params.ts';
+import { decodeBytes } from './wire-param.ts';
 
 /** Maximum of filters in getProgramAccounts (rpc-client-api, MAX_GET_PROGRAM_ACCOUNT_FILTERS). */
 const MAX_FILTERS = 4;
+/** Limits of the bytes that a filter compares, and of their texts (rpc-client-types, filter.rs). */
+const MAX_BYTES = 128;
+const MAX_BASE58_LENGTH = 175;
+const MAX_BASE64_LENGTH = 172;
 
 const filter = z.union([
   z.object({ dataSize: z.int().nonnegative() }),
@@ -11,32 +17,45 @@ const filter = z.union([
     memcmp: z
       .object({
         offset: z.int().nonnegative(),
-        bytes: z.string().max(175),
-        encoding: z.enum(['base58', 'base64', 'binary']).default('base58'),
+        bytes: z.union([z.string(), z.array(z.int().min(0).max(255))]),
+        encoding: z.enum(['base58', 'base64', 'bytes', 'binary']).default('base58'),
       })
-      .transform(({ offset, bytes, encoding }, issues) => ({ offset, bytes: decodeBytes(bytes, encoding, issues) })),
+      .transform(({ offset, bytes, encoding }) => ({ offset, bytes: readBytes(bytes, encoding) })),
   }),
-  z.object({ tokenAccountState: z.literal(true) }),
+  z.literal('tokenAccountState'),
 ]);
 
 /** The filters of one call. */
-export const accountFilters = z.array(filter).max(MAX_FILTERS);
+export const accountFilters = z
+  .array(filter)
+  .refine((list) => list.length <= MAX_FILTERS, whole(`Too many filters provided; max ${MAX_FILTERS}`))
+  .transform((list, context) => {
+    for (const entry of list) {
+      if (typeof entry === 'string' || !('memcmp' in entry) || typeof entry.memcmp.bytes !== 'string') continue;
+      context.addIssue({ code: 'custom', ...whole(`Invalid param: ${entry.memcmp.bytes}`) });
+      return z.NEVER;
+    }
+    return list.map(toTest);
+  });
 
-/** Returns true if an account passes one filter. */
-export function matchesFilter(account: EncodedAccount, entry: z.output<typeof filter>): boolean {
-  if ('dataSize' in entry) return account.data.length === entry.dataSize;
-  if ('tokenAccountState' in entry) return tokenHolding(account) !== null;
+type Filter = z.output<typeof filter>;
+
+/** Converts a checked filter to a test of an account. */
+function toTest(entry: Filter): (account: EncodedAccount) => boolean {
+  if (typeof entry === 'string') return (account) => tokenHolding(account) !== null;
+  if ('dataSize' in entry) return (account) => account.data.length === entry.dataSize;
   const { offset, bytes } = entry.memcmp;
-  return bytes.every((byte, index) => account.data[offset + index] === byte);
+  return ({ data }) => typeof bytes !== 'string' && bytes.every((byte, index) => data[offset + index] === byte);
 }
 
-function decodeBytes(
-  text: string,
-  encoding: 'base58' | 'base64' | 'binary',
-  issues: z.RefinementCtx,
-): ReadonlyUint8Array {
-  if (encoding === 'base64') return new Uint8Array(Buffer.from(text, 'base64'));
-  if (/^[1-9A-HJ-NP-Za-km-z]*$/.test(text)) return getBase58Encoder().encode(text);
-  issues.addIssue({ code: 'custom', message: 'not base58' });
-  return z.NEVER;
+/** Decodes the bytes of a filter; a text is the name of the error (rpc-client-types, RpcFilterError). */
+function readBytes(bytes: string | readonly number[], encoding: string): Uint8Array | string {
+  if (typeof bytes !== 'string') return bytes.length > MAX_BYTES ? TOO_LARGE : Uint8Array.from(bytes);
+  const isBase64 = encoding === 'base64';
+  if (bytes.length > (isBase64 ? MAX_BASE64_LENGTH : MAX_BASE58_LENGTH)) return TOO_LARGE;
+  const decoded = decodeBytes(bytes, isBase64 ? 'base64' : 'base58');
+  if (typeof decoded === 'string') return `${isBase64 ? 'Base64' : 'Base58'}DecodeError(${decoded})`;
+  return decoded.length > MAX_BYTES ? TOO_LARGE : decoded;
 }
+
+const TOO_LARGE = 'DataTooLarge';

@@ -1,35 +1,76 @@
-import { INTERNAL_ERROR, INVALID_REQUEST, invalidParams, METHOD_NOT_FOUND, RpcError } from './rpc-error.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  PARSE_ERROR,
+  RpcError,
+} from './rpc-error.ts';
 
 /** Handles one call. It throws RpcError for errors of the caller; any other exception becomes an internal error. */
 export type Method = (params: readonly unknown[]) => unknown;
 export type Methods = ReadonlyMap<string, Method>;
 
-/** Returns the response to one call; null for a notification. */
-export async function answerCall(
+/**
+ * Answers calls as a validator's server does (jsonrpc-core): one, or a batch in order, because calls in it may depend on
+ * their order. What is not even an object, or has an id that is no id, is an error of the whole request. Notifications
+ * have no effect. Returns null if there is nothing to answer.
+ */
+export async function answerCalls(
   methods: Methods,
-  call: unknown,
+  calls: unknown,
   onError: (error: unknown) => void,
 ): Promise<object | null> {
-  if (!isRecord(call)) return failure(null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  const list = Array.isArray(calls) ? calls : [calls];
+  if (!list.every(isReadable)) return failure(null, new RpcError(PARSE_ERROR, 'Parse error'));
+  const answers: object[] = [];
+  for (const call of list) {
+    const answer = await answerCall(methods, call, onError);
+    if (answer !== null) answers.push(answer);
+  }
+  if (answers.length === 0) return null;
+  return Array.isArray(calls) ? answers : (answers[0] ?? null);
+}
+
+async function answerCall(
+  methods: Methods,
+  call: Readonly<Record<string, unknown>>,
+  onError: (error: unknown) => void,
+): Promise<object | null> {
   const { jsonrpc, method, params, id } = call;
-  const isId =
-    id === undefined || id === null || typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint';
-  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isId) {
-    return failure(isId ? (id ?? null) : null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  const isWhole =
+    (jsonrpc === '2.0' || jsonrpc === undefined || jsonrpc === null) &&
+    typeof method === 'string' &&
+    (typeof params === 'object' || params === undefined) &&
+    Object.keys(call).every((name) => MEMBERS.has(name));
+  if (!isWhole) return failure(id ?? null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  if (id === undefined) return null;
+  if (jsonrpc !== '2.0') {
+    // A call without a version is answered without one.
+    return { error: { code: INVALID_REQUEST, message: 'Unsupported JSON-RPC protocol version' }, id };
   }
   try {
     const run = methods.get(method);
     if (!run) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
-    if (params !== undefined && params !== null && !Array.isArray(params)) {
-      throw invalidParams('expected an array of parameters');
-    }
-    const result = await run(params ?? []);
-    return id === undefined ? null : { jsonrpc: '2.0', result, id };
+    return { jsonrpc: '2.0', result: await run(positional(params ?? [])), id };
   } catch (error) {
     if (!(error instanceof RpcError)) onError(error);
-    if (id === undefined) return null;
     return failure(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
   }
+}
+
+const MEMBERS = new Set(['jsonrpc', 'method', 'params', 'id']);
+
+function positional(params: object): readonly unknown[] {
+  if (Array.isArray(params)) return params;
+  throw new RpcError(INVALID_PARAMS, '`params` should be an array');
+}
+
+function isReadable(call: unknown): call is Record<string, unknown> {
+  if (!isRecord(call)) return false;
+  const { id } = call;
+  const isCount = (typeof id === 'number' && Number.isInteger(id) && id >= 0) || (typeof id === 'bigint' && id >= 0n);
+  return id === undefined || id === null || typeof id === 'string' || isCount;
 }
 
 /** Builds an error response. */

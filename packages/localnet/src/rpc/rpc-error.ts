@@ -24,6 +24,7 @@ export const NO_SNAPSHOT = -32008;
 export const TRANSACTION_HISTORY_NOT_AVAILABLE = -32011;
 export const UNSUPPORTED_TRANSACTION_VERSION = -32015;
 export const MIN_CONTEXT_SLOT_NOT_REACHED = -32016;
+export const FILTER_TRANSACTION_NOT_FOUND = -32020;
 
 export function invalidParams(reason: string): RpcError {
   return new RpcError(INVALID_PARAMS, `Invalid params: ${reason}`);

@@ -1,13 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Faults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
-import { answerCall, failure, isRecord, type Methods } from './answer-call.ts';
-import { INVALID_REQUEST, PARSE_ERROR, RpcError } from './rpc-error.ts';
+import { answerCalls, failure, isRecord, type Methods } from './answer-call.ts';
+import { PARSE_ERROR, RpcError } from './rpc-error.ts';
 
 /** Maximum body size of a validator (rpc, MAX_REQUEST_BODY_SIZE). */
 const MAX_BODY_BYTES = 50 * 1024;
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
+const TEXT_TYPE = { 'content-type': 'text/plain; charset=utf-8' };
+const ACCEPTED_TYPES = /^application\/json(; ?charset=utf-8)?$/i;
 
 export interface Routes {
   /** Finds the route of a path; null if no JSON-RPC is served there. */
@@ -52,20 +54,25 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
   }
   if (request.method === 'GET') {
     const route = routes.rest.get(path);
-    if (route) sendJson(response, 200, await route());
+    if (route) sendRest(response, await route());
+    else if (path === '/') sendText(response, 405, METHOD_NOT_ALLOWED);
     else sendText(response, 404, `Nothing is served at GET ${path}`);
     return;
   }
   const route = routes.rpc(path);
   if (!route) return sendText(response, 404, `No JSON-RPC is served at ${path}`);
-  if (request.method !== 'POST') return sendText(response, 405, 'Use POST');
+  if (request.method !== 'POST') return sendText(response, 405, METHOD_NOT_ALLOWED);
+  if (!ACCEPTED_TYPES.test(request.headers['content-type'] ?? '')) return sendText(response, 415, WRONG_TYPE);
   const body = await readBody(request);
   if (body === null) {
-    const tooLong = new RpcError(INVALID_REQUEST, `Request body exceeds ${MAX_BODY_BYTES} bytes`);
-    return send(response, 413, { ...JSON_TYPE, connection: 'close' }, stringifyJson(failure(null, tooLong)));
+    return send(response, 413, { ...TEXT_TYPE, connection: 'close' }, 'request body size exceeds allowed maximum');
   }
-  await answerCalls(routes, route, body, response);
+  await answerBody(routes, route, body, response);
 }
+
+/** Texts of a validator's server (jsonrpc-http-server, response.rs). */
+const METHOD_NOT_ALLOWED = 'Used HTTP Method is not allowed. POST or OPTIONS is required\n';
+const WRONG_TYPE = 'Supplied content type is not allowed. Content-Type: application/json is required\n';
 
 /**
  * Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would take
@@ -88,7 +95,7 @@ function readBody(request: IncomingMessage): Promise<string | null> {
   });
 }
 
-async function answerCalls(
+async function answerBody(
   routes: Routes,
   { node, choose }: RpcRoute,
   body: string,
@@ -110,24 +117,10 @@ async function answerCalls(
     const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';
     return sendJson(response, fault.status, { jsonrpc: '2.0', error: { code: fault.status, message }, id: null });
   }
-  const methods = choose(called);
-  if (!Array.isArray(calls)) {
-    const result = await answerCall(methods, calls, routes.onError);
-    await routes.settled();
-    if (result === null) sendNothing(response);
-    else sendJson(response, 200, result);
-    return;
-  }
-  if (calls.length === 0) return sendJson(response, 200, failure(null, new RpcError(INVALID_REQUEST, 'Empty batch')));
-  const results: unknown[] = [];
-  // In sequence, because calls in a batch may depend on their order.
-  for (const call of calls) {
-    const result = await answerCall(methods, call, routes.onError);
-    if (result !== null) results.push(result);
-  }
+  const answer = await answerCalls(choose(called), calls, routes.onError);
   await routes.settled();
-  if (results.length === 0) sendNothing(response);
-  else sendJson(response, 200, results);
+  if (answer === null) send(response, 200, JSON_TYPE, '');
+  else sendJson(response, 200, answer);
 }
 
 function methodName(call: unknown): string {
@@ -138,15 +131,17 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   send(response, status, JSON_TYPE, stringifyJson(body));
 }
 
+/** Sends the answer of a plain route: a text as it is, anything else in JSON. */
+function sendRest(response: ServerResponse, body: unknown): void {
+  if (typeof body === 'string') send(response, 200, {}, body);
+  else sendJson(response, 200, body);
+}
+
 function sendText(response: ServerResponse, status: number, text: string): void {
-  send(response, status, { 'content-type': 'text/plain; charset=utf-8' }, text);
+  send(response, status, TEXT_TYPE, text);
 }
 
 /** Sends all headers together, because Node merges single ones for each answer. */
 function send(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {
   response.writeHead(status, { ...ANY_ORIGIN, ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
-}
-
-function sendNothing(response: ServerResponse): void {
-  response.writeHead(204, ANY_ORIGIN).end();
 }

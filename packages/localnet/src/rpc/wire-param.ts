@@ -1,30 +1,70 @@
-import { getBase58Encoder } from '@solana/kit';
+import { decodeBase58 } from '../wire/base58.ts';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
-import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
+import { INVALID_PARAMS, RpcError } from './rpc-error.ts';
 
-/** Length of the base64 text of the largest transaction (version 1); longer texts are not decoded. */
-const MAX_TEXT_LENGTH = 5_464;
+export type BinaryEncoding = 'base58' | 'base64';
+
+/** Names of what a text holds, as a validator's errors have them. */
+const TRANSACTION = 'solana_transaction::versioned::VersionedTransaction';
+export const MESSAGE = 'solana_message::versions::VersionedMessage';
+
+/** Limits of texts and bytes (rpc, decode_and_deserialize): base58 was not extended for version 1. */
+const PACKET_BYTES = 1_232;
+const V1_BYTES = 4_096;
+const MAX_BASE58_LENGTH = 1_683;
+const MAX_BASE64_LENGTH = 1_644;
+const MAX_V1_BASE64_LENGTH = 5_464;
+/** The first two letters of version 1 in base64, and those after them. */
+const V1_PREFIX = 'gQ';
 
 /** Parses a transaction parameter; `v1` accepts version 1. Throws an RpcError with the reason if it is invalid. */
-export function parseWireParam(text: string, encoding: 'base58' | 'base64', v1: boolean): WireTransaction {
-  if (text.length > MAX_TEXT_LENGTH) {
-    throw new RpcError(INVALID_PARAMS, `${encoding} encoded transaction too large: ${text.length} characters`);
-  }
+export function parseWireParam(text: string, encoding: BinaryEncoding, v1: boolean): WireTransaction {
+  const bytes = decodeText(text, encoding, TRANSACTION);
   try {
-    const transaction = parseWireTransaction(decodeText(text, encoding));
+    const transaction = parseWireTransaction(bytes);
     if (transaction.version !== 1 || v1) return transaction;
-    throw new WireTransactionError('undecodable', 'failed to deserialize transaction: version 1 is not known here');
+    throw new WireTransactionError('undecodable', 'version 1 is not known here');
   } catch (error) {
-    if (!(error instanceof WireTransactionError)) throw error;
-    const prefix = error.fault === 'too large' ? `${encoding} encoded transaction ` : '';
-    throw new RpcError(INVALID_PARAMS, `${prefix}${error.message}`);
+    if (error instanceof WireTransactionError) throw unreadable(error, TRANSACTION);
+    throw error;
   }
 }
 
-export function decodeText(text: string, encoding: 'base58' | 'base64'): Uint8Array {
-  const isBase64 = encoding === 'base64' && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-  if (isBase64) return new Uint8Array(Buffer.from(text, 'base64'));
-  if (encoding === 'base58' && /^[1-9A-HJ-NP-Za-km-z]*$/.test(text))
-    return new Uint8Array(getBase58Encoder().encode(text));
-  throw invalidParams(`invalid ${encoding} encoding`);
+/** Converts the reason why bytes are not what they should be to the error of a validator. */
+export function unreadable({ fault, message }: WireTransactionError, what: string): RpcError {
+  const reason =
+    fault === 'unsanitary'
+      ? 'invalid transaction: Transaction failed to sanitize accounts offsets correctly'
+      : `failed to deserialize ${what}: ${message}`;
+  return new RpcError(INVALID_PARAMS, reason);
+}
+
+/** Decodes a text of limited length. Throws an RpcError that names what it should hold. */
+export function decodeText(text: string, encoding: BinaryEncoding, what: string): Uint8Array {
+  const isV1 = encoding === 'base64' && text.slice(0, 2) >= V1_PREFIX;
+  const maxBytes = isV1 ? V1_BYTES : PACKET_BYTES;
+  const maxLength = encoding === 'base58' ? MAX_BASE58_LENGTH : isV1 ? MAX_V1_BASE64_LENGTH : MAX_BASE64_LENGTH;
+  if (text.length > maxLength) {
+    const limits = `${text.length} bytes (max: encoded/raw ${maxLength}/${maxBytes})`;
+    throw new RpcError(INVALID_PARAMS, `${encoding} encoded ${what} too large: ${limits}`);
+  }
+  const bytes = decodeBytes(text, encoding);
+  if (typeof bytes === 'string') throw new RpcError(INVALID_PARAMS, `invalid ${encoding} encoding: ${bytes}`);
+  if (bytes.length > maxBytes) {
+    throw new RpcError(INVALID_PARAMS, `decoded ${what} too large: ${bytes.length} bytes (max: ${maxBytes} bytes)`);
+  }
+  return bytes;
+}
+
+/** Decodes a text; another text is the reason why it is malformed, in the words of Rust's decoders. */
+export function decodeBytes(text: string, encoding: BinaryEncoding): Uint8Array | string {
+  if (encoding === 'base58') {
+    const index = text.search(/[^1-9A-HJ-NP-Za-km-z]/);
+    return decodeBase58(text) ?? `InvalidCharacter { character: '${text[index] ?? ''}', index: ${index} }`;
+  }
+  const index = text.replace(/={1,2}$/, '').search(/[^A-Za-z0-9+/]/);
+  if (index >= 0) return `InvalidByte(${index}, ${text.charCodeAt(index)})`;
+  if (text.length % 4 === 1) return `InvalidLength(${text.length})`;
+  if (text.length % 4 !== 0) return 'InvalidPadding';
+  return new Uint8Array(Buffer.from(text, 'base64'));
 }

@@ -43,7 +43,12 @@ export function createFeed(ledger: Ledger): Feed {
   };
 
   ledger.onCommit((executed) => {
-    for (const one of executed) tell('processed', (subscription) => subscription.onTransaction?.(one));
+    for (const one of executed) {
+      for (const { subscription, deliver } of subscribers) {
+        for (const result of subscription.onReceived?.(one) ?? []) deliver(result, false);
+      }
+      tell('processed', (subscription) => subscription.onTransaction?.(one));
+    }
     for (const entry of subscribers) tellOnce(entry);
   });
   ledger.onSlot(async () => {

@@ -6,7 +6,7 @@ import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
 import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import { decodeAccount } from '../ledger/svm-accounts.ts';
-import { accountFilters, matchesFilter } from '../rpc/account-filters.ts';
+import { accountFilters } from '../rpc/account-filters.ts';
 import {
   accountConfig,
   addressParam,
@@ -14,6 +14,9 @@ import {
   encodingParam,
   optionalConfig,
   parseParams,
+  signatureParam,
+  whole,
+  withoutParams,
 } from '../rpc/params.ts';
 
 /** Callbacks of a subscription; their return values are the results of its notifications. */
@@ -22,6 +25,8 @@ export interface Subscription {
   readonly notification: string;
   /** Commitment of the notifications. */
   readonly commitment: Commitment;
+  /** At every commitment: called for each executed transaction, before the others. */
+  onReceived?(executed: ExecutedAttempt): readonly unknown[];
   /** For `processed`: called for each executed transaction. */
   onTransaction?(executed: ExecutedAttempt): readonly unknown[];
   /** For the other commitments: called for the bank of each slot that has reached it. */
@@ -32,9 +37,17 @@ export interface Subscription {
   once?(): readonly unknown[];
 }
 
-const signatureParam = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'not a signature');
-const mentions = z.object({ mentions: z.array(addressParam).length(1, 'exactly one address') });
-const logsFilter = z.union([z.enum(['all', 'allWithVotes']), mentions]);
+const pubkeyParam = named('pubkey', addressParam);
+const signatureConfig = optionalConfig({ ...contextParam, enableReceivedNotification: z.boolean().nullish() });
+const mentions = z.object({ mentions: z.array(z.string()) });
+const logsFilter = z
+  .union([z.enum(['all', 'allWithVotes']), mentions])
+  .refine(
+    (filter) => typeof filter === 'string' || filter.mentions.length === 1,
+    whole('Invalid Request: Only 1 address supported'),
+  )
+  .transform((filter) => (typeof filter === 'string' ? undefined : filter.mentions[0]))
+  .pipe(named('mentions', addressParam).optional());
 const programConfig = optionalConfig({
   ...contextParam,
   encoding: encodingParam.optional(),
@@ -53,25 +66,31 @@ export function subscriptionKinds(
   const processed: ReadAccount = (address) => ledger.node.bank('processed').account(address);
   return {
     signatureSubscribe: (params) => {
-      const [signature, { commitment }] = parseParams([signatureParam, optionalConfig(contextParam)], params);
+      const [signature, config] = parseParams([named('signature', signatureParam), signatureConfig], params);
+      const { commitment } = config;
       return {
         notification: 'signatureNotification',
         commitment,
+        onReceived: ({ record }) =>
+          config.enableReceivedNotification && record.signature === signature
+            ? [at(record.slot, 'receivedSignature')]
+            : [],
         once: () => {
           const summary = history.summary(signature);
           return summary && summary.slot <= slots.at(commitment) ? [at(summary.slot, { err: summary.err })] : [];
         },
       };
     },
+    // Notifications have whole accounts, even if a slice is asked for, as those of a validator.
     accountSubscribe: (params) => {
-      const [address, config] = parseParams([addressParam, accountConfig], params);
+      const [address, { commitment, encoding }] = parseParams([pubkeyParam, accountConfig], params);
       const notify = (slot: bigint, [before, after]: readonly MaybeEncodedAccount[], read: ReadAccount) => {
         if (!before?.exists && !after?.exists) return [];
-        return [at(slot, encodeAccount(after?.exists ? after : emptyAccount(address), config, read))];
+        return [at(slot, encodeAccount(after?.exists ? after : emptyAccount(address), { encoding }, read))];
       };
       return {
         notification: 'accountNotification',
-        commitment: config.commitment,
+        commitment,
         onTransaction: ({ record, before, after }) => {
           const states = [before.get(address), after.get(address)].filter((held) => held !== undefined);
           if (!after.has(address)) return [];
@@ -89,13 +108,18 @@ export function subscriptionKinds(
       };
     },
     programSubscribe: (params) => {
-      const [program, config] = parseParams([addressParam, programConfig], params);
+      const [program, config] = parseParams([pubkeyParam, programConfig], params);
       const notify = (slot: bigint, accounts: readonly MaybeEncodedAccount[], read: ReadAccount) =>
         accounts.flatMap((account) =>
           account.exists &&
           account.programAddress === program &&
-          (config.filters ?? []).every((entry) => matchesFilter(account, entry))
-            ? [at(slot, { pubkey: account.address, account: encodeAccount(account, config, read) })]
+          (config.filters ?? []).every((passes) => passes(account))
+            ? [
+                at(slot, {
+                  pubkey: account.address,
+                  account: encodeAccount(account, { encoding: config.encoding }, read),
+                }),
+              ]
             : [],
         );
       return {
@@ -114,8 +138,7 @@ export function subscriptionKinds(
       };
     },
     logsSubscribe: (params) => {
-      const [filter, { commitment }] = parseParams([logsFilter, optionalConfig(contextParam)], params);
-      const address: Address | undefined = typeof filter === 'string' ? undefined : filter.mentions[0];
+      const [address, { commitment }] = parseParams([logsFilter, optionalConfig(contextParam)], params);
       const notify = ({ slot, signature, err, meta }: TransactionRecord) =>
         at(slot, { signature, err, logs: meta.logMessages });
       return {
@@ -131,12 +154,12 @@ export function subscriptionKinds(
         },
       };
     },
-    slotSubscribe: () => ({
+    slotSubscribe: withoutParams(() => ({
       notification: 'slotNotification',
       commitment: 'processed',
       onSlot: () => [{ parent: slots.current() - 1n, root: slots.at('finalized'), slot: slots.current() }],
-    }),
-    slotsUpdatesSubscribe: () => ({
+    })),
+    slotsUpdatesSubscribe: withoutParams(() => ({
       notification: 'slotsUpdatesNotification',
       commitment: 'processed',
       onSlot: () => {
@@ -149,8 +172,8 @@ export function subscriptionKinds(
           { type: 'root', slot: slots.at('finalized'), timestamp },
         ];
       },
-    }),
-    rootSubscribe: () => {
+    })),
+    rootSubscribe: withoutParams(() => {
       let last = slots.at('finalized');
       return {
         notification: 'rootNotification',
@@ -162,6 +185,16 @@ export function subscriptionKinds(
           return [root];
         },
       };
-    },
+    }),
   };
+}
+
+/** Reads a key like a method of HTTP, with the error that subscriptions have (rpc_pubsub, param). */
+function named<T extends z.ZodType>(name: string, key: T) {
+  return z.string().transform((text, context): z.output<T> => {
+    const read = key.safeParse(text);
+    if (read.success) return read.data;
+    context.addIssue({ code: 'custom', ...whole(`Invalid Request: Invalid ${name} provided`) });
+    return z.NEVER;
+  });
 }

@@ -1,9 +1,11 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { z } from 'zod';
 import { parseJson, stringifyJson } from '../json.ts';
-import { answerCall, failure, type Method, type Methods } from '../rpc/answer-call.ts';
-import { INVALID_REQUEST, invalidParams, PARSE_ERROR, RpcError } from '../rpc/rpc-error.ts';
+import { answerCalls, failure, type Method, type Methods } from '../rpc/answer-call.ts';
+import { parseParams } from '../rpc/params.ts';
+import { INVALID_PARAMS, invalidParams, PARSE_ERROR, RpcError } from '../rpc/rpc-error.ts';
 import type { Feed } from './feed.ts';
 import type { Subscription } from './subscribe.ts';
 
@@ -14,6 +16,8 @@ const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const MAX_SUBSCRIPTIONS = 1_000;
 /** WebSocket close code "try again later". */
 const TOO_SLOW = 1013;
+
+const subscriptionParam = z.int().nonnegative();
 
 export interface WebsocketDeps {
   readonly kinds: Readonly<Record<string, (params: readonly unknown[]) => Subscription>>;
@@ -84,9 +88,10 @@ function serveClient(deps: WebsocketDeps, client: WebSocket, nextNumber: () => n
     ends.set(number, end);
     return number;
   };
-  const unsubscribe = ([number]: readonly unknown[]) => {
-    const end = typeof number === 'number' ? ends.get(number) : undefined;
-    if (typeof number !== 'number' || !end) throw invalidParams('no such subscription');
+  const unsubscribe = (params: readonly unknown[]) => {
+    const [number] = parseParams([subscriptionParam], params);
+    const end = ends.get(number);
+    if (!end) throw new RpcError(INVALID_PARAMS, 'Invalid subscription id.');
     end();
     ends.delete(number);
     return true;
@@ -119,12 +124,5 @@ async function answerMessage(methods: Methods, content: RawData, onError: (error
     if (!(error instanceof SyntaxError)) throw error;
     return failure(null, new RpcError(PARSE_ERROR, 'Parse error'));
   }
-  if (!Array.isArray(calls)) return answerCall(methods, calls, onError);
-  if (calls.length === 0) return failure(null, new RpcError(INVALID_REQUEST, 'Empty batch'));
-  const answers: object[] = [];
-  for (const call of calls) {
-    const answer = await answerCall(methods, call, onError);
-    if (answer !== null) answers.push(answer);
-  }
-  return answers.length === 0 ? null : answers;
+  return answerCalls(methods, calls, onError);
 }

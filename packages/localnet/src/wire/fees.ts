@@ -51,7 +51,8 @@ function precompileSignatures(transaction: WireTransaction): number {
 
 function priorityFee(transaction: WireTransaction) {
   if (transaction.config) {
-    const { priorityFeeLamports, computeUnitLimit } = transaction.config;
+    const priorityFeeLamports = transaction.config.priorityFeeLamports ?? 0n;
+    const computeUnitLimit = transaction.config.computeUnitLimit ?? 0;
     const unitPriceMicroLamports =
       computeUnitLimit === 0 ? 0n : (priorityFeeLamports * MICRO_LAMPORTS_PER_LAMPORT) / BigInt(computeUnitLimit);
     return { priorityLamports: priorityFeeLamports, unitPriceMicroLamports };
@@ -74,4 +75,22 @@ function priorityFee(transaction: WireTransaction) {
   const microLamports = unitPriceMicroLamports * units;
   const priorityLamports = (microLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
   return { priorityLamports, unitPriceMicroLamports };
+}
+
+/** Sizes of compute budget instructions by their first byte; more bytes may follow (solana-compute-budget-interface). */
+const BUDGET_INSTRUCTION_BYTES: Readonly<Record<number, number>> = { 1: 5, 2: 5, 3: 9, 4: 5 };
+
+/** Finds a compute budget instruction that is malformed, or that stands twice; null if there is none. */
+export function findBudgetError({ instructions, staticAddresses, config }: WireTransaction) {
+  const seen = new Set<number>();
+  for (const [index, { programAddressIndex, data }] of config === null ? instructions.entries() : []) {
+    if (staticAddresses[programAddressIndex] !== COMPUTE_BUDGET_PROGRAM) continue;
+    const [kind = 0] = data;
+    if (data.length < (BUDGET_INSTRUCTION_BYTES[kind] ?? Number.POSITIVE_INFINITY)) {
+      return { InstructionError: [index, 'InvalidInstructionData'] };
+    }
+    if (seen.has(kind)) return { DuplicateInstruction: index };
+    seen.add(kind);
+  }
+  return null;
 }

@@ -49,8 +49,11 @@ export interface WireInstruction {
 }
 
 export interface V1Config {
-  readonly priorityFeeLamports: bigint;
-  readonly computeUnitLimit: number;
+  /** null: not set, which counts as zero; the heap then has its default size. */
+  readonly priorityFeeLamports: bigint | null;
+  readonly computeUnitLimit: number | null;
+  readonly loadedBytesLimit: number | null;
+  readonly heapBytes: number | null;
 }
 
 /** Parses a message of any version. `first` is its first byte. Throws RangeError if the bytes are not a message. */
@@ -127,11 +130,12 @@ function readConfig(reader: ByteReader, mask: number): V1Config {
   if ((mask & ~CONFIG_KNOWN) !== 0 || (fee !== 0 && fee !== CONFIG_FEE)) {
     throw new RangeError(`config mask 0x${mask.toString(16)} is not known`);
   }
-  const priorityFeeLamports = fee ? reader.u64() : 0n;
-  const computeUnitLimit = mask & CONFIG_COMPUTE_UNITS ? reader.u32() : 0;
-  if (mask & CONFIG_LOADED_BYTES) reader.u32();
-  if (mask & CONFIG_HEAP) reader.u32();
-  return { priorityFeeLamports, computeUnitLimit };
+  return {
+    priorityFeeLamports: fee ? reader.u64() : null,
+    computeUnitLimit: mask & CONFIG_COMPUTE_UNITS ? reader.u32() : null,
+    loadedBytesLimit: mask & CONFIG_LOADED_BYTES ? reader.u32() : null,
+    heapBytes: mask & CONFIG_HEAP ? reader.u32() : null,
+  };
 }
 
 function times<T>(count: number, read: () => T): T[] {

@@ -103,7 +103,7 @@ function decode(bytes: Uint8Array) {
     return { message, messageBytes, signatures };
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new WireTransactionError('undecodable', `failed to deserialize transaction: ${cause.message}`, { cause });
+    throw new WireTransactionError('undecodable', cause.message, { cause });
   }
 }
 
@@ -140,5 +140,5 @@ function sanitize({ version, header, staticAddresses, lookups, instructions }: M
 }
 
 function unsanitary(reason: string): WireTransactionError {
-  return new WireTransactionError('unsanitary', `invalid transaction: ${reason}`);
+  return new WireTransactionError('unsanitary', reason);
 }

@@ -119,7 +119,7 @@ test('methods with a range refuse one that no schedule or block covers', async (
     ['getSlotLeaders', [1_000_000, 2], /leader schedule for epoch 2 is unavailable/],
     ['getBlockProduction', [{ range: { firstSlot: 5, lastSlot: 4 } }], /cannot be less than firstSlot/],
     ['getBlockProduction', [{ range: { firstSlot: 0, lastSlot: 9_999 } }], /is too large/],
-    ['getRecentPerformanceSamples', [721], /parameter 0/],
+    ['getRecentPerformanceSamples', [721], /Invalid limit; max 720/],
   ] as const) {
     const { error } = await call(method, params);
     assert.equal(error?.code, -32602, method);

@@ -9,7 +9,8 @@ test('a fault answers 429 or 500 the given number of times, for the given method
   await call('localnet_setFault', [{ kind: 'error', method: 'getSlot', status: 429, times: 2 }]);
   const status = async (method: string) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method });
-    return (await fetch(localnet.url, { method: 'POST', body })).status;
+    return (await fetch(localnet.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
+      .status;
   };
   assert.deepEqual(
     [await status('getHealth'), await status('getSlot'), await status('getSlot'), await status('getSlot')],

@@ -61,6 +61,8 @@ const meta = (of: Shape): Shape => ({
   'costUnits?': 'u64',
 });
 
+// Not documented: what Agave 4.2 answers.
+const transactionConfig = map(nullable('u64'));
 const lookups = list({ accountKey: 'string', writableIndexes: list('u64'), readonlyIndexes: list('u64') });
 const parsedKeys = list({ pubkey: 'string', signer: 'boolean', writable: 'boolean', source: 'string' });
 const message: Shape = {
@@ -69,12 +71,14 @@ const message: Shape = {
   recentBlockhash: 'string',
   instructions: list(instruction),
   'addressTableLookups?': lookups,
+  'transactionConfig?': transactionConfig,
 };
 const parsedMessage: Shape = {
   accountKeys: parsedKeys,
   recentBlockhash: 'string',
   instructions: list(parsedInstruction),
   'addressTableLookups?': lookups,
+  'transactionConfig?': transactionConfig,
 };
 const version = { 'version?': either('string', 'u64') } as const;
 const transaction = {
@@ -86,7 +90,7 @@ const transaction = {
   },
   base64: { transaction: list('string'), meta: meta(instruction), ...version },
 } as const;
-const dated = { slot: 'u64', blockTime: nullable('i64') } as const;
+const dated = { slot: 'u64', blockTime: nullable('i64'), 'transactionIndex?': 'u64' } as const;
 
 const block = {
   blockhash: 'string',
@@ -182,15 +186,6 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
     foundationTerm: 'number',
   },
   getInflationRate: { total: 'number', validator: 'number', foundation: 'number', epoch: 'u64' },
-  getInflationReward: list(
-    nullable({
-      epoch: 'u64',
-      effectiveSlot: 'u64',
-      amount: 'u64',
-      postBalance: 'u64',
-      commission: nullable('u64'),
-    }),
-  ),
   getLargestAccounts: inContext(list({ address: 'string', lamports: 'u64' })),
   getLatestBlockhash: inContext({ blockhash: 'string', lastValidBlockHeight: 'u64' }),
   getLeaderSchedule: nullable(map(list('u64'))),
@@ -226,6 +221,7 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
     memo: nullable('string'),
     blockTime: nullable('i64'),
     confirmationStatus: nullable('string'),
+    'transactionIndex?': 'u64',
   }),
   getSlot: 'u64',
   getSlotLeader: 'string',
@@ -254,6 +250,7 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
       activatedStake: 'u64',
       epochVoteAccount: 'boolean',
       commission: 'u64',
+      'inflationRewardsCommissionBps?': 'u64',
       lastVote: 'u64',
       epochCredits: list('anything'),
       rootSlot: 'u64',
@@ -267,8 +264,10 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
   simulateTransaction: inContext(simulation),
 };
 
-/** Codes of documented methods that the cluster answers only with an error. */
-export const DOCUMENTED_ERRORS: Readonly<Record<string, number>> = {
+/** Codes of documented methods that the cluster answers only with an error, and the parameters of a call. */
+export const DOCUMENTED_ERRORS: Readonly<Record<string, readonly [code: number, params: readonly unknown[]]>> = {
   // A validator answers this if it has no snapshot.
-  getHighestSnapshotSlot: -32008,
+  getHighestSnapshotSlot: [-32008, []],
+  // The block with the rewards is that of the next epoch.
+  getInflationReward: [-32004, [[]]],
 };

@@ -74,7 +74,7 @@ test('a client that does not read its notifications is disconnected, and others 
 test('a batch of calls is answered in one message, in order', async (t) => {
   const { localnet } = await startCluster(t);
   const socket = await connect(t, localnet.websocketUrl);
-  socket.send('[{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"},{"jsonrpc":"2.0","id":2,"method":"getNothing"},7]');
+  socket.send('[{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"},{"jsonrpc":"2.0","id":2,"method":"getNothing"},{}]');
   const [message] = await once(socket, 'message');
   const answers: { readonly id: unknown; readonly error?: { readonly code: number } }[] = JSON.parse(String(message));
   assert.deepEqual(

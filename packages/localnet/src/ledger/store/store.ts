@@ -17,6 +17,8 @@ const PRUNE_STEP = 5_000;
 export interface TransactionHistory {
   summary(signature: string): TransactionSummary | null;
   transaction(signature: string): TransactionRecord | null;
+  /** Position of a transaction in its block. */
+  position(signature: string): number;
   /** Lists transactions, newest first. */
   transactionsOf(address: Address, page: Page): TransactionSummary[];
   /** Lists transactions in the order of their execution. */
@@ -102,6 +104,10 @@ export function openStore(directory: string | null): Store {
     transaction: (signature) => {
       const number = history.find(signature);
       return number === null ? null : record(number);
+    },
+    position: (signature) => {
+      const number = history.find(signature) ?? 0;
+      return number - history.firstFrom(history.at(number)?.slot ?? 0n);
     },
     transactionsOf: history.ofAddress,
     transactionsIn: (slot) => {
