@@ -72,7 +72,14 @@ export const commitmentConfig = z
 
 /** Schema of an optional last parameter; if it is missing or null, its members have their defaults. */
 export function optionalConfig<T extends z.ZodRawShape>(shape: T) {
-  return z.preprocess((config) => config ?? {}, z.looseObject(shape));
+  return z.preprocess(withoutNulls, z.looseObject(shape));
+}
+
+/** Removes members that are null: they are missing, as on a cluster, whose own clients write every option. */
+function withoutNulls(config: unknown): unknown {
+  if (config === null || config === undefined) return {};
+  if (typeof config !== 'object' || Array.isArray(config)) return config;
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
 }
 
 export const accountConfig = optionalConfig({

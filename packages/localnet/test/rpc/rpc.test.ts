@@ -37,6 +37,29 @@ describe('JSON-RPC', () => {
     }
   });
 
+  test('takes a member of a configuration that is null for a missing one, as clients in Rust and Python write them', async (t) => {
+    const cluster = await startCluster(t);
+    const clock = '"SysvarC1ock11111111111111111111111111111111"';
+    const nulls = '"dataSlice":null,"minContextSlot":null';
+    for (const [method, params] of [
+      // The order of solana-cli 4.2.2 and solders 0.29.0.
+      ['getAccountInfo', `${clock},{"encoding":"base64","commitment":"confirmed",${nulls}}`],
+      ['getBalance', `${clock},{"commitment":null,"minContextSlot":null}`],
+      [
+        'getTransaction',
+        `"${'2'.repeat(88)}",{"encoding":null,"commitment":null,"maxSupportedTransactionVersion":null}`,
+      ],
+      ['getSignaturesForAddress', `${clock},{"limit":null,"before":null,"until":null,"minContextSlot":null}`],
+      [
+        'getTokenAccountsByOwner',
+        `${clock},{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"},{"encoding":"base64",${nulls}}`,
+      ],
+    ]) {
+      const { json } = await post(cluster, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":[${params}]}`);
+      assert.equal(errorCode(json), null, `${method}: ${JSON.stringify(json)}`);
+    }
+  });
+
   test('answers a batch in order, with each error in its position, and notifications not at all', async (t) => {
     const cluster = await startCluster(t);
     const { json } = await post(
