@@ -7,7 +7,8 @@ import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Node } from '../ledger/node.ts';
-import { accountFilters } from '../rpc/account-filters.ts';
+import { isTokenProgram } from '../ledger/token-balances.ts';
+import { type AccountFilters, accountFilters } from '../rpc/account-filters.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
   accountConfig,
@@ -19,6 +20,7 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
+import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Maximum of addresses in getMultipleAccounts (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */
@@ -84,12 +86,28 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
     getProgramAccounts: (params) => {
       const [program, config] = parseParams([addressParam, programAccountsConfig], params);
       checkContextSlot(node, config);
+      checkTokenFilters(program, config.filters ?? []);
       const state = node.bank(config.commitment);
       const accounts = state
         .programAccounts(program)
-        .filter((account) => (config.filters ?? []).every((passes) => passes(account)))
+        .filter((account) => (config.filters ?? []).every(({ passes }) => passes(account)))
         .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, state.account) }));
       return config.withContext ? withContext(node, config, accounts) : accounts;
     },
   };
+}
+
+/** Offsets of addresses in a token account, by which a validator has an index. */
+const INDEXED = { owner: 32, mint: 0 } as const;
+const ADDRESS_BYTES = 32;
+
+/** Throws RpcError if a filter compares a part of an address by which token accounts are indexed. */
+function checkTokenFilters(program: Address, filters: AccountFilters): void {
+  if (!isTokenProgram(program)) return;
+  for (const [name, offset] of Object.entries(INDEXED)) {
+    const part = filters.find(({ compared }) => compared?.offset === offset && compared.length !== ADDRESS_BYTES);
+    if (!part) continue;
+    const lengths = `Incorrect byte length ${part.compared?.length} for SPL token ${name} filter`;
+    throw new RpcError(INVALID_PARAMS, `${lengths}, expected ${ADDRESS_BYTES}`);
+  }
 }

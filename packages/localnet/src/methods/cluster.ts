@@ -28,7 +28,7 @@ const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
 const config = optionalConfig(contextParam);
 const supplyConfig = optionalConfig({
   commitment: configCommitment,
-  excludeNonCirculatingAccountsList: z.boolean().nullish(),
+  excludeNonCirculatingAccountsList: z.boolean().optional(),
 });
 
 /** Methods about the cluster as a whole: version, slots, blockhashes. */

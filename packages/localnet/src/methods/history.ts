@@ -41,7 +41,7 @@ const transactionConfig = encodingOrConfig(
   }),
 );
 
-const statusesConfig = optionalConfig({ searchTransactionHistory: z.boolean().nullish() });
+const statusesConfig = optionalConfig({ searchTransactionHistory: z.boolean().optional() });
 
 /** Methods about past transactions. */
 export function historyMethods(node: Node): Record<string, Method> {

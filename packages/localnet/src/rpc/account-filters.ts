@@ -25,20 +25,34 @@ const filter = z.union([
   z.literal('tokenAccountState'),
 ]);
 
-/** The filters of one call. */
-export const accountFilters = z
-  .array(filter)
-  .refine((list) => list.length <= MAX_FILTERS, whole(`Too many filters provided; max ${MAX_FILTERS}`))
-  .transform((list, context) => {
-    for (const entry of list) {
-      if (typeof entry === 'string' || !('memcmp' in entry) || typeof entry.memcmp.bytes !== 'string') continue;
-      context.addIssue({ code: 'custom', ...whole(`Invalid param: ${entry.memcmp.bytes}`) });
-      return z.NEVER;
-    }
-    return list.map(toTest);
-  });
+/** The filters of one call; errors of a subscription have a prefix (rpc_pubsub, program_subscribe). */
+export const accountFilters = filtersWith('');
+export const subscriptionFilters = filtersWith('Invalid params: ');
+
+/** Filters that a call has passed. */
+export type AccountFilters = z.output<typeof accountFilters>;
+
+function filtersWith(prefix: string) {
+  return z
+    .array(filter)
+    .refine((list) => list.length <= MAX_FILTERS, whole(`${prefix}Too many filters provided; max ${MAX_FILTERS}`))
+    .transform((list, context) => {
+      for (const entry of list) {
+        if (typeof entry === 'string' || !('memcmp' in entry) || typeof entry.memcmp.bytes !== 'string') continue;
+        context.addIssue({ code: 'custom', ...whole(`${prefix}Invalid param: ${entry.memcmp.bytes}`) });
+        return z.NEVER;
+      }
+      return list.map((entry) => ({ passes: toTest(entry), compared: comparedBytes(entry) }));
+    });
+}
 
 type Filter = z.output<typeof filter>;
+
+/** Returns which bytes a filter compares; null for other filters. */
+function comparedBytes(entry: Filter): { readonly offset: number; readonly length: number } | null {
+  if (typeof entry === 'string' || !('memcmp' in entry)) return null;
+  return { offset: entry.memcmp.offset, length: entry.memcmp.bytes.length };
+}
 
 /** Converts a checked filter to a test of an account. */
 function toTest(entry: Filter): (account: EncodedAccount) => boolean {

@@ -75,11 +75,24 @@ export function optionalConfig<T extends z.ZodRawShape>(shape: T) {
   return z.preprocess(withoutNulls, z.looseObject(shape));
 }
 
-/** Removes members that are null: they are missing, as on a cluster, whose own clients write every option. */
+/** Members that are no options of a validator: null is an error. */
+const FLAGS: ReadonlySet<string> = new Set([
+  'searchTransactionHistory',
+  'excludeNonCirculatingAccountsList',
+  'skipPreflight',
+  'sigVerify',
+  'replaceRecentBlockhash',
+  'innerInstructions',
+]);
+
+/**
+ * Removes members that are null: they are missing, as on a cluster, whose own clients write every option. Flags are not
+ * options.
+ */
 function withoutNulls(config: unknown): unknown {
   if (config === null || config === undefined) return {};
   if (typeof config !== 'object' || Array.isArray(config)) return config;
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
+  return Object.fromEntries(Object.entries(config).filter(([name, value]) => value !== null || FLAGS.has(name)));
 }
 
 export const accountConfig = optionalConfig({

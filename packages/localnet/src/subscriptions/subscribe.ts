@@ -6,7 +6,7 @@ import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
 import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import { decodeAccount } from '../ledger/svm-accounts.ts';
-import { accountFilters } from '../rpc/account-filters.ts';
+import { subscriptionFilters } from '../rpc/account-filters.ts';
 import {
   accountConfig,
   addressParam,
@@ -51,7 +51,7 @@ const logsFilter = z
 const programConfig = optionalConfig({
   ...contextParam,
   encoding: encodingParam.optional(),
-  filters: accountFilters.nullish(),
+  filters: subscriptionFilters.nullish(),
 });
 
 type ReadAccount = (address: Address) => MaybeEncodedAccount;
@@ -113,7 +113,7 @@ export function subscriptionKinds(
         accounts.flatMap((account) =>
           account.exists &&
           account.programAddress === program &&
-          (config.filters ?? []).every((passes) => passes(account))
+          (config.filters ?? []).every(({ passes }) => passes(account))
             ? [
                 at(slot, {
                   pubkey: account.address,
@@ -167,6 +167,7 @@ export function subscriptionKinds(
         const [slot, complete] = [slots.current(), slots.at('confirmed')];
         return [
           { type: 'completed', slot: complete, timestamp },
+          { type: 'frozen', slot: complete, timestamp, stats: statsOf(history.transactionsIn(complete)) },
           { type: 'optimisticConfirmation', slot: complete, timestamp },
           { type: 'createdBank', slot, parent: complete, timestamp },
           { type: 'root', slot: slots.at('finalized'), timestamp },
@@ -186,6 +187,17 @@ export function subscriptionKinds(
         },
       };
     }),
+  };
+}
+
+/** Counts the transactions of a block, each of which is an entry of its own. */
+function statsOf(records: readonly TransactionRecord[]) {
+  const failed = records.filter(({ err }) => err !== null).length;
+  return {
+    numTransactionEntries: records.length,
+    numSuccessfulTransactions: records.length - failed,
+    numFailedTransactions: failed,
+    maxTransactionsPerEntry: records.length > 0 ? 1 : 0,
   };
 }
 

@@ -17,10 +17,10 @@ const WITH_PROGRAMS = new RegExp(
   [
     '^notifications of (all )?logs',
     '^getBlock: ',
-    '^getTransaction: (legacy|failed|token|confirmed|finalized|in base58|encoding)',
+    '^getTransaction: (legacy|failed|token|confirmed|finalized|in base58|encoding|null)',
     '^simulateTransaction: (with )?inner instructions$',
     '^simulateTransaction: .*failing one$',
-    '^simulateTransaction: (fee (above|payer with)|expired)',
+    '^simulateTransaction: (fee (above|payer with)|expired|null as)',
     '^(simulateTransaction|sendTransaction): (no funds (in instruction 1|at)|memo|too few|wrong|unknown instruction of Token)',
   ].join('|'),
 );
@@ -58,18 +58,6 @@ export const DIFFERENCES: readonly Difference[] = [
     path: /^(error|result)/,
     what: 'Bytes after a transaction: here -32602, there they are ignored',
     reason: 'No client sends them, and a test should see it if its own does',
-  },
-  {
-    calls: /^subscribe: program, five filters$/,
-    path: /^error\.message$/,
-    what: '`programSubscribe` with five filters: the same sentence, there with another prefix',
-    reason: 'Both kinds of calls share one check here',
-  },
-  {
-    calls: /^getProgramAccounts: no filters$/,
-    path: /^(error|result)$/,
-    what: '`getProgramAccounts` of a token program with a `memcmp` at the mint or owner that is not 32 bytes: there -32602',
-    reason: 'A validator looks such filters up in an index of mints and owners; here there is no index',
   },
   {
     calls: /^POST a number twice$/,
@@ -148,7 +136,7 @@ export const DIFFERENCES: readonly Difference[] = [
     reason: 'Nothing votes',
   },
   {
-    calls: /^getBlock: (rewards|encoding instead of a configuration)$/,
+    calls: /^getBlock: (rewards|null as rewards|encoding instead of a configuration)$/,
     path: /^result\.rewards\.0$/,
     what: 'Blocks have no rewards',
     reason: 'There is no leader to whom half of the fees would go',

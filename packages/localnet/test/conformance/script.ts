@@ -2,6 +2,7 @@ import { accountCalls } from './calls/accounts.ts';
 import type { Call } from './calls/call.ts';
 import { chainCalls, historyCalls } from './calls/chain.ts';
 import { malformedCalls, REQUESTS } from './calls/malformed.ts';
+import { nullCalls } from './calls/nulls.ts';
 import { airdropCalls, expiredCalls, submissionCalls } from './calls/submission.ts';
 import { askMalformed, askNotifications } from './calls/subscriptions.ts';
 import { callMethod, sendRequest, type Target } from './client.ts';
@@ -25,6 +26,7 @@ export async function askEverything(target: Target): Promise<Answers> {
     ...historyCalls(world),
     ...(await submissionCalls(world)),
     ...malformedCalls(),
+    ...(await nullCalls(world)),
   ];
   for (const call of calls) keep(call.name, await answerOf(world, call));
   for (const { name, content, path = '/', init } of REQUESTS) {

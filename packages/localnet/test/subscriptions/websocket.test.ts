@@ -123,7 +123,7 @@ function until(socket: WebSocket, id: string): Promise<readonly string[]> {
   });
 }
 
-test('slotsUpdatesSubscribe reports banks that are created, completed, confirmed and rooted', async (t) => {
+test('slotsUpdatesSubscribe reports banks that are created, completed, frozen, confirmed and rooted', async (t) => {
   const { localnet } = await startCluster(t);
   const socket = await connect(t, localnet.websocketUrl);
   const subscribed = until(socket, 'ask');
@@ -132,6 +132,6 @@ test('slotsUpdatesSubscribe reports banks that are created, completed, confirmed
   const heard: string[] = [];
   socket.on('message', (content) => heard.push(JSON.parse(String(content)).params.result.type));
   await localnet.warp();
-  while (heard.length < 4) await once(socket, 'message');
-  assert.deepEqual(heard, ['completed', 'optimisticConfirmation', 'createdBank', 'root']);
+  while (heard.length < 5) await once(socket, 'message');
+  assert.deepEqual(heard, ['completed', 'frozen', 'optimisticConfirmation', 'createdBank', 'root']);
 });

@@ -48,8 +48,8 @@ export async function askNotifications(world: World): Promise<Named> {
       await target.pass();
     }
     const received = connection.notifications(subscription).slice(0, expected);
-    // The result is a slot alone.
-    answers[`notifications of ${name}`] = name === 'root' ? received.map(withoutRoot) : received;
+    // The result is a slot alone, or one of several kinds in any order.
+    answers[`notifications of ${name}`] = ['root', 'slots updates'].includes(name) ? listKinds(received) : received;
   }
   // A signature has been announced for the last time: its subscription has ended.
   const [signature] = open.find(([name]) => name === 'signature, processed')?.slice(1) ?? [];
@@ -111,6 +111,7 @@ function describe({ keys, addresses }: World, signature: string, failed: string)
     ['all logs', ['logsSubscribe', ['all', { commitment: 'confirmed' }], 2]],
     ['slot', ['slotSubscribe', [], 1]],
     ['root', ['rootSubscribe', [], 1]],
+    ['slots updates', ['slotsUpdatesSubscribe', [], 30]],
   ]);
 }
 
@@ -181,8 +182,12 @@ function ask(connection: Connection, method: string, params: unknown): Promise<u
   return connection.ask(stringifyJson({ jsonrpc: '2.0', id: 1, method, params }));
 }
 
-function withoutRoot(notification: unknown): string {
-  return stringifyJson(notification).replaceAll(/("(?:result|subscription)":)\d+/g, '$1"<number>"');
+/** Lists the kinds of notifications, each once, without their numbers. */
+function listKinds(received: readonly unknown[]): unknown[] {
+  const texts = received.map((one) => stringifyJson(one).replaceAll(/("\w+":)\d+/g, '$1"<number>"'));
+  const kindOf = (text: string) => /"type":"(\w+)"/.exec(text)?.[1] ?? '';
+  const sorted = [...new Set(texts)].toSorted((a, b) => (kindOf(a) < kindOf(b) ? -1 : 1));
+  return sorted.map((text) => JSON.parse(text));
 }
 
 /** The number of a subscription is any; that there is one counts. */
