@@ -54,7 +54,7 @@ function opensDatabase(file: string): Promise<boolean> {
 
 /** What only the local cluster does, and the reason for which a file that names it runs there alone. */
 const LOCAL_ONLY: readonly (readonly [RegExp, string])[] = [
-  [/\.faults\b/, 'injects faults into the node'],
+  [/\.faults\b|\{ faults \}/, 'injects faults into the node'],
   [/\.fork\(/, 'abandons blocks'],
   [/localnet_\w+|\bpauseSlots\b|\bsetUpAndPause\b/, 'stops the slots, or funds by a method of the local cluster'],
   [/\.dropWebSockets\(/, 'ends the connections of subscribers'],

@@ -17,8 +17,9 @@ import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { createSolanaRpc } from '@solana/kit';
 
 /**
- * The release of Agave that the tests know: the newest stable one that has been built and tried. Its `solana-test-validator`
- * is a whole Solana cluster in one process, which this project did not write.
+ * The release of Agave that the tests know. Its `solana-test-validator` is a whole Solana cluster in one process, which this
+ * project did not write. It is the newest stable release that the crates registry can build: 4.3.0 to 4.4.0 use functions of
+ * a RocksDB binding that is not published there.
  */
 export const AGAVE_VERSION = '4.2.2';
 const BINARY = 'solana-test-validator';
@@ -128,7 +129,8 @@ export async function startAgave({
       ...(v1 ? [] : ['--deactivate-feature', V1_FEATURE]),
       ...(warpSlot === undefined ? [] : ['--warp-slot', `${warpSlot}`]),
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    // Its log of a minute is otherwise five megabytes.
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, RUST_LOG: 'error' } },
   );
   const output = keepOutput(child);
   const url = `http://127.0.0.1:${port}`;
