@@ -13,6 +13,7 @@ import {
   genesisAccounts,
   localnetBank,
 } from '@flywheel/localnet';
+import { TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { createSolanaRpc } from '@solana/kit';
 
@@ -23,8 +24,6 @@ import { createSolanaRpc } from '@solana/kit';
  */
 export const AGAVE_VERSION = '4.2.2';
 const BINARY = 'solana-test-validator';
-/** Feature that enables transactions of version 1; a test validator starts with all features on. */
-const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL';
 
 /** A running validator. */
 export interface Agave {
@@ -126,7 +125,10 @@ export async function startAgave({
       ...['--gossip-port', `${port + 3}`, '--dynamic-port-range', `${port + 4}-${port + PORTS - 1}`],
       ...['--bpf-program', SQUADS_PROGRAM_ADDRESS, squadsFile, '--account-dir', join(genesis, 'accounts')],
       ...['--ticks-per-slot', `${slotMs / TICK_MS}`],
-      ...(v1 ? [] : ['--deactivate-feature', V1_FEATURE]),
+      ...(v1
+        ? []
+        : // A test validator starts with all features on.
+          ['--deactivate-feature', TRANSACTION_V1_FEATURE]),
       ...(warpSlot === undefined ? [] : ['--warp-slot', `${warpSlot}`]),
     ],
     // Its log of a minute is otherwise five megabytes.

@@ -68,7 +68,8 @@ async function requireMembers(
   [lost, recovery]: readonly [Address, Address],
 ): Promise<void> {
   const [account] = await chain.accounts([multisig], { commitment: 'finalized' });
-  if (!account) throw new Error(`The multisig ${multisig} is not on this cluster.`);
+  if (!account)
+    throw new Error(`The cluster's finalized state has no multisig ${multisig}. A new one is there after about 15 s.`);
   const { members, rentCollector } = decodeMultisig(account);
   for (const key of [lost, recovery]) {
     const mask = members.find((member) => member.key === key)?.permissions.mask;

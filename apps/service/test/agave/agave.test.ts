@@ -26,6 +26,8 @@ import { getTransferSolInstruction } from '@solana-program/system';
 const SLOT_MS = 50;
 /** A day of slots on mainnet: more than any blockhash lives. */
 const JUMP_SLOTS = 216_000n;
+/** A restart continues from the last snapshot, of which there is one every hundred finalized slots. */
+const SNAPSHOT_SLOTS = 110n;
 
 const binary = findAgave();
 const squadsProgram = process.env.FLYWHEEL_SQUADS_PROGRAM;
@@ -67,21 +69,27 @@ describe("on Agave's own validator, the service", { skip: missing }, () => {
   it('executes an approval that was signed a day of slots before, when every blockhash has expired', async () => {
     const { address: recipient } = await generateKeyPairSigner();
     const batch = await setUpBatch(world, project, [burnPipeline(5), airdropPipeline(recipient, 2.5)]);
-    const transfer = await signTransfer(world, project);
-    const before = await fetchSysvarClock(world.rpc);
+    const { transfer, lastValidBlockHeight } = await signTransfer(world, project);
+    const landed = await world.rpc.getSlot({ commitment: 'confirmed' }).send();
 
     // A validator jumps only while it starts, and starts at the last block that it has finalized.
     await waitUntil(
       'the finality of the setup',
       () => world.rpc.getSlot({ commitment: 'finalized' }).send(),
-      (slot) => slot >= before.slot,
+      (slot) => slot >= landed + SNAPSHOT_SLOTS,
     );
     await agave.stop();
-    const target = before.slot + JUMP_SLOTS;
+    const target = landed + JUMP_SLOTS;
     agave = await start({ warpSlot: target });
     const clock = await fetchSysvarClock(world.rpc);
     assert.ok(clock.slot >= target, `Clock is at slot ${clock.slot}, before ${target}`);
     assert.ok((await world.rpc.getSlot().send()) >= target);
+    // A jump adds one block, and a blockhash ages by blocks.
+    await waitUntil(
+      'the expiry of the blockhash',
+      () => world.rpc.getBlockHeight({ commitment: 'confirmed' }).send(),
+      (height) => height > lastValidBlockHeight,
+    );
     await assert.rejects(world.rpc.sendTransaction(transfer, { encoding: 'base64' }).send(), ({ cause }) => {
       return isSolanaError(cause, SOLANA_ERROR__TRANSACTION_ERROR__BLOCKHASH_NOT_FOUND);
     });
@@ -98,7 +106,7 @@ async function signTransfer({ rpc }: World, { wallet }: TestProject) {
   const empty = setTransactionMessageFeePayer(wallet.address, createTransactionMessage({ version: 0 }));
   const transfer = getTransferSolInstruction({ source: wallet, destination: wallet.address, amount: 1n });
   const message = setTransactionMessageLifetimeUsingBlockhash(lifetime, empty);
-  return getBase64EncodedWireTransaction(
-    await signTransactionMessageWithSigners(appendTransactionMessageInstruction(transfer, message)),
-  );
+  const signed = await signTransactionMessageWithSigners(appendTransactionMessageInstruction(transfer, message));
+  const { lastValidBlockHeight } = lifetime;
+  return { transfer: getBase64EncodedWireTransaction(signed), lastValidBlockHeight };
 }

@@ -11,6 +11,7 @@ import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { randomAddress, randomNonce } from '@flywheel/testing/records';
+import { finalizeSlots } from '@flywheel/testing/slots';
 import { approve, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import {
@@ -121,6 +122,7 @@ describe('the rotation of the operator', () => {
       await setUpBatch(world, project, [burnPipeline()]),
     ];
     await approveOnChain(project, approved);
+    await finalizeSlots(world);
     // From here on no process has the lost key.
     await world.restart({ OPERATOR_SIGNER: third.path });
     const unset = await openBatch(world, project, [burnPipeline()]);
