@@ -74,7 +74,7 @@ function findMissing(): string[] {
 
 function describeNeeds(): string {
   return `${BINARY} ${AGAVE_VERSION} was not found: not at FLYWHEEL_AGAVE, in ${agaveDirectory()}, or in PATH.
-Build it once, in about an hour on two cores and with 20 GB of disk: npm run agave -- --install
+Build it once, in about an hour on two cores and with 5 GB of disk: npm run agave -- --install
 That needs Rust ${RUST_VERSION} through rustup (rustup toolchain install ${RUST_VERSION} --profile minimal),
 and on Debian: apt-get install ${PACKAGES}`;
 }
