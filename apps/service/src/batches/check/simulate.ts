@@ -33,8 +33,8 @@ const OPERATOR_RETRY_SECONDS = 15;
 /**
  * Simulates the pipelines at these positions, each in a transaction of its own that the vault executes, without
  * signatures and on the node's current state.
- * @throws ApiError ERR_OPERATOR_UNFUNDED if the operator, whose fee a simulation needs, cannot pay it; RpcError if the
- * node does not have the project's lookup table yet.
+ * @throws ApiError ERR_OPERATOR_UNFUNDED if the operator, whose fee a simulation needs, cannot pay it; Error when the node is
+ * behind.
  */
 export async function simulatePipelines(
   { chain }: Pick<Deps, 'chain'>,
@@ -61,6 +61,7 @@ export async function simulatePipelines(
         if (unitsConsumed !== null) computeUnits.set(pipeline, Number(unitsConsumed));
         continue;
       }
+      if (isNodeBehind(err)) throw new Error(`The node does not show what the multisig's registration created: ${err}`);
       if (isOperatorUnable(err)) {
         const context = { operator: multisig.operator, retryAfterSeconds: OPERATOR_RETRY_SECONDS };
         throw new ApiError('ERR_OPERATOR_UNFUNDED', context, { cause: err });
@@ -72,6 +73,11 @@ export async function simulatePipelines(
   };
   await Promise.all(Array.from({ length: MAX_PARALLEL_SIMULATIONS }, simulateRest));
   return { failures: failures.sort((a, b) => a.pipeline - b.pipeline), computeUnits };
+}
+
+/** The only lookup table of a simulation is the project's. It is finalized before the first batch, frozen, and never closed. */
+function isNodeBehind(err: string): boolean {
+  return err.includes('AddressLookupTable');
 }
 
 function isOperatorUnable(err: string): boolean {
