@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What a node answers instead of the truth. */
+/** A false answer of a node. */
 export interface Lie {
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string };

@@ -46,15 +46,16 @@ export async function startWorker(
   { signers, noncePool, maxBatches, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
-  ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
+  // The start may have been ended before: a listener would wait for that in vain.
+  const ending = AbortSignal.any([stopping.signal, ...(ended ? [ended] : [])]);
   const { chain, clock, log } = deps;
-  const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
+  const bundles = createBundleSender({ ...sending, chain, clock, log, signal: ending });
   const { operator, previousOperator, company, previousCompany } = signers;
   const changes = [
     { role: 'operator', previous: previousOperator, present: operator.address },
     { role: 'company', previous: previousCompany, present: company.address },
   ] as const;
-  await signSuccessions(deps, changes, stopping.signal);
+  await signSuccessions(deps, changes, ending);
   const workerDeps: WorkerDeps = {
     ...deps,
     operator,
@@ -62,13 +63,13 @@ export async function startWorker(
     bundles,
     noncePool,
     rotationGraceSeconds,
-    signal: stopping.signal,
+    signal: ending,
   };
   const checkMultisig = createMultisigCheck(ownKeysOf(signers));
   const gate = createFairGate({ capacity: MAX_WORKING_BATCHES, clock });
   await jobs.work(
     (job, given, share) => {
-      const signal = AbortSignal.any([stopping.signal, given]);
+      const signal = AbortSignal.any([ending, given]);
       const jobDeps = { ...workerDeps, signal, checkMultisig };
       if (job.type === 'review-changes') return reviewChanges(jobDeps);
       if (job.type === 'refill-nonces') return refillNonces({ ...jobDeps, chain: deps.chain.view(0n, 'nonces') });

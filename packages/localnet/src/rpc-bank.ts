@@ -64,7 +64,7 @@ export async function requestAirdrop(rpcUrl: string, recipient: Address, amountL
   throw new BankError(`The faucet's transaction ${signature} was not confirmed within ${FAUCET_MS / 1_000} s.`);
 }
 
-/** As long as a blockhash is valid on mainnet, about. */
+/** About the life of a blockhash on mainnet. */
 const FAUCET_MS = 60_000;
 
 async function land(rpc: Rpc, wallet: KeyPairSigner, instructions: readonly Instruction[]): Promise<Signature> {

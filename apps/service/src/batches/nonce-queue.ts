@@ -38,7 +38,7 @@ const STALLED_MS = 2_000;
 const MAX_WAITING_PER_PROJECT = 64;
 /** Each holds a compiled batch in memory. */
 const MAX_WAITING = 256;
-/** Of all projects that are not admitted together: strangers leave the rest to the others. */
+/** Limit of all projects together that are not admitted. The rest is left to the others. */
 const MAX_WAITING_UNADMITTED = MAX_WAITING / 2;
 /** Notifications come at once; the poll is for one that was lost with its connection. */
 const POLL_MS = 1_000;

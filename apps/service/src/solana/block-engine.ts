@@ -125,7 +125,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   };
 }
 
-/** What a block engine says about tips. */
+/** The tip accounts and the floor of tips that a block engine announces. */
 export interface Tips {
   readonly accounts: readonly Address[];
   /** Median of recently landed bundles; null if it cannot be read. */

@@ -99,7 +99,7 @@ async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {
   return rows.map(({ operator, state, count }) => ({ operator, state, count: Number(count) }));
 }
 
-/** As many as one call reads from the chain (Solana RPC, getMultipleAccounts). */
+/** Limit of one call that reads the chain (Solana RPC, getMultipleAccounts). */
 const MAX_NONCES = 100;
 
 async function readFreeNonces(db: Db): Promise<ServiceDiagnostics['freeNonces']> {

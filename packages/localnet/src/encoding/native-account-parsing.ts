@@ -86,7 +86,7 @@ const SYSVARS: Readonly<
   SysvarRent111111111111111111111111111111111: {
     type: 'rent',
     info: (bytes) => {
-      // What was the rent of a year is the whole minimum since its threshold is 1 (SIMD-0194).
+      // The rent of a year is the whole minimum, because its threshold is 1 (SIMD-0194).
       return { lamportsPerByte: String(getSysvarRentDecoder().decode(bytes).lamportsPerByteYear) };
     },
   },

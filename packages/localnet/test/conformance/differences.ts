@@ -7,7 +7,7 @@ export interface Difference {
   /** Text of the JSON on each side; undefined for any. */
   readonly local?: RegExp;
   readonly validator?: RegExp;
-  /** What differs, for the table in docs/localnet.md. */
+  /** The difference in words, for the table in docs/localnet.md. */
   readonly what: string;
   readonly reason: string;
 }

@@ -38,7 +38,7 @@ const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
 /** Value of an u64 that stands for "never". */
 const NEVER = '18446744073709551615';
 
-/** What is compared of the answer to a method. */
+/** The parts of a method's answer that are compared. */
 export interface Compared {
   readonly method?: string;
   readonly detail?: Detail;

@@ -24,7 +24,7 @@ import type { Roles } from './normalise.ts';
 
 export type Version = 'legacy' | 0 | 1;
 
-/** What the script sends: a signed transaction, and how it is encoded. */
+/** A signed transaction that the script sends, and its encoding. */
 export interface Wire {
   readonly signature: string;
   readonly base64: string;

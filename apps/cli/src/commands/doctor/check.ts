@@ -4,7 +4,7 @@ import { pluralize } from '@flywheel/protocol';
 import { RpcError } from '@flywheel/solana-rpc';
 
 /**
- * What the doctor checks, in the order in which it prints it. The names are stable. docs/how-to/run-in-production.md has an
+ * The doctor's checks, in the order in which it prints them. The names are stable. docs/how-to/run-in-production.md has an
  * item for each, in this order.
  */
 export const TOPICS = [
