@@ -1,4 +1,5 @@
 import {
+  type Address,
   type Base64EncodedWireTransaction,
   type Blockhash,
   compileTransaction,
@@ -8,10 +9,12 @@ import {
   getTransactionDecoder,
   getTransactionSize,
   getTransactionSizeLimit,
+  type Nonce,
   partiallySignTransactionWithSigners,
   type ReadonlyUint8Array,
   type Signature,
   setTransactionMessageLifetimeUsingBlockhash,
+  setTransactionMessageLifetimeUsingDurableNonce,
   type Transaction,
   type TransactionMessage,
   type TransactionMessageWithFeePayer,
@@ -30,13 +33,20 @@ export interface BlockhashLifetime {
   readonly lastValidBlockHeight: bigint;
 }
 
+/** Lifetime of a transaction on a durable nonce, which it advances before everything else: it can land once, at any time. */
+export interface NonceLifetime {
+  readonly nonce: Nonce;
+  readonly nonceAccountAddress: Address;
+  readonly nonceAuthorityAddress: Address;
+}
+
 /**
- * Compiles a message on a recent block and signs it with all its signers.
+ * Compiles a message on a recent block or on a durable nonce, and signs it with all its signers.
  * @throws Error if it is larger than its version allows, or if signatures are missing, with the signers' addresses.
  */
 export async function signTransaction(
   message: TransactionMessage & TransactionMessageWithFeePayer,
-  lifetime: BlockhashLifetime,
+  lifetime: BlockhashLifetime | NonceLifetime,
   signers: readonly TransactionPartialSigner[],
 ): Promise<SignedTransaction> {
   return signed(await completed(compileOn(message, lifetime), signers));
@@ -57,9 +67,7 @@ export function compileUnsigned(
   message: TransactionMessage & TransactionMessageWithFeePayer,
   lifetime: BlockhashLifetime,
 ): Base64EncodedWireTransaction {
-  return getBase64EncodedWireTransaction(
-    compileTransaction(setTransactionMessageLifetimeUsingBlockhash(lifetime, message)),
-  );
+  return getBase64EncodedWireTransaction(compileOn(message, lifetime));
 }
 
 /**
@@ -87,9 +95,13 @@ function decode(wire: Base64EncodedWireTransaction): Transaction {
 
 function compileOn(
   message: TransactionMessage & TransactionMessageWithFeePayer,
-  lifetime: BlockhashLifetime,
+  lifetime: BlockhashLifetime | NonceLifetime,
 ): Transaction {
-  return compileTransaction(setTransactionMessageLifetimeUsingBlockhash(lifetime, message));
+  const limited =
+    'nonce' in lifetime
+      ? setTransactionMessageLifetimeUsingDurableNonce(lifetime, message)
+      : setTransactionMessageLifetimeUsingBlockhash(lifetime, message);
+  return compileTransaction(limited);
 }
 
 async function completed(transaction: Transaction, signers: readonly TransactionPartialSigner[]): Promise<Transaction> {

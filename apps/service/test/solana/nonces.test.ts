@@ -6,7 +6,12 @@ import { realClock } from '@flywheel/testing/clock';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { newProject, storeProject } from '@flywheel/testing/records';
 import { finalizeSlots, pauseSlots, resumeSlots } from '@flywheel/testing/slots';
-import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import {
+  type Address,
+  type Base64EncodedWireTransaction,
+  generateKeyPairSigner,
+  type KeyPairSigner,
+} from '@solana/kit';
 import {
   getAdvanceNonceAccountInstruction,
   getAuthorizeNonceAccountInstruction,
@@ -17,6 +22,7 @@ import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { ChainView } from '../../src/solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../src/solana/nonces.ts';
+import { signatureOf } from '../../src/solana/transactions.ts';
 import type { Db } from '../../src/store/db.ts';
 import { reportWaiters, retireAvailable } from '../../src/store/nonce-demand.ts';
 import { findNonces, findUnfinalizedNonces } from '../../src/store/nonces.ts';
@@ -190,6 +196,39 @@ describe('refillNonces', () => {
     await refillUntil(db, cluster.payer, { size: 0, previous }, isMoved);
     assert.equal(await countNonces(db), 1);
     assertFeesOnly(ofPresent + (await rentOf(1)) - (await lamportsOf(cluster.payer.address)));
+  });
+
+  it('advances an unused nonce once, though it sends a transaction again before it sees the first one land', async () => {
+    const { db } = await openTestDatabase();
+    const { payer, chain, localnet } = cluster;
+    await refill(db, payer, { size: 1 });
+    await finalizeSlots(cluster);
+    await refill(db, payer, { size: 1 });
+    await db.updateTable('nonces').set({ state: 'refreshing' }).execute();
+    const [nonce] = await findNonces(db, 'refreshing');
+    assert.ok(nonce);
+    await pauseSlots(cluster);
+    const sent: Base64EncodedWireTransaction[] = [];
+    const send = async (wire: Base64EncodedWireTransaction) => {
+      sent.push(wire);
+      return signatureOf(wire);
+    };
+    const holding = { ...chain.view(), send };
+    for (let refills = 0; refills < 2; refills++) {
+      await refill(db, payer, { size: 0, chain: holding });
+      for (let slots = 0; slots < 3; slots++) localnet.warp();
+    }
+    assert.equal(sent.length, 2);
+    const values = new Set<string>();
+    for (const wire of sent) {
+      // A node that simulates first refuses the second one.
+      await chain.send(wire).catch(() => undefined);
+      for (let slots = 0; slots < 3; slots++) localnet.warp();
+      values.add((await readNonces(chain, payer.address, [nonce.address], 'confirmed')).get(nonce.address) ?? 'none');
+    }
+    await resumeSlots(cluster);
+    assert.equal(values.size, 1);
+    assert.ok(!values.has(nonce.value ?? 'none'));
   });
 
   it('throws if a new account is taken before it is read, instead of waiting for it', async () => {

@@ -7,11 +7,7 @@ import {
   setTransactionMessageFeePayer,
   type TransactionPartialSigner,
 } from '@solana/kit';
-import {
-  getAdvanceNonceAccountInstruction,
-  getAuthorizeNonceAccountInstruction,
-  getWithdrawNonceAccountInstruction,
-} from '@solana-program/system';
+import { getAuthorizeNonceAccountInstruction, getWithdrawNonceAccountInstruction } from '@solana-program/system';
 import type { ChainView } from '../../solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
@@ -248,16 +244,24 @@ async function reclaimUsed(deps: RefillDeps): Promise<void> {
   await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
 
-/** Advances nonces whose value is unchanged at `confirmed` too; the others only await finalization. */
+/**
+ * Advances nonces whose value is unchanged at `confirmed` too; the others only await finalization. Each transaction has the
+ * nonce itself as its lifetime, so it lands once however often it is sent. On a recent block, a second one could land after
+ * the nonce was lent again, and make an approval invalid that a person is about to sign.
+ */
 async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): Promise<void> {
   const { chain, operator, db } = deps;
   const used = await findNonces(db, 'refreshing', operator.address);
   const leased = new Map(used.map(({ address, value }) => [address, value]));
   const confirmed = await readNonces(chain, operator.address, addresses, 'confirmed');
-  const unused = addresses.filter((address) => confirmed.get(address) === leased.get(address));
-  await sendInGroups(deps, unused, operator, (nonceAccount) =>
-    getAdvanceNonceAccountInstruction({ nonceAccount, nonceAuthority: operator }),
-  );
+  const empty = setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 }));
+  for (const [nonceAccountAddress, nonce] of confirmed) {
+    if (nonce !== leased.get(nonceAccountAddress)) continue;
+    // The lifetime is the advance: it is the first instruction of each transaction on a nonce.
+    const lifetime = { nonce, nonceAccountAddress, nonceAuthorityAddress: operator.address };
+    const { wire } = await signTransaction(empty, lifetime, [operator]);
+    await chain.send(wire);
+  }
 }
 
 /**
