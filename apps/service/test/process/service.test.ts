@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
@@ -146,6 +148,35 @@ describe('a running service', () => {
   });
 
   it('ends a start at once that waits for its first nonce', async (t) => {
+    const { environment, db } = await prepareWorker(t);
+    const stopping = new AbortController();
+    const starting = startPart('worker', environment, stopping.signal);
+    await waitUntil(
+      'the refill of the pool to begin',
+      () => findNonces(db, 'creating'),
+      (planned) => planned.length > 0,
+    );
+    stopping.abort();
+    await assert.rejects(starting, /abort/i);
+  });
+
+  it('leaves nothing that keeps the process alive if it is told to stop before its worker starts', async (t) => {
+    const { environment } = await prepareWorker(t);
+    const program = `
+      import { startApp } from './src/app.ts';
+      import { parseConfig } from './src/config.ts';
+      import { createLog } from './src/log.ts';
+      const start = startApp(parseConfig(process.env), new Set(['worker']), createLog('fatal'), AbortSignal.abort());
+      await start.catch(({ name }) => console.log(name));
+    `;
+    const env = { ...process.env, ...configured(environment) };
+    const options = { cwd: join(import.meta.dirname, '../..'), env, timeout: 60_000 };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options);
+    assert.equal(stdout, 'AbortError\n');
+  });
+
+  /** Gives a worker a database and keys of its own. Its operator has no SOL, so that no nonce account can be created. */
+  async function prepareWorker(t: TestContext) {
     const directory = await mkdtemp(join(tmpdir(), 'flywheel-start-'));
     const database = await openTestDatabase();
     const db = openDb({ connectionString: database.url }, createLog('error'));
@@ -156,19 +187,9 @@ describe('a running service', () => {
       await rm(directory, { recursive: true });
     });
     const [OPERATOR_SIGNER, COMPANY_SIGNER] = [join(directory, 'one.json'), join(directory, 'two.json')];
-    // Neither has SOL, so that no nonce account can be created.
     for (const path of [OPERATOR_SIGNER, COMPANY_SIGNER]) await createSignerFile(path);
-    const stopping = new AbortController();
-    const environment = { DATABASE_URL: database.url, OPERATOR_SIGNER, COMPANY_SIGNER };
-    const starting = startPart('worker', environment, stopping.signal);
-    await waitUntil(
-      'the refill of the pool to begin',
-      () => findNonces(db, 'creating'),
-      (planned) => planned.length > 0,
-    );
-    stopping.abort();
-    await assert.rejects(starting, /abort/i);
-  });
+    return { db, environment: { DATABASE_URL: database.url, OPERATOR_SIGNER, COMPANY_SIGNER } };
+  }
 
   async function readiness() {
     const { status, body } = await send(world.url, 'GET', '/health/ready');
@@ -192,7 +213,12 @@ describe('a running service', () => {
 
   /** Starts another process's part of the same service. */
   function startPart(role: Role, environment: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<App> {
-    const config = parseConfig({
+    const config = parseConfig(configured(environment));
+    return startApp(config, new Set([role]), createLog(config.logLevel), signal);
+  }
+
+  function configured(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    return {
       PORT: '0',
       LOG_LEVEL: 'fatal',
       RATE_LIMIT_GET: '100000/1',
@@ -201,8 +227,7 @@ describe('a running service', () => {
       SOLANA_CLUSTER_IS_LOCAL: '1',
       FLYWHEEL_DATA_DIR: tmpdir(),
       ...environment,
-    });
-    return startApp(config, new Set([role]), createLog(config.logLevel), signal);
+    };
   }
 });
 
