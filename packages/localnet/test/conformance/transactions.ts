@@ -2,41 +2,20 @@ import { createHash } from 'node:crypto';
 import {
   type AccountRole,
   type Address,
-  type AddressesByLookupTableAddress,
-  appendTransactionMessageInstructions,
-  type Blockhash,
-  compressTransactionMessageUsingAddressLookupTables,
   createKeyPairSignerFromPrivateKeyBytes,
-  createTransactionMessage,
   getBase58Decoder,
-  getTransactionEncoder,
   type Instruction,
   type KeyPairSigner,
-  pipe,
-  setTransactionMessageConfig,
-  setTransactionMessageFeePayerSigner,
-  setTransactionMessageLifetimeUsingBlockhash,
-  signTransactionMessageWithSigners,
-  type V1TransactionConfig,
 } from '@solana/kit';
+import { signedWire, type Version, type WireOptions } from '../wire/signed-wire.ts';
 import { callMethod, resultOf, type Target, waitFor } from './client.ts';
 import type { Roles } from './normalise.ts';
-
-export type Version = 'legacy' | 0 | 1;
 
 /** A signed transaction that the script sends, and its encoding. */
 export interface Wire {
   readonly signature: string;
   readonly base64: string;
   readonly bytes: Uint8Array;
-}
-
-export interface WireOptions {
-  readonly version?: Version;
-  readonly blockhash: string;
-  readonly tables?: AddressesByLookupTableAddress;
-  /** Version 1 only. */
-  readonly config?: V1TransactionConfig;
 }
 
 /**
@@ -50,36 +29,9 @@ export function keyOf(role: string): Promise<KeyPairSigner> {
 export async function signWire(
   payer: KeyPairSigner,
   instructions: readonly Instruction[],
-  { version = 0, blockhash, tables, config }: WireOptions,
+  { version = 0, ...options }: Pick<WireOptions, 'blockhash'> & Partial<WireOptions>,
 ): Promise<Wire> {
-  const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }; // read from the cluster
-  const messages = {
-    legacy: () =>
-      pipe(
-        createTransactionMessage({ version: 'legacy' }),
-        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => appendTransactionMessageInstructions(instructions, timed),
-      ),
-    0: () =>
-      pipe(
-        createTransactionMessage({ version: 0 }),
-        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => appendTransactionMessageInstructions(instructions, timed),
-        (whole) => compressTransactionMessageUsingAddressLookupTables(whole, tables ?? {}),
-      ),
-    1: () =>
-      pipe(
-        createTransactionMessage({ version: 1 }),
-        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => setTransactionMessageConfig(config ?? {}, timed),
-        (limited) => appendTransactionMessageInstructions(instructions, limited),
-      ),
-  };
-  const transaction = await signTransactionMessageWithSigners(messages[version]());
-  return wireOf(new Uint8Array(getTransactionEncoder().encode(transaction)), version);
+  return wireOf(await signedWire(payer, instructions, { version, ...options }), version);
 }
 
 /** Changes bytes of a transaction, and keeps its signatures. */

@@ -5,7 +5,7 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
 import { createSignatureVerifier } from '../../src/wire/signatures.ts';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../../src/wire/wire-transaction.ts';
-import { signedWire, VERSIONS } from './signed-wire.ts';
+import { signedWire, V1_CONFIG, VERSIONS, type Version } from './signed-wire.ts';
 
 const TABLE = 'AddressLookupTab1e1111111111111111111111111' as Address;
 const BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
@@ -54,11 +54,12 @@ test('simultaneous verifications each get their own result', async () => {
 });
 
 /** Builds transfers to a stranger by each signer; version 0 finds the stranger in a table. */
-function sign(version: (typeof VERSIONS)[number], signers: readonly KeyPairSigner[]): Promise<Uint8Array> {
+function sign(version: Version, signers: readonly KeyPairSigner[]): Promise<Uint8Array> {
   const instructions = signers.map((source) =>
     getTransferSolInstruction({ source, destination: stranger.address, amount: 1n }),
   );
-  return signedWire(version, payer, instructions, TABLE, BLOCKHASH);
+  const tables = { [TABLE]: [stranger.address] };
+  return signedWire(payer, instructions, { version, blockhash: BLOCKHASH, tables, config: V1_CONFIG });
 }
 
 function readable(bytes: Uint8Array): WireTransaction | null {

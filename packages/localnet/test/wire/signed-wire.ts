@@ -1,5 +1,5 @@
 import {
-  type Address,
+  type AddressesByLookupTableAddress,
   appendTransactionMessageInstructions,
   type Blockhash,
   compressTransactionMessageUsingAddressLookupTables,
@@ -12,26 +12,37 @@ import {
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
+  type V1TransactionConfig,
 } from '@solana/kit';
 
 export const VERSIONS = ['legacy', 0, 1] as const;
+export type Version = (typeof VERSIONS)[number];
 
-const V1_CONFIG = {
+/** Values for every setting that version 1 has. */
+export const V1_CONFIG: V1TransactionConfig = {
   computeUnitLimit: 400_000,
   heapSize: 65_536,
   loadedAccountsDataSizeLimit: 1_000_000,
   priorityFeeLamports: 5n,
 };
-/** Signs a transaction as kit does; in version 0 the first instruction's second account is in the table. */
+
+export interface WireOptions {
+  readonly version: Version;
+  /** Base58 of any 32 bytes. */
+  readonly blockhash: string;
+  /** Version 0 only. */
+  readonly tables?: AddressesByLookupTableAddress;
+  /** Version 1 only. */
+  readonly config?: V1TransactionConfig;
+}
+
+/** Signs a transaction as kit does. @returns its wire bytes. */
 export async function signedWire(
-  version: (typeof VERSIONS)[number],
   payer: KeyPairSigner,
   instructions: readonly Instruction[],
-  table: Address,
-  blockhash: Blockhash,
+  { version, blockhash, tables = {}, config = {} }: WireOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const lifetime = { blockhash, lastValidBlockHeight: 0n };
-  const loaded = instructions[0]?.accounts?.[1]?.address ?? table;
+  const lifetime = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }; // a test may want any bytes
   const messages = {
     legacy: () =>
       pipe(
@@ -46,14 +57,14 @@ export async function signedWire(
         (empty) => setTransactionMessageFeePayerSigner(payer, empty),
         (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
         (timed) => appendTransactionMessageInstructions(instructions, timed),
-        (whole) => compressTransactionMessageUsingAddressLookupTables(whole, { [table]: [loaded] }),
+        (whole) => compressTransactionMessageUsingAddressLookupTables(whole, tables),
       ),
     1: () =>
       pipe(
         createTransactionMessage({ version: 1 }),
         (empty) => setTransactionMessageFeePayerSigner(payer, empty),
         (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => setTransactionMessageConfig(V1_CONFIG, timed),
+        (timed) => setTransactionMessageConfig(config, timed),
         (limited) => appendTransactionMessageInstructions(instructions, limited),
       ),
   };

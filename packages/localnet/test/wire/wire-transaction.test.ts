@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import { parseWireTransaction, WireTransactionError, withLifetime } from '../../src/wire/wire-transaction.ts';
 import { SOL, startCluster } from '../cluster.ts';
 import { createTable } from '../lookup-table.ts';
-import { signedWire, VERSIONS } from './signed-wire.ts';
+import { signedWire, V1_CONFIG, VERSIONS } from './signed-wire.ts';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 const TABLE = 'AddressLookupTab1e1111111111111111111111111' as Address;
@@ -27,7 +27,9 @@ for (const version of VERSIONS) {
       getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL }),
       memo('x'.repeat(200)),
     ];
-    const wire = await signedWire(version, payer, instructions, TABLE, OTHER_BLOCKHASH);
+    const tables = { [TABLE]: [recipient.address] };
+    const blockhash = OTHER_BLOCKHASH;
+    const wire = await signedWire(payer, instructions, { version, blockhash, tables, config: V1_CONFIG });
     const parsed = parseWireTransaction(wire);
     const decoded = getTransactionDecoder().decode(wire);
     const message = getCompiledTransactionMessageDecoder().decode(decoded.messageBytes);
@@ -49,15 +51,13 @@ test('damaged transactions of every version are rejected or executed, and the pr
   const cluster = await startCluster(t);
   const [payer, other] = [await cluster.wallet(1000n * SOL), await cluster.wallet()];
   const tables = await createTable(cluster, payer, [other.address]);
-  const [table] = Object.keys(tables) as Address[]; // written from an Address
   const { value } = await cluster.rpc.getLatestBlockhash({ commitment: 'confirmed' }).send();
   const instructions = [
     getTransferSolInstruction({ source: payer, destination: other.address, amount: 10n }),
     memo('damage'),
   ];
-  const wires = await Promise.all(
-    VERSIONS.map((version) => signedWire(version, payer, instructions, table ?? TABLE, value.blockhash)),
-  );
+  const options = { blockhash: value.blockhash, tables, config: V1_CONFIG };
+  const wires = await Promise.all(VERSIONS.map((version) => signedWire(payer, instructions, { version, ...options })));
   const damage = fc.record({
     wire: fc.constantFrom(...wires),
     edits: fc.array(fc.record({ at: fc.nat(), value: fc.oneof(fc.nat(12), fc.nat(255)) }), {

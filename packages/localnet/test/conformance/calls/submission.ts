@@ -5,6 +5,7 @@ import {
   getTransferCheckedInstruction,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
+import { VERSIONS, type Version } from '../../wire/signed-wire.ts';
 import { resultOf, waitFor } from '../client.ts';
 import {
   changeWire,
@@ -13,13 +14,11 @@ import {
   memo,
   readBlockhash,
   signWire,
-  type Version,
   type Wire,
 } from '../transactions.ts';
 import { SOL, TOKENS, V1_LIMITS, type World } from '../world.ts';
 import { atEachCommitment, type Call, COMMITMENTS, call, FUTURE_SLOT } from './call.ts';
 
-const VERSIONS = ['legacy', 0, 1] as const;
 const MAX_BASE64 = { legacy: 1_644, v1: 5_464 } as const;
 
 /** Calls that simulate, price and send transactions: those that work, and failures of each kind. */
