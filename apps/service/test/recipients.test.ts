@@ -22,7 +22,7 @@ const BEFORE = Array.from({ length: 12 }, () => ({
 }));
 
 for (const engine of ENGINES) {
-  describe(`a recipient who stops every batch, ${engine.name}`, () => {
+  describe(`a recipient who stops every batch, ${engine.name}`, engine.options, () => {
     let world: GatedWorld;
     let mint: OwnMint;
     let project: TestProject;

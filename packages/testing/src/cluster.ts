@@ -16,6 +16,11 @@ export function onlyLocal(reason: string): { readonly skip: string | false } {
 /** Set: services send bundles there through a relay. Otherwise they send transactions to the RPC node, in order. */
 const HAS_BUNDLES = Boolean(process.env.FLYWHEEL_TEST_BUNDLES);
 
+/** Options of a test that acts on bundles: it is skipped on a shared cluster whose services send transactions over RPC. */
+export const WITH_BUNDLES: { readonly skip: string | false } = {
+  skip: isClusterShared && !HAS_BUNDLES && 'acts on bundles: set FLYWHEEL_TEST_BUNDLES=1',
+};
+
 /** Enough for a blockhash to expire. */
 const MAX_AWAITED_SLOTS = 400n;
 const POLL_INTERVAL_MS = 20;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readBatchOnChain } from './chain.ts';
+import { WITH_BUNDLES } from './cluster.ts';
 import type { TestProject } from './project.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
@@ -129,8 +130,8 @@ async function forward(url: URL, method: string, body: string): Promise<GateAnsw
 }
 
 export const ENGINES = [
-  { name: 'with the block engine', environment: {} },
-  { name: 'over RPC, without a block engine', environment: { JITO_BLOCK_ENGINE_URL: '' } },
+  { name: 'with the block engine', environment: {}, options: WITH_BUNDLES },
+  { name: 'over RPC, without a block engine', environment: { JITO_BLOCK_ENGINE_URL: '' }, options: {} },
 ] as const;
 
 export type Engine = (typeof ENGINES)[number];

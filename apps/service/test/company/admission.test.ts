@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { CompanyTerms } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init, send } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { ADMISSION_TERMS, changeAdmission, signAdmission } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { startTestJobs } from '@flywheel/testing/jobs';
@@ -148,60 +149,68 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     requireOk(await init(world.url, key, pipelines, idempotencyKey));
   });
 
-  it('keeps a batch whose setup has begun when it ends; later batches are not set up, and withdrawals still are', async () => {
-    const project = await createProject(world);
-    requireOk(await changeAdmission(world, operator, project, 'admit'));
-    const sending = world.gate.hold('sendBundle');
-    const begun = await openBatch(world, project, [burnPipeline()]);
-    await sending.reached;
-    const next = await openBatch(world, project, [burnPipeline()]);
-    requireOk(await changeAdmission(world, operator, project, 'withdraw'));
-    sending.release();
-    await waitForBatch(world, project, begun.id, ({ status }) => status === 'FINALIZED');
-    assert.equal(requireOk(await executeSigned(world, project, begun)).status, 'EXECUTED');
-    const { executeResult } = await waitForBatch(world, project, next.id, ({ status }) => status === 'FAILED');
-    assert.match(executeResult?.failedTxMsg ?? '', /does not admit this project/);
-    const asset = { asset: 'SOL', amount: '0.01', to: project.wallet.address } as const;
-    await setUpWithdrawal(world, project, asset);
-  });
-
-  it('is needed for the company’s signature, whatever a thief of serve writes about a batch', async () => {
-    const project = await createProject(world);
-    requireOk(await changeAdmission(world, operator, project, 'admit'));
-    const sending = world.gate.hold('sendBundle');
-    await openBatch(world, project, [burnPipeline()]);
-    await sending.reached;
-    const [finalized, requested] = [
-      await openBatch(world, project, [burnPipeline()]),
-      await openBatch(world, project, [burnPipeline()]),
-    ];
-    requireOk(await changeAdmission(world, operator, project, 'withdraw'));
-    const poolConfig = takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE);
-    const serve = openDb(poolConfig, quietLog);
-    const jobs = await startTestJobs({ poolConfig });
-    for (const { id, signedTx } of [finalized, requested]) {
-      await sql`update batches set signed_tx = ${signedTx}, signed_at = now() where id = ${id}`.execute(serve);
-    }
-    await sql`update batches set status = 'FINALIZED' where id = ${finalized.id}`.execute(serve);
-    // The jobs of setup do not come first.
-    const isSetup = sql`data->>'type' = 'setup' and data->>'batchId' in (${finalized.id}, ${requested.id})`;
-    await sql`update jobs.job set start_after = now() + interval '1 day' where ${isSetup}`.execute(serve);
-    for (const { id: batchId } of [finalized, requested]) {
-      await jobs.enqueue(serve, { type: 'execute', batchId, multisig: address(project.multisig) });
-    }
-    await jobs.stop();
-    await closeDb(serve);
-    sending.release();
-    for (const { id } of [finalized, requested]) {
-      const { status, executeResult } = await waitForBatch(world, project, id, ({ status }) =>
-        /EXEC|FAIL/.test(status),
-      );
-      assert.equal(status, 'FAILED', JSON.stringify(executeResult));
+  it(
+    'keeps a batch whose setup has begun when it ends; later batches are not set up, and withdrawals still are',
+    WITH_BUNDLES,
+    async () => {
+      const project = await createProject(world);
+      requireOk(await changeAdmission(world, operator, project, 'admit'));
+      const sending = world.gate.hold('sendBundle');
+      const begun = await openBatch(world, project, [burnPipeline()]);
+      await sending.reached;
+      const next = await openBatch(world, project, [burnPipeline()]);
+      requireOk(await changeAdmission(world, operator, project, 'withdraw'));
+      sending.release();
+      await waitForBatch(world, project, begun.id, ({ status }) => status === 'FINALIZED');
+      assert.equal(requireOk(await executeSigned(world, project, begun)).status, 'EXECUTED');
+      const { executeResult } = await waitForBatch(world, project, next.id, ({ status }) => status === 'FAILED');
       assert.match(executeResult?.failedTxMsg ?? '', /does not admit this project/);
-    }
-    const isCompanys = sql`select from bundles where phase = 'execution' and batch_id in (${finalized.id}, ${requested.id})`;
-    assert.deepEqual((await isCompanys.execute(world.db)).rows, []);
-  });
+      const asset = { asset: 'SOL', amount: '0.01', to: project.wallet.address } as const;
+      await setUpWithdrawal(world, project, asset);
+    },
+  );
+
+  it(
+    'is needed for the company’s signature, whatever a thief of serve writes about a batch',
+    WITH_BUNDLES,
+    async () => {
+      const project = await createProject(world);
+      requireOk(await changeAdmission(world, operator, project, 'admit'));
+      const sending = world.gate.hold('sendBundle');
+      await openBatch(world, project, [burnPipeline()]);
+      await sending.reached;
+      const [finalized, requested] = [
+        await openBatch(world, project, [burnPipeline()]),
+        await openBatch(world, project, [burnPipeline()]),
+      ];
+      requireOk(await changeAdmission(world, operator, project, 'withdraw'));
+      const poolConfig = takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE);
+      const serve = openDb(poolConfig, quietLog);
+      const jobs = await startTestJobs({ poolConfig });
+      for (const { id, signedTx } of [finalized, requested]) {
+        await sql`update batches set signed_tx = ${signedTx}, signed_at = now() where id = ${id}`.execute(serve);
+      }
+      await sql`update batches set status = 'FINALIZED' where id = ${finalized.id}`.execute(serve);
+      // The jobs of setup do not come first.
+      const isSetup = sql`data->>'type' = 'setup' and data->>'batchId' in (${finalized.id}, ${requested.id})`;
+      await sql`update jobs.job set start_after = now() + interval '1 day' where ${isSetup}`.execute(serve);
+      for (const { id: batchId } of [finalized, requested]) {
+        await jobs.enqueue(serve, { type: 'execute', batchId, multisig: address(project.multisig) });
+      }
+      await jobs.stop();
+      await closeDb(serve);
+      sending.release();
+      for (const { id } of [finalized, requested]) {
+        const { status, executeResult } = await waitForBatch(world, project, id, ({ status }) =>
+          /EXEC|FAIL/.test(status),
+        );
+        assert.equal(status, 'FAILED', JSON.stringify(executeResult));
+        assert.match(executeResult?.failedTxMsg ?? '', /does not admit this project/);
+      }
+      const isCompanys = sql`select from bundles where phase = 'execution' and batch_id in (${finalized.id}, ${requested.id})`;
+      assert.deepEqual((await isCompanys.execute(world.db)).rows, []);
+    },
+  );
 
   it('bounds how many registrations of a wallet are pending, and frees their places', async () => {
     const wallet = await generateKeyPairSigner();

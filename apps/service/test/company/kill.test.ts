@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test';
 import { executeSigned, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { expireHeartbeats, findJobIds } from '@flywheel/testing/jobs';
 import { requireOk } from '@flywheel/testing/project';
@@ -26,35 +27,39 @@ after(async () => {
   await world.stop();
 });
 
-it('a batch that an operator approved is executed once, whenever workers are killed between approval and end', async () => {
-  const first = await startWorker();
-  const project = await createManualProject(world);
-  const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
-  const supply = await tokenSupply(world, project.mint);
-  assert.equal((await executeSigned(world, project, batch)).status, 202);
-  await first.kill();
-  requireOk(await approve(world, operator, batch.id));
-  assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
+it(
+  'a batch that an operator approved is executed once, whenever workers are killed between approval and end',
+  WITH_BUNDLES,
+  async () => {
+    const first = await startWorker();
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
+    const supply = await tokenSupply(world, project.mint);
+    assert.equal((await executeSigned(world, project, batch)).status, 202);
+    await first.kill();
+    requireOk(await approve(world, operator, batch.id));
+    assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
 
-  const reached = Promise.withResolvers<void>();
-  world.gate.intercept('sendBundle', async (_call, pass) => {
-    const answer = await pass();
-    reached.resolve();
-    // The request has arrived; its sender never receives the answer.
-    await new Promise(() => undefined);
-    return answer;
-  });
-  const second = await startWorker();
-  await reached.promise;
-  await second.kill();
-  world.gate.clear();
+    const reached = Promise.withResolvers<void>();
+    world.gate.intercept('sendBundle', async (_call, pass) => {
+      const answer = await pass();
+      reached.resolve();
+      // The request has arrived; its sender never receives the answer.
+      await new Promise(() => undefined);
+      return answer;
+    });
+    const second = await startWorker();
+    await reached.promise;
+    await second.kill();
+    world.gate.clear();
 
-  await startWorker();
-  await expireHeartbeats(world, await findJobIds(world, 'execute', batch.id));
-  const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
-  assert.equal(executeResult?.totalSuccessful, 2);
-  assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
-});
+    await startWorker();
+    await expireHeartbeats(world, await findJobIds(world, 'execute', batch.id));
+    const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(executeResult?.totalSuccessful, 2);
+    assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
+  },
+);
 
 async function startWorker(): Promise<ServiceProcess> {
   const worker = await startServiceProcess('work', { ...world.environment, ...world.gate.environment });

@@ -11,6 +11,7 @@ import {
 } from '@flywheel/testing/batches';
 import { land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch, init } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { changeTerms } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
@@ -79,7 +80,7 @@ describe('a batch of a project with manual approval', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('can be requested and approved before it is set up', async () => {
+  it('can be requested and approved before it is set up', WITH_BUNDLES, async () => {
     const project = await createManualProject(world);
     const sending = world.gate.hold('sendBundle');
     const batch = await openBatch(world, project, [burnPipeline()]);

@@ -11,6 +11,7 @@ import {
 } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch, heavyBurnPipeline, init, send } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { ENGINES, type Engine, type GatedWorld, holdSends } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { countLockWaits } from '@flywheel/testing/postgres';
@@ -69,7 +70,7 @@ describe('a paused project', () => {
     ]);
   });
 
-  it('sets up no batch, finishes what is in flight, and continues at once after resume', async () => {
+  it('sets up no batch, finishes what is in flight, and continues at once after resume', WITH_BUNDLES, async () => {
     const project = await createProject(world);
     const sending = world.gate.hold('sendBundle');
     const sent = await openBatch(world, project, [burnPipeline()]);
@@ -86,14 +87,18 @@ describe('a paused project', () => {
   });
 
   for (const engine of ENGINES) {
-    it(`stops in the middle of an execution and continues there after resume, ${engine.name}`, async () => {
-      const opened = await openCompanyWorld(engine.environment);
-      try {
-        await pauseMidway(opened.world, opened.operators[0], engine);
-      } finally {
-        await opened.world.stop();
-      }
-    });
+    it(
+      `stops in the middle of an execution and continues there after resume, ${engine.name}`,
+      engine.options,
+      async () => {
+        const opened = await openCompanyWorld(engine.environment);
+        try {
+          await pauseMidway(opened.world, opened.operators[0], engine);
+        } finally {
+          await opened.world.stop();
+        }
+      },
+    );
   }
 
   it('keeps an operator’s decision: after resume an approval is executed and a rejection is closed', async () => {

@@ -4,7 +4,7 @@ import type { Pipeline } from '@flywheel/api';
 import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { tokenAccountOf, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch } from '@flywheel/testing/client';
-import { onlyLocal } from '@flywheel/testing/cluster';
+import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -70,28 +70,32 @@ describe('a bundle that does not land', onlyLocal('lose parts of bundles'), () =
   });
   after(() => world.stop());
 
-  it('is sent again as version 0 after the engine rejected version 1, and so are the next ones', async () => {
-    const versions: number[] = [];
-    const sent = new Set<string>();
-    world.gate.intercept('sendBundle', async ({ params }, pass) => {
-      const [wires] = params as [Base64EncodedWireTransaction[]];
-      const version = Math.max(...wires.map(versionOf));
-      const bundle = wires.join();
-      // The next job sends a bundle again that may be in flight.
-      if (!sent.has(bundle)) versions.push(version);
-      sent.add(bundle);
-      if (version === 0) return pass();
-      const error = { code: -32602, message: 'transaction could not be deserialized' };
-      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: 1, error }) };
-    });
-    const project = await createProject(world);
-    const supply = await tokenSupply(world, project.mint);
-    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
-    assert.equal(status, 'EXECUTED');
-    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
-    assert.deepEqual(versions.slice(0, 3), [1, 0, 0]);
-  });
+  it(
+    'is sent again as version 0 after the engine rejected version 1, and so are the next ones',
+    WITH_BUNDLES,
+    async () => {
+      const versions: number[] = [];
+      const sent = new Set<string>();
+      world.gate.intercept('sendBundle', async ({ params }, pass) => {
+        const [wires] = params as [Base64EncodedWireTransaction[]];
+        const version = Math.max(...wires.map(versionOf));
+        const bundle = wires.join();
+        // The next job sends a bundle again that may be in flight.
+        if (!sent.has(bundle)) versions.push(version);
+        sent.add(bundle);
+        if (version === 0) return pass();
+        const error = { code: -32602, message: 'transaction could not be deserialized' };
+        return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: 1, error }) };
+      });
+      const project = await createProject(world);
+      const supply = await tokenSupply(world, project.mint);
+      const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+      const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+      assert.equal(status, 'EXECUTED');
+      assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
+      assert.deepEqual(versions.slice(0, 3), [1, 0, 0]);
+    },
+  );
 
   it('is followed by the approval alone, with a tip, and then by the pipelines one by one', async () => {
     const project = await createProject(world);
@@ -111,39 +115,43 @@ describe('a bundle that does not land', onlyLocal('lose parts of bundles'), () =
     );
   });
 
-  it('because the engine changed it moves nothing, also if the engine reports it as landed, and is sent again', async () => {
-    const project = await createProject(world);
-    const supply = await tokenSupply(world, project.mint);
-    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    const answers: string[] = [];
-    world.gate.intercept('sendBundle', async ({ params: [wires] }, pass) => {
-      if (answers.length > 0) return pass();
-      const changed = (wires as string[]).map(withHigherTip);
-      assert.notDeepEqual(changed, wires);
-      const params = [changed, { encoding: 'base64' }];
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'sendBundle', params });
-      const headers = { 'content-type': 'application/json' };
-      answers.push(await (await fetch(world.localnet.blockEngineUrl, { method: 'POST', headers, body })).text());
-      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
-    });
-    let lies = 0;
-    world.gate.intercept('getInflightBundleStatuses', async ({ params: [ids] }, pass) => {
-      lies += 1;
-      if (lies > 1) return pass();
-      await world.localnet.warp({ slots: 151n });
-      const value = (ids as string[]).map((id) => ({ bundle_id: id, status: 'Landed', landed_slot: 1 }));
-      const result = { context: { slot: 1 }, value };
-      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result }) };
-    });
-    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
-    world.gate.clear();
-    assert.ok(lies > 0);
-    assert.match(answers[0] ?? '', /is not signed by all of its signers/);
-    assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
-    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
-    const [changed] = await findBundles(world.db, batch.id, 'execution');
-    assert.deepEqual([changed?.state, changed?.landedSignatures], ['failed', []]);
-  });
+  it(
+    'because the engine changed it moves nothing, also if the engine reports it as landed, and is sent again',
+    WITH_BUNDLES,
+    async () => {
+      const project = await createProject(world);
+      const supply = await tokenSupply(world, project.mint);
+      const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+      const answers: string[] = [];
+      world.gate.intercept('sendBundle', async ({ params: [wires] }, pass) => {
+        if (answers.length > 0) return pass();
+        const changed = (wires as string[]).map(withHigherTip);
+        assert.notDeepEqual(changed, wires);
+        const params = [changed, { encoding: 'base64' }];
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'sendBundle', params });
+        const headers = { 'content-type': 'application/json' };
+        answers.push(await (await fetch(world.localnet.blockEngineUrl, { method: 'POST', headers, body })).text());
+        return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
+      });
+      let lies = 0;
+      world.gate.intercept('getInflightBundleStatuses', async ({ params: [ids] }, pass) => {
+        lies += 1;
+        if (lies > 1) return pass();
+        await world.localnet.warp({ slots: 151n });
+        const value = (ids as string[]).map((id) => ({ bundle_id: id, status: 'Landed', landed_slot: 1 }));
+        const result = { context: { slot: 1 }, value };
+        return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result }) };
+      });
+      const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+      world.gate.clear();
+      assert.ok(lies > 0);
+      assert.match(answers[0] ?? '', /is not signed by all of its signers/);
+      assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
+      assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
+      const [changed] = await findBundles(world.db, batch.id, 'execution');
+      assert.deepEqual([changed?.state, changed?.landedSignatures], ['failed', []]);
+    },
+  );
 
   it('because a stranger sent lamports to the recipients’ addresses, is sent again in smaller parts', async () => {
     const project = await createProject(world);

@@ -12,6 +12,7 @@ import {
 } from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk } from '@flywheel/testing/project';
@@ -99,54 +100,59 @@ interface Attack {
   readonly isCalled?: boolean;
 }
 
-describe('a stranger who forges the history of an executed batch and closes its accounts before the worker reads it', () => {
-  let world: GatedWorld;
-  before(async () => {
-    world = await openGatedWorld({}, REAL_FINALITY);
-  });
-  after(() => world.stop());
+describe(
+  'a stranger who forges the history of an executed batch and closes its accounts before the worker reads it',
+  WITH_BUNDLES,
+  () => {
+    let world: GatedWorld;
+    before(async () => {
+      world = await openGatedWorld({}, REAL_FINALITY);
+    });
+    after(() => world.stop());
 
-  // Two accounts of vault messages, then the batch with its proposal.
-  for (const closes of [0, 1, 2, 3]) {
-    it(`cannot change its result after ${closes} of 3 closing instructions`, () =>
-      attack({ closes, isRecorded: true }));
-  }
-  it('cannot change its result where only the history is left to read', () => attack({ closes: 3, isRecorded: false }));
-  it('cannot change its result where the history has the closing as calls of another program', (test) => {
-    // Squads is that program: a vault message may call it. The emulation refuses such a message.
-    if (world.localnet.program === 'emulation') return test.skip('only the real Squads program calls itself');
-    return attack({ closes: 3, isRecorded: false, isCalled: true });
-  });
+    // Two accounts of vault messages, then the batch with its proposal.
+    for (const closes of [0, 1, 2, 3]) {
+      it(`cannot change its result after ${closes} of 3 closing instructions`, () =>
+        attack({ closes, isRecorded: true }));
+    }
+    it('cannot change its result where only the history is left to read', () =>
+      attack({ closes: 3, isRecorded: false }));
+    it('cannot change its result where the history has the closing as calls of another program', (test) => {
+      // Squads is that program: a vault message may call it. The emulation refuses such a message.
+      if (world.localnet.program === 'emulation') return test.skip('only the real Squads program calls itself');
+      return attack({ closes: 3, isRecorded: false, isCalled: true });
+    });
 
-  async function attack({ closes, isRecorded, isCalled = false }: Attack): Promise<void> {
-    const project = await createProject(world);
-    const multisig = await findMultisig(world, project);
-    const { signer, forge, call } = await openStranger(world);
-    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    const supply = await tokenSupply(world, project.mint);
-    const held = world.gate.hold('getSignatureStatuses');
-    const executing = executeSigned(world, project, batch, { prefer: 'wait=60' });
-    await held.reached;
-    await waitUntil(
-      'the execution',
-      () => readBatchOnChain(world, project, batch.batchIndex, 'confirmed'),
-      ({ proposal }) => proposal.status === 'Executed',
-    );
-    const { address, proposal } = await locateBatch(multisig, batch.batchIndex);
-    await forge([address, proposal]);
-    const closing = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 2);
-    if (isCalled) await call(flat(closing));
-    else for (const instruction of flat(closing).slice(0, closes)) await land(world, signer, [instruction]);
-    await forge([address, proposal]);
-    if (!isRecorded) await world.db.deleteFrom('bundles').where('batch_id', '=', batch.id).execute();
-    held.release();
-    const { status, result } = requireOk(await executing);
-    world.gate.clear();
-    const { total, totalSuccessful, totalFailed } = result;
-    assert.deepEqual([status, total, totalSuccessful, totalFailed], ['EXECUTED', 2, 2, 0]);
-    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
-  }
-});
+    async function attack({ closes, isRecorded, isCalled = false }: Attack): Promise<void> {
+      const project = await createProject(world);
+      const multisig = await findMultisig(world, project);
+      const { signer, forge, call } = await openStranger(world);
+      const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+      const supply = await tokenSupply(world, project.mint);
+      const held = world.gate.hold('getSignatureStatuses');
+      const executing = executeSigned(world, project, batch, { prefer: 'wait=60' });
+      await held.reached;
+      await waitUntil(
+        'the execution',
+        () => readBatchOnChain(world, project, batch.batchIndex, 'confirmed'),
+        ({ proposal }) => proposal.status === 'Executed',
+      );
+      const { address, proposal } = await locateBatch(multisig, batch.batchIndex);
+      await forge([address, proposal]);
+      const closing = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 2);
+      if (isCalled) await call(flat(closing));
+      else for (const instruction of flat(closing).slice(0, closes)) await land(world, signer, [instruction]);
+      await forge([address, proposal]);
+      if (!isRecorded) await world.db.deleteFrom('bundles').where('batch_id', '=', batch.id).execute();
+      held.release();
+      const { status, result } = requireOk(await executing);
+      world.gate.clear();
+      const { total, totalSuccessful, totalFailed } = result;
+      assert.deepEqual([status, total, totalSuccessful, totalFailed], ['EXECUTED', 2, 2, 0]);
+      assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
+    }
+  },
+);
 
 describe('an operator without funds', () => {
   for (const engine of [true, false]) {

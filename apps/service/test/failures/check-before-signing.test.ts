@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
@@ -17,69 +18,82 @@ describe('a change between an accepted execute and the company’s signature', (
   });
   after(() => world.stop());
 
-  it('is detected: nothing is approved, the batch names it, and is executed once it is undone', async () => {
-    const mint = await createOwnMint(world, false);
-    const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
-    const vault: Address = address(project.vaultAddress);
-    await mintTo(world, mint, vault, 5_000_000n);
-    const recipient = (await generateKeyPairSigner()).address;
-    const account = await mintTo(world, mint, recipient, 1n);
-    // The batch is still being set up; its execution waits for that.
-    const sending = world.gate.hold('sendBundle');
-    const batch = await openBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
-    await sending.reached;
-    const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
-    assert.equal(asked.status, 202, JSON.stringify(asked.body));
-    await freeze(world, mint, account);
-    const supply = await tokenSupply(world, mint.address);
-    sending.release();
-
-    const stopped = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
-    assert.equal(stopped.status, 'FINALIZED');
-    assert.equal(stopped.executionError?.code, 'ERR_BATCH_WOULD_FAIL');
-    assert.match(stopped.executionError?.message ?? '', /pipelines\[1\]\.actions\[0\]\.toAddress: \w+ has a frozen/);
-    const { proposal } = await readBatchOnChain(world, project, BigInt(stopped.batchIndex));
-    assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
-    assert.equal(await tokenSupply(world, mint.address), supply);
-
-    await land(world, mint.authority, [
-      getThawAccountInstruction({ account, mint: mint.address, owner: mint.authority }),
-    ]);
-    assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
-    assert.equal(await tokenBalance(world, mint.address, recipient), 3_000_001n);
-    assert.equal(await tokenSupply(world, mint.address), supply - 2_000_000n);
-  });
-
-  it('is detected after a bundle was lost: the request is released only when the state that shows it is final', async () => {
-    const mint = await createOwnMint(world, false);
-    const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
-    await mintTo(world, mint, address(project.vaultAddress), 5_000_000n);
-    const recipient = (await generateKeyPairSigner()).address;
-    const account = await mintTo(world, mint, recipient, 1n);
-    const batch = await setUpBatch(world, project, [airdropPipeline(recipient, 3)]);
-    world.gate.intercept('sendBundle', async () => {
+  it(
+    'is detected: nothing is approved, the batch names it, and is executed once it is undone',
+    WITH_BUNDLES,
+    async () => {
+      const mint = await createOwnMint(world, false);
+      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+      const vault: Address = address(project.vaultAddress);
+      await mintTo(world, mint, vault, 5_000_000n);
+      const recipient = (await generateKeyPairSigner()).address;
+      const account = await mintTo(world, mint, recipient, 1n);
+      // The batch is still being set up; its execution waits for that.
+      const sending = world.gate.hold('sendBundle');
+      const batch = await openBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
+      await sending.reached;
+      const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
+      assert.equal(asked.status, 202, JSON.stringify(asked.body));
       await freeze(world, mint, account);
-      await world.localnet.warp({ slots: 200n });
-      await pauseSlots(world);
-      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
-    });
-    const isWaiting = Promise.withResolvers<void>();
-    let finalizedReads = 0;
-    world.gate.intercept('getEpochInfo', (_call, pass) => {
-      finalizedReads += 1;
-      // The worker reads the finalized block again and again while it waits.
-      if (finalizedReads === 10) isWaiting.resolve();
-      return pass();
-    });
-    const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
-    await Promise.race([isWaiting.promise, answer]);
-    const bundles = world.db.selectFrom('bundles').select('state').where('batch_id', '=', batch.id);
-    assert.deepEqual(await bundles.where('phase', '=', 'execution').execute(), [{ state: 'failed' }]);
-    const held = world.db.selectFrom('batches').select(['signed_tx', 'execution_error']).where('id', '=', batch.id);
-    const { signed_tx, execution_error } = await held.executeTakeFirstOrThrow();
-    assert.deepEqual([signed_tx, execution_error], [batch.signedTx, null]);
-    world.gate.clear();
-    await resumeSlots(world);
-    assertError(await answer, 409, 'ERR_BATCH_WOULD_FAIL', /frozen/);
-  });
+      const supply = await tokenSupply(world, mint.address);
+      sending.release();
+
+      const stopped = await waitForBatch(
+        world,
+        project,
+        batch.id,
+        ({ executionError }) => executionError !== undefined,
+      );
+      assert.equal(stopped.status, 'FINALIZED');
+      assert.equal(stopped.executionError?.code, 'ERR_BATCH_WOULD_FAIL');
+      assert.match(stopped.executionError?.message ?? '', /pipelines\[1\]\.actions\[0\]\.toAddress: \w+ has a frozen/);
+      const { proposal } = await readBatchOnChain(world, project, BigInt(stopped.batchIndex));
+      assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
+      assert.equal(await tokenSupply(world, mint.address), supply);
+
+      await land(world, mint.authority, [
+        getThawAccountInstruction({ account, mint: mint.address, owner: mint.authority }),
+      ]);
+      assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+      assert.equal(await tokenBalance(world, mint.address, recipient), 3_000_001n);
+      assert.equal(await tokenSupply(world, mint.address), supply - 2_000_000n);
+    },
+  );
+
+  it(
+    'is detected after a bundle was lost: the request is released only when the state that shows it is final',
+    WITH_BUNDLES,
+    async () => {
+      const mint = await createOwnMint(world, false);
+      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+      await mintTo(world, mint, address(project.vaultAddress), 5_000_000n);
+      const recipient = (await generateKeyPairSigner()).address;
+      const account = await mintTo(world, mint, recipient, 1n);
+      const batch = await setUpBatch(world, project, [airdropPipeline(recipient, 3)]);
+      world.gate.intercept('sendBundle', async () => {
+        await freeze(world, mint, account);
+        await world.localnet.warp({ slots: 200n });
+        await pauseSlots(world);
+        return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
+      });
+      const isWaiting = Promise.withResolvers<void>();
+      let finalizedReads = 0;
+      world.gate.intercept('getEpochInfo', (_call, pass) => {
+        finalizedReads += 1;
+        // The worker reads the finalized block again and again while it waits.
+        if (finalizedReads === 10) isWaiting.resolve();
+        return pass();
+      });
+      const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
+      await Promise.race([isWaiting.promise, answer]);
+      const bundles = world.db.selectFrom('bundles').select('state').where('batch_id', '=', batch.id);
+      assert.deepEqual(await bundles.where('phase', '=', 'execution').execute(), [{ state: 'failed' }]);
+      const held = world.db.selectFrom('batches').select(['signed_tx', 'execution_error']).where('id', '=', batch.id);
+      const { signed_tx, execution_error } = await held.executeTakeFirstOrThrow();
+      assert.deepEqual([signed_tx, execution_error], [batch.signedTx, null]);
+      world.gate.clear();
+      await resumeSlots(world);
+      assertError(await answer, 409, 'ERR_BATCH_WOULD_FAIL', /frozen/);
+    },
+  );
 });

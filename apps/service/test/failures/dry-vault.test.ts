@@ -16,7 +16,7 @@ const PIPELINES = 20n;
 const ONE_TOKEN = 1_000_000n;
 
 for (const engine of ENGINES) {
-  describe(`a vault that lacks tokens in the middle of an execution, ${engine.name}`, () => {
+  describe(`a vault that lacks tokens in the middle of an execution, ${engine.name}`, engine.options, () => {
     let world: GatedWorld;
     before(async () => {
       world = await openGatedWorld(engine.environment);

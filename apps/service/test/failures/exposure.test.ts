@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { isApiError } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, heavyBurnPipeline, init, send } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { associatedTokenAccount, createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
@@ -42,7 +43,7 @@ after(() => world.stop());
 const today = () => utcDay(new Date());
 const operatorLamports = async () => (await world.rpc.getBalance(world.operator.address).send()).value as bigint;
 
-describe('200 strangers who freeze their vaults once the approval is on chain', () => {
+describe('200 strangers who freeze their vaults once the approval is on chain', ENGINE.options, () => {
   it('take no more of the operator’s balance than their cap, and admitted projects do not notice', async (t) => {
     const admitted = await createProject(world);
     await admit(admitted);
@@ -83,39 +84,47 @@ describe('200 strangers who freeze their vaults once the approval is on chain', 
 });
 
 describe('a setup that finds a cap of its project full', () => {
-  it('waits and says for what, and goes on when rent comes back; the batch that holds it is executed meanwhile', async () => {
-    const project = await createProject(world);
-    await admit(project);
-    const bundles = world.gate.hold('sendBundle');
-    const [first, second] = [
-      await openBatch(world, project, [burnPipeline()]),
-      await openBatch(world, project, [burnPipeline()]),
-    ];
-    await bundles.reached;
-    // A batch of thousands of pipelines would lock this much.
-    const lockedLamports = parseConfig(world.environment).caps.lockedPerProjectLamports;
-    await world.db.updateTable('batches').set({ locked_lamports: lockedLamports }).where('id', '=', first.id).execute();
-    bundles.release();
+  it(
+    'waits and says for what, and goes on when rent comes back; the batch that holds it is executed meanwhile',
+    WITH_BUNDLES,
+    async () => {
+      const project = await createProject(world);
+      await admit(project);
+      const bundles = world.gate.hold('sendBundle');
+      const [first, second] = [
+        await openBatch(world, project, [burnPipeline()]),
+        await openBatch(world, project, [burnPipeline()]),
+      ];
+      await bundles.reached;
+      // A batch of thousands of pipelines would lock this much.
+      const lockedLamports = parseConfig(world.environment).caps.lockedPerProjectLamports;
+      await world.db
+        .updateTable('batches')
+        .set({ locked_lamports: lockedLamports })
+        .where('id', '=', first.id)
+        .execute();
+      bundles.release();
 
-    const reason = /lock 20 of at most 20 SOL .* this batch needs 0\.\d+ SOL\. .* It is tried again every 15 s\.$/;
-    const isHeld = (message = '') => reason.test(message);
-    const held = await waitForBatch(world, project, second.id, (seen) => isHeld(seen.executionError?.message));
-    assert.equal(held.status, 'AVAILABLE_TO_QUEUE');
-    const path = `/console/api/projects/${project.projectId}/batches/${second.id}`;
-    const shown = requireOk(await send(world.url, 'GET', path, { headers: { cookie: project.cookie } }));
-    assert.deepEqual([shown.waitsFor, isHeld(shown.failure.message)], ['setup', true]);
-    assert.match(shown.failure.remedy, /continues by itself when the cause is gone/);
+      const reason = /lock 20 of at most 20 SOL .* this batch needs 0\.\d+ SOL\. .* It is tried again every 15 s\.$/;
+      const isHeld = (message = '') => reason.test(message);
+      const held = await waitForBatch(world, project, second.id, (seen) => isHeld(seen.executionError?.message));
+      assert.equal(held.status, 'AVAILABLE_TO_QUEUE');
+      const path = `/console/api/projects/${project.projectId}/batches/${second.id}`;
+      const shown = requireOk(await send(world.url, 'GET', path, { headers: { cookie: project.cookie } }));
+      assert.deepEqual([shown.waitsFor, isHeld(shown.failure.message)], ['setup', true]);
+      assert.match(shown.failure.remedy, /continues by itself when the cause is gone/);
 
-    requireOk(await executeSigned(world, project, first, { prefer: 'wait=60' }));
-    await waitUntil(
-      'the rent of the first batch',
-      () => readLamportsUse(world.db, today(), project.projectId),
-      (use) => use.lockedLamports < lockedLamports,
-    );
-    await makeDue(world, 'setup', second.id);
-    const { executionError } = await waitForBatch(world, project, second.id, ({ status }) => status === 'FINALIZED');
-    assert.equal(executionError, undefined);
-  });
+      requireOk(await executeSigned(world, project, first, { prefer: 'wait=60' }));
+      await waitUntil(
+        'the rent of the first batch',
+        () => readLamportsUse(world.db, today(), project.projectId),
+        (use) => use.lockedLamports < lockedLamports,
+      );
+      await makeDue(world, 'setup', second.id);
+      const { executionError } = await waitForBatch(world, project, second.id, ({ status }) => status === 'FINALIZED');
+      assert.equal(executionError, undefined);
+    },
+  );
 });
 
 describe('a thief of an API key who holds every cap full', () => {

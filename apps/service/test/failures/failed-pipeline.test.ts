@@ -16,7 +16,7 @@ const PIPELINES = 20;
 const FAILING = 18;
 
 for (const engine of ENGINES) {
-  describe(`a batch with a pipeline that fails on chain, ${engine.name}`, () => {
+  describe(`a batch with a pipeline that fails on chain, ${engine.name}`, engine.options, () => {
     let world: GatedWorld;
     before(async () => {
       world = await openGatedWorld(engine.environment, REAL_FINALITY);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -58,7 +59,7 @@ describe('an invalid answer of the RPC node', () => {
 });
 
 describe('an invalid answer of the block engine', () => {
-  it('changes no result: the chain decides what landed, and tokens move once', async () => {
+  it('changes no result: the chain decides what landed, and tokens move once', WITH_BUNDLES, async () => {
     const project = await createProject(world);
     const supply = await tokenSupply(world, project.mint);
     for (const method of ['sendBundle', 'getInflightBundleStatuses']) {
@@ -73,7 +74,7 @@ describe('an invalid answer of the block engine', () => {
 });
 
 describe('an RPC node’s false report of a failed approval', () => {
-  it('loses no pipeline: the batch is executed', async () => {
+  it('loses no pipeline: the batch is executed', WITH_BUNDLES, async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);

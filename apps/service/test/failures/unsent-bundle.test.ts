@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { executeSigned, openBatch, waitForBatch } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
+import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject } from '@flywheel/testing/project';
 
-describe('a bundle that was recorded and never sent', () => {
+describe('a bundle that was recorded and never sent', WITH_BUNDLES, () => {
   let world: GatedWorld;
   before(async () => {
     world = await openGatedWorld();
