@@ -74,7 +74,7 @@ const KIT = ['@solana/kit', '@solana-program/[^/]+'];
 /** All that these places may name of packages and of Node: no clock, network, file or database. */
 const ONLY_PACKAGES = {
   'packages/api/src': ['zod'],
-  'packages/protocol/src': [...KIT, 'papaparse'],
+  'packages/protocol/src': [...KIT, 'papaparse', '@noble/hashes'],
   'packages/squads/src': KIT,
   'packages/solana-rpc/src': ['@solana/kit'],
   'packages/sdk/src': [...KIT, 'eventsource-parser'],

@@ -99,8 +99,8 @@ async function accountsOf(batch: Batch, multisig: Multisig): Promise<Address[]> 
     ...new Set([
       ...named,
       multisig.address,
-      await transactionAddress(multisig.address, batch.batchIndex),
-      await proposalAddress(multisig.address, batch.batchIndex),
+      transactionAddress(multisig.address, batch.batchIndex),
+      proposalAddress(multisig.address, batch.batchIndex),
       multisig.lookupTable.address,
       multisig.operator,
       multisig.company,

@@ -28,7 +28,7 @@ const [operator, company, wallet] = [randomAddress(), randomAddress(), randomAdd
 const [multisig, proposal] = [randomAddress(), randomAddress()];
 
 it('examples/approve.py accepts an approval of the vault, and refuses whatever is not', { skip }, async () => {
-  const vault = await vaultAddress(multisig, 0);
+  const vault = vaultAddress(multisig, 0);
   const [vote, companyVote] = [approve(proposal, wallet), approve(proposal, company)];
   const transfer: Instruction = {
     programAddress: address('11111111111111111111111111111111'),

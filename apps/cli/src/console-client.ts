@@ -7,6 +7,7 @@ import {
   type RegisteredProject,
   type Registration,
 } from '@flywheel/api';
+import { encodeBase58 } from '@flywheel/protocol';
 import {
   type Connection,
   FlywheelError,
@@ -18,7 +19,7 @@ import {
   verifyAndSignRegistration,
   verifyRegistered,
 } from '@flywheel/sdk';
-import { createSignableMessage, getBase58Decoder, type KeyPairSigner } from '@solana/kit';
+import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 
 type Request<O extends Operation> = OperationRequest<O> & RequestParts;
 type Body<O extends Operation> = OperationReply<O>['body'];
@@ -136,5 +137,5 @@ async function signText(wallet: KeyPairSigner, text: string): Promise<string> {
   const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[wallet.address];
   if (!signature) throw new Error(`The wallet ${wallet.address} returned no signature.`);
-  return getBase58Decoder().decode(signature);
+  return encodeBase58(signature);
 }

@@ -1,5 +1,6 @@
 import { type ProofType, Scope, WebhookTopic } from '@flywheel/api';
-import { type Address, isAddress } from '@solana/kit';
+import { isAddress } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RpcUrlOption, UrlOption } from './context.ts';
 

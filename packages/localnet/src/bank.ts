@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { associatedTokenAddress } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -18,7 +19,6 @@ import {
 } from '@solana/kit';
 import { getCreateAccountInstruction, getTransferSolInstruction } from '@solana-program/system';
 import {
-  findAssociatedTokenPda,
   getCreateAssociatedTokenIdempotentInstruction,
   getInitializeMint2Instruction,
   getMintSize,
@@ -105,7 +105,7 @@ export function createBank(signer: KeyPairSigner, { land, minimumBalance, progra
     mintTo: async (mint, recipient, amountBaseUnits) => {
       const tokenProgram = await programOf(mint);
       if (tokenProgram === null) throw new BankError(`There is no mint ${mint}.`);
-      const [token] = await findAssociatedTokenPda({ owner: recipient, mint, tokenProgram });
+      const token = associatedTokenAddress({ owner: recipient, mint, tokenProgram });
       await land([
         getCreateAssociatedTokenIdempotentInstruction({
           payer: signer,

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Address, address, type EncodedAccount, lamports } from '@solana/kit';
+import { address } from '@flywheel/protocol';
+import { type Address, type EncodedAccount, lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { z } from 'zod';
 import { parseJson } from './json.ts';

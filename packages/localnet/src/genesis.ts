@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { type Address, getAddressDecoder, getAddressEncoder, lamports } from '@solana/kit';
+import { type Address, lamports } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { EpochSchedule, LiteSVM } from 'litesvm';
 import { emptyAccount } from './ledger/account-journal.ts';
@@ -75,15 +75,15 @@ export function genesisAccounts(): GenesisAccount[] {
 function programConfig(): Uint8Array {
   const bytes = new Uint8Array(PROGRAM_CONFIG_BYTES);
   bytes.set(createHash('sha256').update('account:ProgramConfig').digest().subarray(0, 8));
-  bytes.set(getAddressEncoder().encode(PROGRAM_CONFIG_AUTHORITY), 8);
-  bytes.set(getAddressEncoder().encode(PROGRAM_CONFIG_TREASURY), 48);
+  bytes.set(addressEncoder.encode(PROGRAM_CONFIG_AUTHORITY), 8);
+  bytes.set(addressEncoder.encode(PROGRAM_CONFIG_TREASURY), 48);
   return bytes;
 }
 
 /** The vote account of the cluster's one node. */
 export function voteAccountOf(identity: Address): Address {
   const hash = createHash('sha256').update('vote account of').update(identity).digest();
-  return getAddressDecoder().decode(hash);
+  return addressDecoder.decode(hash);
 }
 
 /**
@@ -91,7 +91,7 @@ export function voteAccountOf(identity: Address): Address {
  * voters, which is empty; no credits, no timestamp. Nothing votes, so it never changes.
  */
 function voteState(identity: Address): Uint8Array {
-  const key = Buffer.from(getAddressEncoder().encode(identity));
+  const key = Buffer.from(addressEncoder.encode(identity));
   const fields = [
     Buffer.from([2, 0, 0, 0]),
     key,

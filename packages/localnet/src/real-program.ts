@@ -1,9 +1,9 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address, Transaction } from '@solana/kit';
 import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } from 'litesvm';
 import { nativeSvm } from './ledger/svm-accounts.ts';
 import type { Execution, InnerInstructions, Runtime, TransactionError } from './runtime.ts';
 import { toTransactionError } from './transaction-error.ts';
-import { encodeBase58 } from './wire/base58.ts';
 import { V1_FIRST_BYTE } from './wire/wire-transaction.ts';
 
 const NO_SIGNATURE = new Uint8Array(64);

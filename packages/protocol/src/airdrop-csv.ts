@@ -1,5 +1,6 @@
-import { type Address, isAddress, isOffCurveAddress } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import papaparse from 'papaparse';
+import { isAddress, isOffCurveAddress } from './addresses.ts';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits, toDecimal } from './amounts.ts';
 import { describeReservedAddress } from './reserved-addresses.ts';
 

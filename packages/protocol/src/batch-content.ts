@@ -16,7 +16,7 @@ import {
   TRANSFER_CHECKED_DISCRIMINATOR,
 } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import { addressEncoder } from './address-encoder.ts';
+import { addressEncoder } from './addresses.ts';
 import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
 import { type DescribedInstruction, describeInstruction, MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
 

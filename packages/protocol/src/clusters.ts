@@ -1,4 +1,5 @@
-import { type Address, address, type ReadonlyUint8Array } from '@solana/kit';
+import type { Address, ReadonlyUint8Array } from '@solana/kit';
+import { address } from './addresses.ts';
 
 /** Clusters that everybody shares. Every other one is local. */
 export type PublicCluster = 'mainnet' | 'devnet' | 'testnet';

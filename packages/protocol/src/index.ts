@@ -1,5 +1,6 @@
-export * from './address-encoder.ts';
+export * from './addresses.ts';
 export * from './amounts.ts';
+export * from './base58.ts';
 export * from './batch-content.ts';
 export * from './clusters.ts';
 export * from './company-decision.ts';

@@ -3,7 +3,6 @@ import {
   type Address,
   addCodecSizePrefix,
   combineCodec,
-  getAddressDecoder,
   getArrayCodec,
   getBase64Codec,
   getBooleanCodec,
@@ -15,7 +14,7 @@ import {
   isWritableRole,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { addressEncoder } from './address-encoder.ts';
+import { addressDecoder, addressEncoder } from './addresses.ts';
 
 /** An instruction that was read from its wire form, with nothing missing. */
 export interface WireInstruction {
@@ -55,7 +54,7 @@ export function decodeInstruction(encoded: string): WireInstruction {
   };
 }
 
-const addressCodec = combineCodec(addressEncoder, getAddressDecoder());
+const addressCodec = combineCodec(addressEncoder, addressDecoder);
 
 const codec = getStructCodec([
   ['programAddress', addressCodec],

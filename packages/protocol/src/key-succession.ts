@@ -2,10 +2,10 @@ import {
   type Address,
   getBase58Encoder,
   getPublicKeyFromAddress,
-  isAddress,
   isSignatureBytes,
   verifySignature,
 } from '@solana/kit';
+import { isAddress } from './addresses.ts';
 
 /** The two keys of a service that a registration names, and that wallets keep. */
 export const KEY_ROLES = ['company', 'operator'] as const;

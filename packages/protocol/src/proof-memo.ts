@@ -1,3 +1,6 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+
 /** What happened: a pipeline's type and its payload, the payload exactly as it was sent. */
 export interface Proof {
   readonly type: string;
@@ -16,10 +19,10 @@ export interface ProofMemo {
  * pipeline's actions. Anyone can check the hash: `printf 'WATCH_AD\0{"adId":"123"}' | sha256sum`.
  *
  * @example
- * await proofMemo({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
+ * proofMemo({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
  */
-export async function proofMemo(proof: Proof): Promise<string> {
-  return formatProofMemo({ type: proof.type, hash: await proofHash(proof) });
+export function proofMemo(proof: Proof): string {
+  return formatProofMemo({ type: proof.type, hash: proofHash(proof) });
 }
 
 /**
@@ -27,11 +30,10 @@ export async function proofMemo(proof: Proof): Promise<string> {
  * zero byte, so two different proofs never hash the same bytes.
  *
  * @example
- * await proofHash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
+ * proofHash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
  */
-export async function proofHash({ type, payload }: Proof): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${type}\0${payload}`));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export function proofHash({ type, payload }: Proof): string {
+  return bytesToHex(sha256(new TextEncoder().encode(`${type}\0${payload}`)));
 }
 
 /** Writes the memo's text for a hash that is already known. */

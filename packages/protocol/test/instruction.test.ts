@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  addressEncoder,
   countPipelineInstructions,
   decodeInstruction,
   describeInstruction,
   encodeInstruction,
   MEMO_PROGRAM_ADDRESS,
 } from '@flywheel/protocol';
-import {
-  AccountRole,
-  type Address,
-  address,
-  createNoopSigner,
-  getAddressEncoder,
-  getBase64Codec,
-  type Instruction,
-} from '@solana/kit';
+import { AccountRole, type Address, address, createNoopSigner, getBase64Codec, type Instruction } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
   getBurnCheckedInstruction,
@@ -93,14 +84,6 @@ describe('decodeInstruction', () => {
     const text = (part: ArrayLike<number>) => getBase64Codec().decode(Uint8Array.from(part));
     assert.throws(() => decodeInstruction(text([...bytes, 0])), /1 bytes after it/);
     assert.throws(() => decodeInstruction(text(Array.from(bytes).slice(0, -1))));
-  });
-});
-
-describe('addressEncoder', () => {
-  it('equals kit’s encoder, also for a cached address', () => {
-    for (const known of [A, B, A, B]) {
-      assert.deepEqual(addressEncoder.encode(known), new Uint8Array(getAddressEncoder().encode(known)));
-    }
   });
 });
 

@@ -46,7 +46,7 @@ export async function verifyProofOnChain(
   { signature, vault, ...proof }: ProofQuery,
   { commitment = 'confirmed' }: VerifyProofOptions = {},
 ): Promise<ProofVerification> {
-  const memo = await proofMemo(proof);
+  const memo = proofMemo(proof);
   const transaction = await readVaultProofs(rpcUrl, { signature, vault, commitment });
   if (!transaction) {
     const reason = `${urlsOf(rpcUrl).length > 1 ? 'No node knows the' : 'The node knows no'} ${commitment} transaction ${signature}.`;

@@ -87,13 +87,13 @@ export async function vote(
   { multisig, batchIndex }: Omit<ProposalToApprove, 'company'> = PROPOSAL,
 ): Promise<Instruction> {
   const owner = address(multisig);
-  const proposal = await proposalAddress(owner, BigInt(batchIndex));
+  const proposal = proposalAddress(owner, BigInt(batchIndex));
   return getProposalApproveInstruction({ multisig: owner, member, proposal, memo: null });
 }
 
 /** Builds a vote with a comment. */
 export async function voteWithMemo(member: Address): Promise<Instruction> {
   const multisig = address(PROPOSAL.multisig);
-  const proposal = await proposalAddress(multisig, BigInt(PROPOSAL.batchIndex));
+  const proposal = proposalAddress(multisig, BigInt(PROPOSAL.batchIndex));
   return getProposalApproveInstruction({ multisig, member, proposal, memo: new TextEncoder().encode('yes') });
 }

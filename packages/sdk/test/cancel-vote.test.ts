@@ -54,7 +54,7 @@ describe('the cancel vote that a service asks for', () => {
   });
 
   it('is refused if it is another instruction, or of another program', async () => {
-    const proposal = await proposalAddress(MULTISIG, 1n);
+    const proposal = proposalAddress(MULTISIG, 1n);
     await refused([getProposalRejectInstruction({ multisig: MULTISIG, member: wallet.address, proposal, memo: null })]);
     await refused([{ ...(await vote()), programAddress: OTHER_MULTISIG }]);
     await refused([]);
@@ -73,7 +73,7 @@ describe('the cancel vote that a service asks for', () => {
   }
 
   async function vote({ multisig = MULTISIG, named, batchIndex = 1n, member }: Vote = {}): Promise<Instruction> {
-    const proposal = await proposalAddress(multisig, batchIndex);
+    const proposal = proposalAddress(multisig, batchIndex);
     const accounts = { multisig: named ?? multisig, member: member ?? wallet.address, proposal };
     return getProposalCancelInstruction({ ...accounts, memo: null });
   }

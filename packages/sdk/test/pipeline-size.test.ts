@@ -84,7 +84,7 @@ describe('pipelineSize', () => {
 /** Reads the service's count, of an accepted or rejected pipeline. An error states one of both numbers. */
 async function countedByService(pipeline: Pipeline, project: Target) {
   try {
-    const { vaultMessage } = await compilePipeline(pipeline, 0, project);
+    const { vaultMessage } = compilePipeline(pipeline, 0, project);
     return { fits: true, bytes: vaultMessage.length, instructions: null, message: '' };
   } catch (error) {
     assert.ok(isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'));
@@ -99,7 +99,7 @@ async function projectOf(programAddress: Address): Promise<Target> {
   const mint = (await generateKeyPairSigner()).address;
   const token = { id: 'token', mint, decimals: 6, programAddress };
   const [multisig, vault, lookupTable] = [addressOf(2), addressOf(3), addressOf(4)];
-  const addresses = await lookupTableAddresses({ multisig, vault, token, lookupTable });
+  const addresses = lookupTableAddresses({ multisig, vault, token, lookupTable });
   return {
     token,
     flywheel: {

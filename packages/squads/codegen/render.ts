@@ -123,7 +123,7 @@ function codec(type: TypeNode, side: Side): string {
     case 'booleanTypeNode':
       return `getBoolean${side}()`;
     case 'publicKeyTypeNode':
-      return side === 'Encoder' ? 'addressEncoder' : 'getAddressDecoder()';
+      return `address${side}`;
     // Text stays bytes: only memos are text, and kit's UTF-8 decoder drops null characters.
     case 'stringTypeNode':
     case 'bytesTypeNode':
@@ -229,7 +229,7 @@ function file(declarations: readonly string[]): string {
   const declared = new Set(all(code, /^export (?:const|interface|type) (\w+)/gm));
   const functions = new Set(all(code, /\b(get(?!\w+Instruction)\w+|add\w+SizePrefix|fix\w+Size)\(/g));
   const codecsOfTypes = all(code, /\b([a-z]\w+(?:Encoder|Decoder))\b(?!\()/g).filter(
-    (name) => name !== 'addressEncoder',
+    (name) => !ADDRESS_CODECS.includes(name),
   );
   const types = all(code, /(?:: )([A-Z]\w+)(?=;|\[| \|)/g).filter(
     (name) => !KIT_TYPES.includes(name) && name !== 'SquadsInstruction',
@@ -238,7 +238,7 @@ function file(declarations: readonly string[]): string {
     (name) => !declared.has(name.replace('type ', '')) && !name.startsWith('fix'),
   );
   const imports = [
-    importOf(used(['addressEncoder']), '@flywheel/protocol'),
+    importOf(used(ADDRESS_CODECS), '@flywheel/protocol'),
     importOf([...used(KIT_VALUES), ...functions, ...used(KIT_TYPES).map((name) => `type ${name}`)], '@solana/kit'),
     importOf(used(['SYSTEM_PROGRAM_ADDRESS']), '@solana-program/system'),
     importOf(used(PROGRAM_NAMES), '../program.ts'),
@@ -247,6 +247,7 @@ function file(declarations: readonly string[]): string {
   return `// Generated from the IDL of @sqds/multisig by \`npm run generate\`. Do not edit.\n\n${imports.join('')}\n${body}`;
 }
 
+const ADDRESS_CODECS = ['addressEncoder', 'addressDecoder'];
 const KIT_VALUES = ['AccountRole'];
 const KIT_TYPES = ['Address', 'Decoder', 'Encoder', 'FixedSizeDecoder', 'FixedSizeEncoder', 'ReadonlyUint8Array'];
 

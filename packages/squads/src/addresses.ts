@@ -1,21 +1,14 @@
-import { addressEncoder } from '@flywheel/protocol';
-import {
-  type Address,
-  getBase16Decoder,
-  getProgramDerivedAddress,
-  getU32Encoder,
-  getU64Encoder,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
+import { addressEncoder, deriveAddress } from '@flywheel/protocol';
+import { type Address, getU32Encoder, getU64Encoder, type ReadonlyUint8Array } from '@solana/kit';
 import { SQUADS_PROGRAM_ADDRESS } from './program.ts';
 
 /** Derives the program's one global account, which holds creation fee and treasury. */
-export function programConfigAddress(): Promise<Address> {
+export function programConfigAddress(): Address {
   return derive(programConfigSeeds());
 }
 
 /** Derives a multisig's address from the throwaway key that co-signs its creation. */
-export function multisigAddress(createKey: Address): Promise<Address> {
+export function multisigAddress(createKey: Address): Address {
   return derive(multisigSeeds(createKey));
 }
 
@@ -26,7 +19,7 @@ export const VAULT_INDEX = 0;
  * Derives a vault, which holds tokens and SOL and signs what the multisig executes.
  * @param vaultIndex 0 to 255.
  */
-export function vaultAddress(multisig: Address, vaultIndex: number): Promise<Address> {
+export function vaultAddress(multisig: Address, vaultIndex: number): Address {
   return derive(vaultSeeds(multisig, vaultIndex));
 }
 
@@ -34,12 +27,12 @@ export function vaultAddress(multisig: Address, vaultIndex: number): Promise<Add
  * Derives the account at a transaction index of a multisig: a batch, or a config transaction.
  * @param index counts from 1.
  */
-export function transactionAddress(multisig: Address, index: bigint): Promise<Address> {
+export function transactionAddress(multisig: Address, index: bigint): Address {
   return derive(transactionSeeds(multisig, index));
 }
 
 /** Derives the account that holds the members' votes on the transaction at an index. */
-export function proposalAddress(multisig: Address, index: bigint): Promise<Address> {
+export function proposalAddress(multisig: Address, index: bigint): Address {
   return derive(proposalSeeds(multisig, index));
 }
 
@@ -47,7 +40,7 @@ export function proposalAddress(multisig: Address, index: bigint): Promise<Addre
  * Derives the account of one vault message of a batch.
  * @param position counts from 0, as everywhere in Flywheel; the program counts from 1.
  */
-export function batchTransactionAddress(multisig: Address, batchIndex: bigint, position: number): Promise<Address> {
+export function batchTransactionAddress(multisig: Address, batchIndex: bigint, position: number): Address {
   return derive(batchTransactionSeeds(multisig, batchIndex, position));
 }
 
@@ -86,20 +79,6 @@ export function ephemeralSignerSeeds(batchTransaction: Address, index: number): 
 
 const PREFIX = 'multisig';
 
-/** The same few addresses are needed for every read of a batch, and deriving one takes half a millisecond. */
-const MAX_KNOWN = 1_000;
-/** Oldest first. */
-const known = new Map<string, Address>();
-
-async function derive(seeds: Seeds): Promise<Address> {
-  const key = seeds.map((seed) => (typeof seed === 'string' ? seed : getBase16Decoder().decode(seed))).join(' ');
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const [derived] = await getProgramDerivedAddress({ programAddress: SQUADS_PROGRAM_ADDRESS, seeds: [...seeds] });
-  known.set(key, derived);
-  for (const oldest of known.keys()) {
-    if (known.size <= MAX_KNOWN) break;
-    known.delete(oldest);
-  }
-  return derived;
+function derive(seeds: Seeds): Address {
+  return deriveAddress(SQUADS_PROGRAM_ADDRESS, seeds).address;
 }

@@ -1,4 +1,5 @@
-import { type Address, address, getAddressDecoder, type ReadonlyUint8Array } from '@solana/kit';
+import { address, addressDecoder } from '@flywheel/protocol';
+import type { Address, ReadonlyUint8Array } from '@solana/kit';
 
 // The program as it is deployed: where its bytes are on chain, and their hash.
 
@@ -25,7 +26,7 @@ export interface ProgramData {
 /** Decodes a program data account of the upgradeable loader; null if the data is something else. */
 export function decodeProgramData(data: ReadonlyUint8Array): ProgramData | null {
   if (data.length <= HEADER_BYTES || data[0] !== PROGRAM_DATA_KIND) return null;
-  const authority = data[AUTHORITY_OFFSET] === 0 ? null : getAddressDecoder().decode(data, AUTHORITY_OFFSET + 1);
+  const authority = data[AUTHORITY_OFFSET] === 0 ? null : addressDecoder.decode(data, AUTHORITY_OFFSET + 1);
   return { upgradeAuthority: authority === NO_KEY ? null : authority, bytes: data.slice(HEADER_BYTES) };
 }
 
@@ -42,7 +43,7 @@ const NO_KEY = '11111111111111111111111111111111';
 /** Decodes the account of an upgradeable program: the address of its program data account; null if it is something else. */
 export function decodeProgramAccount(data: ReadonlyUint8Array): Address | null {
   if (data.length !== PROGRAM_BYTES || data[0] !== PROGRAM_KIND) return null;
-  return getAddressDecoder().decode(data, PROGRAM_DATA_ADDRESS_OFFSET);
+  return addressDecoder.decode(data, PROGRAM_DATA_ADDRESS_OFFSET);
 }
 
 /** The account of a program: kind u32, the address of its program data account. */

@@ -1,9 +1,11 @@
 import {
   type Address,
   appendTransactionMessageInstructions,
+  compileTransactionMessage,
   compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
-  getTransactionMessageSize,
+  getCompiledTransactionMessageEncoder,
+  getShortU16Encoder,
   type Instruction,
   setTransactionMessageComputeUnitLimit,
   setTransactionMessageComputeUnitPrice,
@@ -164,11 +166,22 @@ function compressed(message: UnsignedMessage, { lookupTables }: TransactionLimit
 }
 
 function fits(message: UnsignedMessage): boolean {
-  return (
-    accountCount(message) <= MAX_ACCOUNTS &&
-    getTransactionMessageSize(message) <= MAX_TRANSACTION_BYTES[message.version]
-  );
+  return accountCount(message) <= MAX_ACCOUNTS && transactionSize(message) <= MAX_TRANSACTION_BYTES[message.version];
 }
+
+/**
+ * Counts the bytes of a transaction with all its signatures, as kit's `getTransactionMessageSize` does. Kit writes the
+ * message out for this, with the base58 of each address, which takes four times as long.
+ */
+function transactionSize(message: UnsignedMessage): number {
+  const compiled = compileTransactionMessage(message);
+  const signatures = compiled.header.numSignerAccounts;
+  // Version 1 knows the number of signatures from its header.
+  const countBytes = compiled.version === 1 ? 0 : getShortU16Encoder().getSizeFromValue(signatures);
+  return getCompiledTransactionMessageEncoder().getSizeFromValue(compiled) + countBytes + SIGNATURE_BYTES * signatures;
+}
+
+const SIGNATURE_BYTES = 64;
 
 function accountCount({ feePayer, instructions }: UnsignedMessage): number {
   const accounts = instructions.flatMap(({ programAddress, accounts: named = [] }) => [
@@ -180,7 +193,7 @@ function accountCount({ feePayer, instructions }: UnsignedMessage): number {
 
 function tooLarge(index: number, { instructions }: InstructionGroup, limits: TransactionLimits): Error {
   const message = compressed(appendTransactionMessageInstructions(instructions, emptyMessage(limits)), limits);
-  const [bytes, maxBytes] = [getTransactionMessageSize(message), MAX_TRANSACTION_BYTES[limits.version]];
+  const [bytes, maxBytes] = [transactionSize(message), MAX_TRANSACTION_BYTES[limits.version]];
   return new Error(
     `Group ${index} has ${instructions.length} instructions that need ${bytes} bytes and ${accountCount(message)} accounts; one transaction holds ${maxBytes} bytes and ${MAX_ACCOUNTS} accounts.`,
   );

@@ -1,8 +1,8 @@
+import { address } from '@flywheel/protocol';
 import {
   type AccountMeta,
   AccountRole,
   type Address,
-  address,
   type Instruction,
   type InstructionWithAccounts,
   type InstructionWithData,

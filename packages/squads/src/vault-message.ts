@@ -1,4 +1,4 @@
-import { addressEncoder } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   type AccountMeta,
   AccountRole,
@@ -8,7 +8,6 @@ import {
   bytesEqual,
   type Decoder,
   type Encoder,
-  getAddressDecoder,
   getArrayDecoder,
   getArrayEncoder,
   getBytesDecoder,
@@ -256,7 +255,7 @@ export const vaultMessageDecoder: Decoder<VaultTransactionMessage> = /* @__PURE_
     ['numSigners', getU8Decoder()],
     ['numWritableSigners', getU8Decoder()],
     ['numWritableNonSigners', getU8Decoder()],
-    ['accountKeys', getArrayDecoder(getAddressDecoder(), small)],
+    ['accountKeys', getArrayDecoder(addressDecoder, small)],
     [
       'instructions',
       getArrayDecoder(
@@ -272,7 +271,7 @@ export const vaultMessageDecoder: Decoder<VaultTransactionMessage> = /* @__PURE_
       'addressTableLookups',
       getArrayDecoder(
         getStructDecoder([
-          ['accountKey', getAddressDecoder()],
+          ['accountKey', addressDecoder],
           ['writableIndexes', indexes],
           ['readonlyIndexes', indexes],
         ]),

@@ -36,7 +36,7 @@ async function findProof({ instruction, inner }: TransactionCall): Promise<Vault
   const multisig = executingMultisig(instruction);
   const [first] = inner;
   if (multisig === null || first?.programAddress !== MEMO_PROGRAM_ADDRESS) return null;
-  const vault = await vaultAddress(multisig, VAULT_INDEX);
+  const vault = vaultAddress(multisig, VAULT_INDEX);
   // The memo program requires the signature of every account that it is given.
   const [signer, ...others] = first.accounts ?? [];
   if (signer?.address !== vault || others.length > 0) return null;

@@ -19,8 +19,8 @@ let execution: Instruction;
 before(async () => {
   const { address } = await generateKeyPairSigner();
   ({ address: stranger } = await generateKeyPairSigner());
-  multisig = await multisigAddress(address);
-  vault = await vaultAddress(multisig, 0);
+  multisig = multisigAddress(address);
+  vault = vaultAddress(multisig, 0);
   execution = executionOf(multisig);
 });
 
@@ -53,7 +53,7 @@ test('a memo anywhere else is not a proof', async () => {
 });
 
 test('a memo is not a proof unless the vault of the executing multisig alone has signed it', async () => {
-  const theirs = executionOf(await multisigAddress(stranger));
+  const theirs = executionOf(multisigAddress(stranger));
   const { accounts = [], ...rest } = memo(vault, MEMO);
   for (const [instruction, inner] of [
     [theirs, memo(vault, MEMO)],

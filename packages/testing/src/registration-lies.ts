@@ -267,7 +267,7 @@ export async function forgeRegistration(
   forge: RegistrationLie['forge'] = ({ instructions }) => instructions,
 ): Promise<ServedRegistration> {
   const createKey = givenKey ?? (await generateKeyPairSigner());
-  const config = await fetchEncodedAccount(rpc, await programConfigAddress());
+  const config = await fetchEncodedAccount(rpc, programConfigAddress());
   if (!config.exists) throw new Error('The Squads program has no configuration.');
   const { treasury } = decodeProgramConfig(config);
   const [{ value: latest }, recentSlot, mintAccount] = await Promise.all([
@@ -332,7 +332,7 @@ async function withMultisig(
 ): Promise<readonly Instruction[]> {
   const [create, ...others] = instructions;
   const args = multisigCreateV2ArgsDecoder.decode(create?.data ?? new Uint8Array(), DISCRIMINATOR_BYTES);
-  const accounts = { programConfig: await programConfigAddress(), treasury, multisig, createKey, creator: wallet };
+  const accounts = { programConfig: programConfigAddress(), treasury, multisig, createKey, creator: wallet };
   return [getMultisigCreateV2Instruction({ ...accounts, ...args, ...change(args) }), ...others];
 }
 

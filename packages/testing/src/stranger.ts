@@ -72,10 +72,10 @@ export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Prom
 async function createOwnMultisig(world: Pick<World, 'rpc' | 'localnet'>, signer: KeyPairSigner): Promise<Multisig> {
   const { rpc, localnet } = world;
   const createKey = await generateKeyPairSigner();
-  const programConfig = await programConfigAddress();
+  const programConfig = programConfigAddress();
   const config = await fetchEncodedAccount(rpc, programConfig);
   if (!config.exists) throw new Error('The cluster has no configuration of the Squads program.');
-  const address = await multisigAddress(createKey.address);
+  const address = multisigAddress(createKey.address);
   const all = PERMISSION.initiate | PERMISSION.vote | PERMISSION.execute;
   const create = getMultisigCreateV2Instruction({
     programConfig,
@@ -91,7 +91,7 @@ async function createOwnMultisig(world: Pick<World, 'rpc' | 'localnet'>, signer:
     memo: null,
   });
   await land(world, signer, [addSignersToInstruction([signer, createKey], create)]);
-  const vault = await vaultAddress(address, 0);
+  const vault = vaultAddress(address, 0);
   await localnet.bank.airdrop(vault, 1_000_000_000n);
   const own = {
     operator: signer.address,

@@ -1,5 +1,5 @@
-import { pluralize } from '@flywheel/protocol';
-import { isAddress } from '@solana/kit';
+import { isAddress, pluralize } from '@flywheel/protocol';
+
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';

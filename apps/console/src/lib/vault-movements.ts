@@ -1,12 +1,6 @@
+import { address } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
-import {
-  type Address,
-  address,
-  createSolanaRpcFromTransport,
-  type Rpc,
-  type Signature,
-  type SolanaRpcApi,
-} from '@solana/kit';
+import { type Address, createSolanaRpcFromTransport, type Rpc, type Signature, type SolanaRpcApi } from '@solana/kit';
 
 /** The change of a vault’s balances by one transaction. */
 export interface Movement {

@@ -173,7 +173,7 @@ async function buildCancelOn(
   { flywheel: { multisig } }: Project,
   { batchIndex }: BatchWithoutPipelines,
 ): Promise<Base64EncodedWireTransaction | null> {
-  const [account] = await chain.accounts([await proposalAddress(multisig.address, batchIndex)]);
+  const [account] = await chain.accounts([proposalAddress(multisig.address, batchIndex)]);
   if (!account) return null;
   const { status, cancelled } = decodeProposal(account);
   if (status.__kind !== 'Approved' || cancelled.includes(multisig.wallet)) return null;

@@ -1,6 +1,6 @@
 import type { BatchKind } from '@flywheel/api';
-import { type BatchContent, summarizeContent } from '@flywheel/protocol';
-import { address, bytesEqual } from '@solana/kit';
+import { address, type BatchContent, summarizeContent } from '@flywheel/protocol';
+import { bytesEqual } from '@solana/kit';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import type { Batch, BatchAction, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
@@ -31,7 +31,7 @@ export async function compileAgain(
     }
     return { replacement: { role: approver === 'operator' ? approver : 'approver', from, to } };
   }
-  const compiled = await compilePipelines(pipelines.map(toVaultPipeline), project);
+  const compiled = compilePipelines(pipelines.map(toVaultPipeline), project);
   for (const [position, { vaultMessage }] of compiled.entries()) {
     const stored = pipelines[position]?.vaultMessage;
     if (!stored || !bytesEqual(stored, vaultMessage)) {

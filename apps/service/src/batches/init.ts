@@ -44,7 +44,7 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
   await checkPayloads(deps, project, requested);
   await requireWallets(deps, requested);
   await requireSeparated(deps, project, requested);
-  const pipelines = await compilePipelines(requested, project);
+  const pipelines = compilePipelines(requested, project);
 
   const audit = actor === undefined ? null : ({ actor, action: 'batch.initialized' } as const);
   return createBatchIdempotently(deps, key, { keyId, pipelines, audit });

@@ -1,5 +1,6 @@
 import { ApiError, type Pipeline } from '@flywheel/api';
-import { type Address, address } from '@solana/kit';
+import { address } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import type { BatchWithoutPipelines, CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { findNonWallets } from '../store/non-wallets.ts';

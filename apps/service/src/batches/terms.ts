@@ -71,7 +71,7 @@ export async function countSigned(deps: RunDeps, project: Project, batch: Batch)
 export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig, batchIndex } = locate(project, batch);
   if ((await findBundles(deps.db, batch.id, 'execution')).length > 0) return;
-  const addresses = [await transactionAddress(multisig, batchIndex), await proposalAddress(multisig, batchIndex)];
+  const addresses = [transactionAddress(multisig, batchIndex), proposalAddress(multisig, batchIndex)];
   const [account, proposal] = await deps.chain.accounts(addresses, { commitment: 'finalized' });
   if (!account || decodeBatch(account).executedTransactionIndex > 0) return;
   if (!proposal || decodeProposal(proposal).status.__kind === 'Approved') return;

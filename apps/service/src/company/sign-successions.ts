@@ -1,5 +1,5 @@
-import { type KeyRole, writeSuccessionText } from '@flywheel/protocol';
-import { type Address, createSignableMessage, getBase58Decoder, type MessagePartialSigner } from '@solana/kit';
+import { encodeBase58, type KeyRole, writeSuccessionText } from '@flywheel/protocol';
+import { type Address, createSignableMessage, type MessagePartialSigner } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
 import { insertKeySuccession } from '../store/company/key-successions.ts';
 
@@ -61,5 +61,5 @@ async function signText(signer: MessagePartialSigner, text: string): Promise<str
   const [signatures] = await signer.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[signer.address];
   if (!signature) throw new Error(`${signer.address} returned no signature.`);
-  return getBase58Decoder().decode(signature);
+  return encodeBase58(signature);
 }

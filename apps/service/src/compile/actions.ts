@@ -1,6 +1,6 @@
 import type { Action, WithdrawAction } from '@flywheel/api';
-import { parseAmount, parseAmountNumber, SOL_DECIMALS } from '@flywheel/protocol';
-import { AccountRole, type Address, address, type Instruction } from '@solana/kit';
+import { address, parseAmount, parseAmountNumber, SOL_DECIMALS } from '@flywheel/protocol';
+import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { getAddMemoInstructionDataEncoder, LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
@@ -16,7 +16,7 @@ import type { Vault } from './vault.ts';
  * Compiles an action to instructions that the vault signs.
  * @throws RangeError for an amount that the mint cannot express.
  */
-export async function compileAction(action: VaultAction, vault: Vault): Promise<Instruction[]> {
+export function compileAction(action: VaultAction, vault: Vault): Instruction[] {
   switch (action.action) {
     case 'BURN':
       return [compileBurn(action, vault)];
@@ -70,7 +70,7 @@ function compileBurn(
   );
 }
 
-async function compileWithdrawal(action: WithdrawAction, vault: Vault): Promise<Instruction[]> {
+function compileWithdrawal(action: WithdrawAction, vault: Vault): Instruction[] {
   const destination = address(action.toAddress);
   const amount = parseWithdrawnAmount(action, vault.token);
   if (action.asset === 'TOKEN') return compileTransfer(destination, amount, vault);
@@ -81,12 +81,12 @@ async function compileWithdrawal(action: WithdrawAction, vault: Vault): Promise<
  * Compiles a transfer to a recipient's associated token account. The creation of that account is always included, and
  * does nothing if it exists: whether it does may change between init and execution.
  */
-async function compileTransfer(
+function compileTransfer(
   recipient: Address,
   amountBaseUnits: bigint,
   { token, tokenAccount, signer, tokenAccountOf }: Vault,
-): Promise<Instruction[]> {
-  const recipientTokenAccount = await tokenAccountOf(recipient);
+): Instruction[] {
+  const recipientTokenAccount = tokenAccountOf(recipient);
   return [
     getCreateAssociatedTokenIdempotentInstruction({
       payer: signer,

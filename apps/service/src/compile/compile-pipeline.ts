@@ -17,38 +17,21 @@ type Target = Pick<Project, 'token' | 'flywheel'>;
  * Compiles checked pipelines to instructions of the vault: for each one its proof memo, then its actions in order.
  * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG for the first pipeline that does not fit one transaction.
  */
-export async function compilePipelines(
-  pipelines: readonly VaultPipeline[],
-  project: Target,
-): Promise<CompiledPipeline[]> {
-  const vault = await vaultOf(project);
-  const compiled: CompiledPipeline[] = [];
-  // One after another, so that a request fails at its first pipeline that is too big.
-  for (const [position, pipeline] of pipelines.entries()) {
-    compiled.push(await compileFor(vault, pipeline, position, project));
-  }
-  return compiled;
+export function compilePipelines(pipelines: readonly VaultPipeline[], project: Target): CompiledPipeline[] {
+  const vault = vaultOf(project);
+  return pipelines.map((pipeline, position) => compileFor(vault, pipeline, position, project));
 }
 
 /** Compiles one pipeline as `compilePipelines` does. `position` is only used in the error. */
-export async function compilePipeline(
-  pipeline: VaultPipeline,
-  position: number,
-  project: Target,
-): Promise<CompiledPipeline> {
-  return compileFor(await vaultOf(project), pipeline, position, project);
+export function compilePipeline(pipeline: VaultPipeline, position: number, project: Target): CompiledPipeline {
+  return compileFor(vaultOf(project), pipeline, position, project);
 }
 
-async function compileFor(
-  vault: Vault,
-  pipeline: VaultPipeline,
-  position: number,
-  { flywheel }: Target,
-): Promise<CompiledPipeline> {
+function compileFor(vault: Vault, pipeline: VaultPipeline, position: number, { flywheel }: Target): CompiledPipeline {
   // Deriving addresses is expensive, so a pipeline of thousands of airdrops is refused before.
   if (pipeline.actions.length > MAX_MEASURED_ACTIONS) checkInstructionCount(pipeline, position);
-  const actions = await Promise.all(pipeline.actions.map((action) => compileAction(action, vault)));
-  const instructions = [compileMemo(await proofMemo(pipeline), vault), ...actions.flat()];
+  const actions = pipeline.actions.flatMap((action) => compileAction(action, vault));
+  const instructions = [compileMemo(proofMemo(pipeline), vault), ...actions];
   const context = { vault: vault.address, lookupTables: [flywheel.multisig.lookupTable] };
   checkBytes(vaultMessageSize(instructions, context), position);
   checkInstructionCount(pipeline, position);

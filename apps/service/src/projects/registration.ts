@@ -7,7 +7,7 @@ import {
   type RegistrationMode,
   type RegistrationRequest,
 } from '@flywheel/api';
-import { toDecimal } from '@flywheel/protocol';
+import { isAddress, toDecimal } from '@flywheel/protocol';
 import { decodeProgramConfig, multisigBytes, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
@@ -19,7 +19,6 @@ import {
   getBase64Encoder,
   getPublicKeyFromAddress,
   getTransactionDecoder,
-  isAddress,
   setTransactionMessageFeePayer,
   verifySignature,
 } from '@solana/kit';
@@ -249,7 +248,7 @@ async function readRegistrationTerms({
   chain,
   recovery,
 }: Pick<RegisterDeps, 'chain' | 'recovery'>): Promise<RegistrationTerms> {
-  const configAddress = await programConfigAddress();
+  const configAddress = programConfigAddress();
   const [[config], ...rents] = await Promise.all([
     chain.accounts([configAddress]),
     chain.minimumBalanceForRentExemption(multisigBytes(recovery === null ? 3 : 4)),

@@ -1,11 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ApiError, SIGN_IN_STATEMENT, type SignInChallenge, writeSignInMessage } from '@flywheel/api';
+import { address, isAddress } from '@flywheel/protocol';
 import {
   type Address,
-  address,
   getBase58Encoder,
   getPublicKeyFromAddress,
-  isAddress,
   isSignatureBytes,
   verifySignature,
 } from '@solana/kit';

@@ -36,7 +36,7 @@ async function checkEvent(
   { db, chain, work }: CheckProofDeps,
   event: { readonly type: string; readonly payload: string },
 ): Promise<ProofCheck> {
-  const hash = await proofHash(event);
+  const hash = proofHash(event);
   const records = await findProofsByHash(db, [hash], MAX_PIPELINES);
   const read = remembering((signature) => chain.landedTransaction(signature));
   const lookUpAll = () => Promise.all(records.map((record) => lookUp(read, record)));

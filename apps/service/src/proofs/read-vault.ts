@@ -1,7 +1,6 @@
 import { ApiError, type PublicVault } from '@flywheel/api';
-import { toDecimal } from '@flywheel/protocol';
-import { isAddress } from '@solana/kit';
-import { findAssociatedTokenPda } from '@solana-program/token';
+import { associatedTokenAddress, isAddress, toDecimal } from '@flywheel/protocol';
+
 import type { Chain } from '../solana/chain.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { readVaultFunds } from '../solana/vault.ts';
@@ -23,7 +22,7 @@ export async function readVault({ db, chain, tokenNames }: ReadVaultDeps, addres
   if (!known) throw new ApiError('ERR_VAULT_NOT_FOUND', { address });
   const { vault, token } = known;
   const { mint, programAddress: tokenProgram, decimals } = token;
-  const [tokenAccount] = await findAssociatedTokenPda({ owner: vault, mint, tokenProgram });
+  const tokenAccount = associatedTokenAddress({ owner: vault, mint, tokenProgram });
   const [funds, names] = await Promise.all([
     readVaultFunds(chain, { vault, token, tokenAccount, recipientTokenAccounts: [] }),
     tokenNames.of([mint]),

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { isAddress } from '@flywheel/protocol';
 import { VaultSigner } from '@solana/keychain-vault';
 import {
   type Address,
   getPublicKeyFromAddress,
-  isAddress,
   type MessagePartialSigner,
   type ReadonlyUint8Array,
   type SignableMessage,

@@ -1,9 +1,9 @@
+import { isAddress } from '@flywheel/protocol';
 import { RpcError } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Blockhash,
   type createSolanaRpcFromTransport,
-  isAddress,
   isBlockhash,
   isSignature,
   type PendingRpcRequest,

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
   createKeyPairSignerFromBytes,
   createKeyPairSignerFromPrivateKeyBytes,
-  getAddressDecoder,
-  getAddressEncoder,
   isSolanaError,
   SOLANA_ERROR__KEYS__PUBLIC_KEY_MUST_MATCH_PRIVATE_KEY,
 } from '@solana/kit';
@@ -42,7 +41,7 @@ async function loadKeypair(path: string): Promise<KeySigner> {
 export async function createSignerFile(path: string): Promise<Address> {
   const privateKey = randomBytes(32);
   const { address } = await createKeyPairSignerFromPrivateKeyBytes(privateKey);
-  const numbers = [...privateKey, ...getAddressEncoder().encode(address)];
+  const numbers = [...privateKey, ...addressEncoder.encode(address)];
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, JSON.stringify(numbers), { mode: 0o600, flag: 'wx', flush: true });
   try {
@@ -59,7 +58,7 @@ export async function createSignerFile(path: string): Promise<Address> {
 
 /** Reads only the signer's address, for processes that never sign. @throws Error like `loadSigner`. */
 export async function readSignerAddress(source: string): Promise<Address> {
-  return isKmsUri(source) ? kmsAddress(source) : getAddressDecoder().decode(await readKeypair(source), 32);
+  return isKmsUri(source) ? kmsAddress(source) : addressDecoder.decode(await readKeypair(source), 32);
 }
 
 const KEYPAIR_NUMBERS = 64;

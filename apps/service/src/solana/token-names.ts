@@ -1,13 +1,6 @@
+import { address, addressDecoder, addressEncoder, deriveAddress } from '@flywheel/protocol';
 import type { Warn } from '@flywheel/solana-rpc';
-import {
-  type Address,
-  address,
-  getAddressDecoder,
-  getAddressEncoder,
-  getProgramDerivedAddress,
-  getU32Decoder,
-  unwrapOption,
-} from '@solana/kit';
+import { type Address, getU32Decoder, unwrapOption } from '@solana/kit';
 import { getMintSize } from '@solana-program/token';
 import { getMintDecoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Clock } from '../model/clock.ts';
@@ -84,11 +77,9 @@ async function readTokenNames(
 /** Metaplex Token Metadata, equal on every cluster. */
 const METADATA_PROGRAM = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s');
 
-async function metadataAddress(mint: Address): Promise<Address> {
-  const encoder = getAddressEncoder();
-  const seeds = ['metadata', encoder.encode(METADATA_PROGRAM), encoder.encode(mint)];
-  const [metadata] = await getProgramDerivedAddress({ programAddress: METADATA_PROGRAM, seeds });
-  return metadata;
+function metadataAddress(mint: Address): Address {
+  const seeds = ['metadata', ...[METADATA_PROGRAM, mint].map((seed) => addressEncoder.encode(seed))];
+  return deriveAddress(METADATA_PROGRAM, seeds).address;
 }
 
 function nameInMint(account: ChainAccount | null | undefined): TokenName | null {
@@ -111,7 +102,7 @@ const NAME_OFFSET = 65;
 function nameInMetadata(account: ChainAccount | null | undefined, mint: Address): TokenName | null {
   if (account?.programAddress !== METADATA_PROGRAM || account.data[0] !== METADATA_KEY) return null;
   const { data } = account;
-  if (data.length < NAME_OFFSET || getAddressDecoder().decode(data, MINT_OFFSET) !== mint) return null;
+  if (data.length < NAME_OFFSET || addressDecoder.decode(data, MINT_OFFSET) !== mint) return null;
   const name = readText(data, NAME_OFFSET);
   const symbol = name && readText(data, name.end);
   return name && symbol ? toTokenName({ name: name.text, symbol: symbol.text }) : null;

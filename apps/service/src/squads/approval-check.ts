@@ -1,8 +1,8 @@
 import { ApiError } from '@flywheel/api';
+import { address } from '@flywheel/protocol';
 import { MAX_TRANSACTION_BYTES, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type Address,
-  address,
   bytesEqual,
   type CompiledTransactionMessage,
   type CompiledTransactionMessageWithLifetime,

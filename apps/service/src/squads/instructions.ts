@@ -74,7 +74,7 @@ export async function batchAddTransaction(
     multisig: multisig.address,
     proposal,
     batch: address,
-    transaction: await batchTransactionAddress(multisig.address, batchIndex, position),
+    transaction: batchTransactionAddress(multisig.address, batchIndex, position),
     member: multisig.operator,
     rentPayer: multisig.operator,
     ephemeralSigners: 0,
@@ -113,7 +113,7 @@ export async function batchExecuteTransaction(
     member: multisig.operator,
     proposal,
     batch: address,
-    transaction: await batchTransactionAddress(multisig.address, batchIndex, position),
+    transaction: batchTransactionAddress(multisig.address, batchIndex, position),
   });
   return { ...instruction, accounts: [...instruction.accounts, ...accounts] };
 }
@@ -127,7 +127,7 @@ export async function vaultBatchTransactionAccountClose(
     multisig: multisig.address,
     proposal,
     batch: address,
-    transaction: await batchTransactionAddress(multisig.address, batchIndex, position),
+    transaction: batchTransactionAddress(multisig.address, batchIndex, position),
     rentCollector: multisig.rentCollector,
   });
 }

@@ -1,3 +1,4 @@
+import { associatedTokenAddress } from '@flywheel/protocol';
 import {
   type AccountBytes,
   decodeMultisig,
@@ -21,7 +22,7 @@ import {
 } from '@solana-program/address-lookup-table';
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, findAssociatedTokenPda } from '@solana-program/token';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import type { Multisig, Token } from '../model/project.ts';
 
 export interface RegistrationInput {
@@ -51,12 +52,12 @@ export async function registrationInstructions(
   input: RegistrationInput,
 ): Promise<{ readonly instructions: readonly Instruction[]; readonly multisig: Multisig }> {
   const { wallet, company, operator, recovery, createKey, treasury, recentSlot } = input;
-  const address = await multisigAddress(createKey);
+  const address = multisigAddress(createKey);
   const [vault, table] = await Promise.all([
     vaultAddress(address, VAULT_INDEX),
     findAddressLookupTablePda({ authority: wallet, recentSlot }),
   ]);
-  const addresses = await lookupTableAddresses({ multisig: address, vault, token: input.token, lookupTable: table[0] });
+  const addresses = lookupTableAddresses({ multisig: address, vault, token: input.token, lookupTable: table[0] });
   const multisig: Multisig = {
     address,
     vault,
@@ -74,7 +75,7 @@ export async function registrationInstructions(
     instructions: [
       // Without config authority and time lock: members and threshold change only by the multisig's own vote.
       getMultisigCreateV2Instruction({
-        programConfig: await programConfigAddress(),
+        programConfig: programConfigAddress(),
         treasury,
         multisig: address,
         createKey,
@@ -122,14 +123,14 @@ export function multisigMembers({
  * Lists the accounts that every batch of a project names, so that transactions and vault messages name each by one byte.
  * Signers and the programs that a transaction calls directly (Squads, compute budget) must be static accounts.
  */
-export async function lookupTableAddresses(input: {
+export function lookupTableAddresses(input: {
   readonly multisig: Address;
   readonly vault: Address;
   readonly token: Pick<Token, 'mint' | 'programAddress'>;
   readonly lookupTable: Address;
-}): Promise<LookupTable['addresses']> {
+}): LookupTable['addresses'] {
   const { mint, programAddress: tokenProgram } = input.token;
-  const [vaultTokenAccount] = await findAssociatedTokenPda({ owner: input.vault, mint, tokenProgram });
+  const vaultTokenAccount = associatedTokenAddress({ owner: input.vault, mint, tokenProgram });
   return [
     input.multisig,
     input.vault,

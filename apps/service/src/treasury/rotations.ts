@@ -1,6 +1,7 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
+import { isAddress, isOffCurveAddress } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
-import { type Address, isAddress, isOffCurveAddress } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import { requireUnpausedProject } from '../batches/admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';

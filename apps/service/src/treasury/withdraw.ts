@@ -1,5 +1,6 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
-import { type Address, address, isAddress, isOffCurveAddress } from '@solana/kit';
+import { address, isAddress, isOffCurveAddress } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import { requireUnpausedProject } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
 import { findMissingAccounts } from '../batches/check/recipients.ts';
@@ -31,7 +32,7 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
   if (earlier) return earlier;
   await requireUnpausedProject(deps, project);
 
-  const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
+  const pipelines = compilePipelines([parseWithdrawal(body, project)], project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
   const messages = await deps.chain.decide(landedSlot, (chain) =>
     findWarnings({ ...deps, chain }, project, pipelines, address(body.to)),

@@ -92,7 +92,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       lookupTable: { address: table, addresses: [own.address, decoy.proposal] },
     };
     const project = projectOf(whole, thief, multisig);
-    const pipelines = await compilePipelines(
+    const pipelines = compilePipelines(
       [{ type: 'X', payload: '{"a":1}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       project,
     );
@@ -160,7 +160,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     const table = await createTable(thief, addresses);
     await land(world, thief, [getFreezeLookupTableInstruction({ address: table, authority: thief })]);
     const project = projectOf(whole, thief, { ...own, lookupTable: { address: table, addresses } });
-    const pipelines = await compilePipelines(
+    const pipelines = compilePipelines(
       [{ type: 'X', payload: '{"a":1}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       project,
     );
@@ -236,10 +236,10 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     { operator, company, rentCollector }: Multisig,
   ) {
     const createKey = await generateKeyPairSigner();
-    const programConfig = await programConfigAddress();
+    const programConfig = programConfigAddress();
     const config = await fetchEncodedAccount(world.rpc, programConfig);
     assert.ok(config.exists);
-    const address = await multisigAddress(createKey.address);
+    const address = multisigAddress(createKey.address);
     const create = getMultisigCreateV2Instruction({
       programConfig,
       treasury: decodeProgramConfig(config).treasury,
@@ -261,7 +261,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       memo: null,
     });
     await land(world, thief, [addSignersToInstruction([thief, createKey], create)]);
-    const vault = await vaultAddress(address, 0);
+    const vault = vaultAddress(address, 0);
     await world.localnet.bank.airdrop(vault, 1_000_000_000n);
     return {
       address,

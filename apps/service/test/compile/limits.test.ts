@@ -53,7 +53,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
   });
 
   it('adds and executes the largest accepted memo', async () => {
-    const compiled = await largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
+    const compiled = largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
     assert.equal(compiled.vaultMessage.length, MAX_PIPELINE_BYTES);
     await run(compiled);
   });
@@ -65,7 +65,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
         ? await Promise.all(Array.from({ length: 12 }, async () => (await generateKeyPairSigner()).address))
         : wallets;
       if (isFundedBefore) for (const wallet of recipients) await sendLamports(wallet);
-      const compiled = await largest((count) =>
+      const compiled = largest((count) =>
         recipients.slice(0, count).map((toAddress) => ({ action: 'AIRDROP', toAddress, amount: 1 })),
       );
       assert.equal(compiled.actions.length, 7);
@@ -81,7 +81,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
       { action: 'MEMO', message: 'm' },
       { action: 'AIRDROP', toAddress, amount: 0.000001 },
     ] as const satisfies Action[]) {
-      const compiled = await largest((count) => Array.from({ length: count }, () => action));
+      const compiled = largest((count) => Array.from({ length: count }, () => action));
       await run(compiled);
     }
   });
@@ -96,8 +96,8 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
       ...recipients.map((wallet): Action => ({ action: 'AIRDROP', toAddress: wallet, amount: 1 })),
       ...Array.from({ length: memos }, (): Action => ({ action: 'MEMO', message: 'm' })),
     ];
-    const full = await compile(actions(2));
-    const [oneMore] = (await compile(actions(1))).instructions.slice(-1);
+    const full = compile(actions(2));
+    const [oneMore] = compile(actions(1)).instructions.slice(-1);
     assert.ok(oneMore);
     const instructions = [...full.instructions, oneMore];
     const vaultMessage = compileVaultMessage(instructions, {
@@ -106,8 +106,8 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
     });
     await assert.rejects(run({ ...full, instructions, vaultMessage }), /MaxInstructionTraceLengthExceeded/);
     await run(full);
-    await assert.rejects(
-      compile(actions(3)),
+    assert.throws(
+      () => compile(actions(3)),
       (error) => isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG') && /may run 65 instructions/.test(error.message),
     );
   });
@@ -123,24 +123,24 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
     };
   }
 
-  function compile(actions: Action[]): Promise<CompiledPipeline> {
+  function compile(actions: Action[]): CompiledPipeline {
     return compilePipeline({ type: 'T', payload: '{}', actions }, 0, projectOf(token, multisig));
   }
 
   /** Compiles the largest accepted pipeline of its kind. */
-  async function largest(actionsOf: (count: number) => Action[]): Promise<CompiledPipeline> {
+  function largest(actionsOf: (count: number) => Action[]): CompiledPipeline {
     let low = 1;
     let high = 1_024;
     let best: CompiledPipeline | undefined;
     while (low <= high) {
       const middle = (low + high) >> 1;
-      const compiled = await compile(actionsOf(middle)).catch((error: unknown) => {
-        if (isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG')) return undefined;
-        throw error;
-      });
-      best = compiled ?? best;
-      if (compiled) low = middle + 1;
-      else high = middle - 1;
+      try {
+        best = compile(actionsOf(middle));
+        low = middle + 1;
+      } catch (error) {
+        if (!isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG')) throw error;
+        high = middle - 1;
+      }
     }
     assert.ok(best);
     return best;

@@ -104,7 +104,7 @@ describe('a batch that is closed on chain, and whose transactions the database k
     const view = createChain({ rpcUrls: rpcUrls() }).view();
     const stored = await findBatch(world.db, batch.id);
     assert.ok(stored);
-    const proposal = await proposalAddress((await findMultisig(world, project)).address, stored.batchIndex);
+    const proposal = proposalAddress((await findMultisig(world, project)).address, stored.batchIndex);
     const naming = await view.transactionsNaming(proposal, { commitment: 'finalized' });
     assert.ok(naming !== 'incomplete');
     const [setup] = await findBundles(world.db, batch.id, 'setup');

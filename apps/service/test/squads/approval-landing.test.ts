@@ -75,7 +75,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
   });
 
   async function setUp(multisig: Multisig): Promise<void> {
-    const pipelines = await compilePipelines(
+    const pipelines = compilePipelines(
       [{ type: 'NOTE', payload: '{}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       projectOf(token, multisig),
     );

@@ -238,7 +238,7 @@ async function programConfig(treasury: Address): Promise<EncodedAccount> {
     ...new Uint8Array(64),
   );
   return {
-    address: await programConfigAddress(),
+    address: programConfigAddress(),
     programAddress: SQUADS_PROGRAM_ADDRESS,
     data: bytes,
     executable: false,

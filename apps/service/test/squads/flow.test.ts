@@ -74,7 +74,7 @@ for (const [standard, tokenProgram] of [
       };
       assert.equal(registrationMismatch(onChain, registered), null);
       assert.ok(registered.landed.bytes <= MAX_TRANSACTION_BYTES[0], `${registered.landed.bytes} bytes`);
-      assert.equal(decodeProgramConfig(readAccount(cluster, await programConfigAddress())).treasury, cluster.treasury);
+      assert.equal(decodeProgramConfig(readAccount(cluster, programConfigAddress())).treasury, cluster.treasury);
       const stranger = await generateKeyPairSigner();
       assert.match(
         registrationMismatch(onChain, { ...registered, multisig: { ...multisig, company: stranger.address } }) ?? '',
@@ -86,7 +86,7 @@ for (const [standard, tokenProgram] of [
       await fundVault(cluster, multisig, token, 1_000_000_000n);
       // A recipient may be a stranger, or a signer of the execution's own transaction.
       const recipients = [await generateKeyPairSigner(), cluster.operator];
-      const compiled = await compilePipelines(
+      const compiled = compilePipelines(
         recipients.map(({ address }, index) => ({
           type: 'WATCH_AD',
           payload: JSON.stringify({ adId: index }),
@@ -106,7 +106,7 @@ for (const [standard, tokenProgram] of [
       );
       for (const [position, { vaultMessage }] of compiled.entries()) {
         const stored = decodeVaultBatchTransaction(
-          readAccount(cluster, await batchTransactionAddress(multisig.address, 1n, position)),
+          readAccount(cluster, batchTransactionAddress(multisig.address, 1n, position)),
         );
         assert.ok(vaultTransactionMatches(stored, vaultMessage));
         assert.ok(!vaultTransactionMatches(stored, Uint8Array.of(...vaultMessage, 0)));
@@ -118,7 +118,7 @@ for (const [standard, tokenProgram] of [
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status.__kind, 'Approved');
 
       const logs = await execute(cluster, multisig, 1n, compiled);
-      for (const pipeline of compiled) assert.ok(logs.join('\n').includes(await proofMemo(pipeline)));
+      for (const pipeline of compiled) assert.ok(logs.join('\n').includes(proofMemo(pipeline)));
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status.__kind, 'Executed');
       assert.equal(decodeBatch(readAccount(cluster, batch.address)).executedTransactionIndex, 2);
       for (const { address } of recipients) assert.equal(await tokenBalance(cluster, token, address), 250_000n);
@@ -139,7 +139,7 @@ for (const [standard, tokenProgram] of [
     });
 
     it('continues an interrupted setup', async () => {
-      const compiled = await compilePipelines(memos(3), projectOf(token, multisig));
+      const compiled = compilePipelines(memos(3), projectOf(token, multisig));
       const content = { batchIndex: 2n, pipelines: compiled };
       const groups = await setupGroups(multisig, content);
       await landGroups(cluster, multisig, groups.slice(0, 2));
@@ -164,7 +164,7 @@ for (const [standard, tokenProgram] of [
       const rejected = decodeProposal(readAccount(cluster, open.proposal));
       assert.deepEqual([rejected.status.__kind, rejected.rejected], ['Rejected', [cluster.company.address]]);
 
-      const compiled = await compilePipelines(memos(1), projectOf(token, multisig));
+      const compiled = compilePipelines(memos(1), projectOf(token, multisig));
       await setUp(cluster, multisig, 3n, compiled);
       const approved = await locateBatch(multisig, 3n);
       await approve(cluster, approved);

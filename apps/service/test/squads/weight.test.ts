@@ -65,7 +65,7 @@ for (const [standard, tokenProgram] of [
     for (const [name, actions] of Object.entries(CONTENTS)) {
       it(`is a close upper bound of what the deployed program uses: ${name}`, async () => {
         for (let time = 0; time < TRIES; time += 1) {
-          const pipeline = await compilePipeline(
+          const pipeline = compilePipeline(
             { type: 'T', payload: '{}', actions: await actions() },
             0,
             projectOf(token, multisig),

@@ -1,5 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
-import { type EncodedAccount, getBase58Decoder, type MaybeEncodedAccount } from '@solana/kit';
+import { encodeBase58 } from '@flywheel/protocol';
+import type { EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
 import { parseAccount } from './account-parsing.ts';
 
@@ -62,5 +63,5 @@ function toBase58(bytes: Uint8Array): string {
       `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
     );
   }
-  return getBase58Decoder().decode(bytes);
+  return encodeBase58(bytes);
 }

@@ -1,10 +1,5 @@
-import {
-  type Address,
-  type EncodedAccount,
-  getAddressDecoder,
-  getBase58Decoder,
-  type MaybeEncodedAccount,
-} from '@solana/kit';
+import { addressDecoder, encodeBase58 } from '@flywheel/protocol';
+import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { AccountState, getMintDecoder, getMultisigDecoder, getTokenDecoder } from '@solana-program/token';
@@ -103,8 +98,8 @@ function parseNonce(bytes: Uint8Array) {
   return {
     type: 'initialized',
     info: {
-      authority: getAddressDecoder().decode(bytes, 8),
-      blockhash: getBase58Decoder().decode(bytes.subarray(40, 72)),
+      authority: addressDecoder.decode(bytes, 8),
+      blockhash: encodeBase58(bytes.subarray(40, 72)),
       feeCalculator: { lamportsPerSignature: String(view.getBigUint64(72, true)) },
     },
   };
@@ -117,7 +112,7 @@ const ADDRESS_BYTES = 32;
 function parseLookupTable(bytes: Uint8Array) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < TABLE_HEADER_BYTES || view.getUint32(0, true) !== 1) return null;
-  const decoder = getAddressDecoder();
+  const decoder = addressDecoder;
   return {
     type: 'lookupTable',
     info: {

@@ -1,4 +1,5 @@
-import { type Address, getAddressEncoder, isSome, type Option } from '@solana/kit';
+import { addressEncoder } from '@flywheel/protocol';
+import { type Address, isSome, type Option } from '@solana/kit';
 import { AccountState } from '@solana-program/token';
 import { type Extension, ExtensionType, getMintDecoder, getTokenDecoder } from '@solana-program/token-2022';
 
@@ -67,8 +68,7 @@ function shown(members: object): Record<string, unknown> {
       const plain: unknown = isOption(value) ? (isSome(value) ? value.value : null) : value;
       if (plain === NO_ADDRESS) return [name, null];
       // The client library reads an ElGamal key as an address, because it is as long.
-      const bytes =
-        /elgamalPubkey$/i.test(name) && plain !== null ? getAddressEncoder().encode(plain as Address) : plain;
+      const bytes = /elgamalPubkey$/i.test(name) && plain !== null ? addressEncoder.encode(plain as Address) : plain;
       return [name, bytes instanceof Uint8Array ? Buffer.from(bytes).toString('base64') : bytes];
     }),
   );

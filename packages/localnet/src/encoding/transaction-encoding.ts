@@ -1,4 +1,5 @@
-import { type Address, getBase58Decoder, getBase58Encoder } from '@solana/kit';
+import { encodeBase58 } from '@flywheel/protocol';
+import { type Address, getBase58Encoder } from '@solana/kit';
 import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
 import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
@@ -60,7 +61,7 @@ function parseKnown(record: TransactionRecord, maxVersion: bigint | null): WireT
 function encodeContent(wire: WireTransaction, { meta }: TransactionRecord, encoding: TransactionEncoding) {
   switch (encoding) {
     case 'base58':
-      return [getBase58Decoder().decode(wire.bytes), 'base58'];
+      return [encodeBase58(wire.bytes), 'base58'];
     case 'base64':
       return [Buffer.from(wire.bytes).toString('base64'), 'base64'];
     case 'json':
@@ -73,7 +74,7 @@ function encodeContent(wire: WireTransaction, { meta }: TransactionRecord, encod
 }
 
 function encodeSignatures({ signatures }: WireTransaction): string[] {
-  return signatures.map((signature) => getBase58Decoder().decode(signature ?? new Uint8Array(64)));
+  return signatures.map((signature) => encodeBase58(signature ?? new Uint8Array(64)));
 }
 
 function jsonMessage(wire: WireTransaction) {
@@ -88,7 +89,7 @@ function jsonMessage(wire: WireTransaction) {
     instructions: wire.instructions.map(({ programAddressIndex, accountIndices, data }) => ({
       programIdIndex: programAddressIndex,
       accounts: accountIndices,
-      data: getBase58Decoder().decode(data),
+      data: encodeBase58(data),
       stackHeight: OUTER_STACK_HEIGHT,
     })),
     ...addressTableLookups(wire),
@@ -144,7 +145,7 @@ function parsedMessage(wire: WireTransaction, { loadedAddresses }: TransactionMe
       readableInstruction(addresses, {
         programIdIndex: programAddressIndex,
         accounts: accountIndices,
-        data: getBase58Decoder().decode(data),
+        data: encodeBase58(data),
         stackHeight: OUTER_STACK_HEIGHT,
       }),
     ),

@@ -1,7 +1,7 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
 import type { TransactionError } from '../runtime.ts';
-import { encodeBase58 } from '../wire/base58.ts';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
 
 /** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address, EncodedAccount } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { LiteSVM } from 'litesvm';
-import { encodeBase58 } from '../wire/base58.ts';
 import { LAMPORTS_PER_SIGNATURE } from '../wire/fees.ts';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
 import type { Slots } from './slots.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address, Blockhash } from '@solana/kit';
 import { SYSVAR_SLOT_HASHES_ADDRESS } from '@solana/sysvars';
 import type { LiteSVM } from 'litesvm';
 import { Clock } from 'litesvm';
 import { Account as NativeAccount } from 'litesvm/dist/internal.js';
-import { encodeBase58 } from '../wire/base58.ts';
 import { addressKey, putAccount } from './svm-accounts.ts';
 
 /** Slots for which a blockhash is valid (solana-clock, MAX_PROCESSING_AGE). */

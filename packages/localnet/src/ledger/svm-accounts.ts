@@ -1,7 +1,7 @@
+import { decodeBase58, encodeBase58 } from '@flywheel/protocol';
 import { type Address, type EncodedAccount, lamports, type MaybeEncodedAccount } from '@solana/kit';
 import type { Account, LiteSVM } from 'litesvm';
 import { LiteSvm, Account as NativeAccount } from 'litesvm/dist/internal.js';
-import { decodeBase58, encodeBase58 } from '../wire/base58.ts';
 
 const ADDRESS_BYTES = 32;
 

@@ -1,7 +1,7 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import { encodeBase58 } from '../wire/base58.ts';
 import { decodeAccount, type HeldAccount } from './svm-accounts.ts';
 
 /** Layout of a token account, the same in both programs; in Token-2022 a kind byte and extensions follow. */

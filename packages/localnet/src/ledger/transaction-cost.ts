@@ -1,6 +1,6 @@
-import { type Address, getAddressDecoder } from '@solana/kit';
+import { addressDecoder, encodeBase58 } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
-import { encodeBase58 } from '../wire/base58.ts';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
 import type { ListedAccount } from './account-list.ts';
 import { type HeldAccount, holdAccount } from './svm-accounts.ts';
@@ -46,7 +46,7 @@ export function loadedBytes(
     bytes += ACCOUNT_BASE_BYTES + data.length;
     if (data.length !== PROGRAM_BYTES || data[0] !== PROGRAM_TAG) continue;
     if (encodeBase58(account.owner()) !== UPGRADEABLE_LOADER) continue;
-    const code = getAddressDecoder().decode(data, PROGRAM_DATA_OFFSET);
+    const code = addressDecoder.decode(data, PROGRAM_DATA_OFFSET);
     if (counted.has(code)) continue;
     counted.add(code);
     bytes += codeBytes(svm, code, data.subarray(PROGRAM_DATA_OFFSET));

@@ -1,6 +1,6 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address, MaybeEncodedAccount } from '@solana/kit';
 import type { Execution, TransactionError } from '../runtime.ts';
-import { encodeBase58 } from '../wire/base58.ts';
 import type { ListedAccount } from './account-list.ts';
 import type { HeldAccount } from './svm-accounts.ts';
 import { type TokenBalance, tokenBalances } from './token-balances.ts';

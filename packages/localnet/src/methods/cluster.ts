@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Address, getBase58Decoder } from '@solana/kit';
+import { encodeBase58 } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import { z } from 'zod';
 import { GENESIS_LAMPORTS } from '../genesis.ts';
 import type { Node } from '../ledger/node.ts';
@@ -46,7 +47,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
       'feature-set': FEATURE_SET,
       flywheel: { program },
     })),
-    getGenesisHash: withoutParams(() => getBase58Decoder().decode(createHash('sha256').update(slots.seed).digest())),
+    getGenesisHash: withoutParams(() => encodeBase58(createHash('sha256').update(slots.seed).digest())),
     getSlot: slot,
     getBlockHeight: slot,
     getTransactionCount: (params) => history.transactionCount(slot(params)),

@@ -1,6 +1,6 @@
+import { decodeBase58 } from '@flywheel/protocol';
 import type { Address, Signature } from '@solana/kit';
 import { z } from 'zod';
-import { decodeBase58 } from '../wire/base58.ts';
 import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
 
 export const addressParam = base58Param<Address>({ bytes: 32, maxLength: 44, prefix: 'Invalid param: ' });

@@ -1,4 +1,4 @@
-import { decodeBase58 } from '../wire/base58.ts';
+import { decodeBase58 } from '@flywheel/protocol';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { INVALID_PARAMS, RpcError } from './rpc-error.ts';
 

@@ -1,5 +1,6 @@
+import { addressEncoder } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { getAddressEncoder, getCompiledTransactionMessageDecoder, type Transaction } from '@solana/kit';
+import { getCompiledTransactionMessageDecoder, type Transaction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { captureAccounts, restoreAccounts } from '../ledger/account-journal.ts';
 import { executeInSvm } from '../real-program.ts';
@@ -63,7 +64,7 @@ function namesSquads({ messageBytes }: Transaction): boolean {
   return Buffer.from(messageBytes.buffer, messageBytes.byteOffset, messageBytes.length).includes(squadsProgram);
 }
 
-const squadsProgram = Buffer.from(getAddressEncoder().encode(SQUADS_PROGRAM_ADDRESS));
+const squadsProgram = Buffer.from(addressEncoder.encode(SQUADS_PROGRAM_ADDRESS));
 
 function callsSquads(message: CompiledMessage): boolean {
   return compiledInstructions(message).some(

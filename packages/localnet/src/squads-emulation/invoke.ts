@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { addressDecoder } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -6,7 +7,6 @@ import {
   compileTransaction,
   createTransactionMessage,
   downgradeRoleToReadonly,
-  getAddressDecoder,
   getCompiledTransactionMessageDecoder,
   type Instruction,
   lamports,
@@ -87,7 +87,7 @@ function withOwnUnits(budget: ComputeBudget): ComputeBudget {
 }
 
 // The stand-in's address; it has no private key, and exists only during a call of `invoke`.
-const standIn = getAddressDecoder().decode(createHash('sha256').update('fee payer of the Squads emulation').digest());
+const standIn = addressDecoder.decode(createHash('sha256').update('fee payer of the Squads emulation').digest());
 
 // Far more than the fee of the maximum of signatures.
 const STAND_IN_LAMPORTS = lamports(1_000_000_000n);

@@ -1,5 +1,5 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { encodeBase58 } from './base58.ts';
 
 const ADDRESS_BYTES = 32;
 

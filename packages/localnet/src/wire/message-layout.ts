@@ -1,5 +1,5 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { encodeBase58 } from './base58.ts';
 import type { ByteReader } from './byte-reader.ts';
 
 const BLOCKHASH_BYTES = 32;

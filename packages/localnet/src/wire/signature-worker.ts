@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
+import { decodeBase58 } from '@flywheel/protocol';
 import { Account, FailedTransactionMetadata, FeatureSet, LiteSvm } from 'litesvm/dist/internal.js';
-import { decodeBase58 } from './base58.ts';
 
 // The worker of `signatures.ts`: it receives data for the Ed25519 program and answers if each was accepted. Its SVM has
 // only that program and a fee payer. It uses LiteSVM's native part, because the wrapper takes a thread 60 ms to load.

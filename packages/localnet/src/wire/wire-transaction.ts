@@ -1,3 +1,4 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import type {
   Address,
   ReadonlyUint8Array,
@@ -6,7 +7,6 @@ import type {
   Transaction,
   TransactionMessageBytes,
 } from '@solana/kit';
-import { encodeBase58 } from './base58.ts';
 import { type ByteReader, createByteReader } from './byte-reader.ts';
 import { type Message, type MessageHeader, readMessage } from './message-layout.ts';
 

@@ -1,5 +1,6 @@
+import { address } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
-import { type Address, address, unwrapOption } from '@solana/kit';
+import { type Address, unwrapOption } from '@solana/kit';
 import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { readAccounts } from './rpc.ts';

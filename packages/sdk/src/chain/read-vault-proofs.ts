@@ -1,6 +1,7 @@
+import { isAddress } from '@flywheel/protocol';
 import { firstKnown, type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { findVaultProofs, type TransactionCall, type VaultProof } from '@flywheel/squads';
-import { AccountRole, type Address, getBase58Encoder, type Instruction, isAddress } from '@solana/kit';
+import { AccountRole, type Address, getBase58Encoder, type Instruction } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from './rpc.ts';
 
 export interface VaultProofs {

@@ -1,5 +1,6 @@
+import { address } from '@flywheel/protocol';
 import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
-import { type Address, address, getBase64Encoder, type ReadonlyUint8Array } from '@solana/kit';
+import { type Address, getBase64Encoder, type ReadonlyUint8Array } from '@solana/kit';
 import { FlywheelError } from '../errors.ts';
 
 export interface ChainAccount {

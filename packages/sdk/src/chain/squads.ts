@@ -1,4 +1,5 @@
 import type { DescribedInstruction } from '@flywheel/protocol';
+import { address } from '@flywheel/protocol';
 import {
   batchTransactionAddress,
   type ConfigAction,
@@ -12,7 +13,7 @@ import {
   transactionAddress,
   type VaultBatchTransactionAccount,
 } from '@flywheel/squads';
-import { type Address, address } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import {
   ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
   getAddressLookupTableDecoder,
@@ -100,7 +101,7 @@ async function readProposal(
   { multisig, batchIndex }: ProposalId,
 ): Promise<ProposalOnChain & { readonly transaction: ChainAccount | null | undefined }> {
   const [owner, index] = [address(multisig), BigInt(batchIndex)];
-  const addresses = [owner, await proposalAddress(owner, index), await transactionAddress(owner, index)];
+  const addresses = [owner, proposalAddress(owner, index), transactionAddress(owner, index)];
   const [multisigAccount, proposalAccount, transaction] = await readAccounts(rpcUrl, addresses);
   const { configAuthority, threshold, members, rentCollector, staleTransactionIndex } = decodeMultisig(
     required(multisigAccount, 'multisig'),

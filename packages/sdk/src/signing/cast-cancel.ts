@@ -1,7 +1,8 @@
 import type { Batch } from '@flywheel/api';
+import { address } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import { PROPOSAL_CANCEL_DISCRIMINATOR, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { type Address, address, type Signature } from '@solana/kit';
+import type { Address, Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, signingRefused } from '../errors.ts';
@@ -60,7 +61,7 @@ async function requireCancelVote(
 ): Promise<void> {
   const { message } = decodeTransaction(cancelTx);
   const owner = address(multisig);
-  const proposal = await proposalAddress(owner, BigInt(batchIndex));
+  const proposal = proposalAddress(owner, BigInt(batchIndex));
   const [instruction, ...others] = message.version === 0 ? message.instructions : [];
   const { staticAccounts } = message;
   const accounts = (instruction?.accountIndices ?? []).map((index) => staticAccounts[index]);

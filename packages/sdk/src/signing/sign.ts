@@ -1,6 +1,6 @@
+import { address } from '@flywheel/protocol';
 import { proposalAddress } from '@flywheel/squads';
 import {
-  address,
   assertIsTransactionWithinSizeLimit,
   type Base64EncodedWireTransaction,
   getBase64EncodedWireTransaction,
@@ -52,7 +52,7 @@ export async function signApproval(
   const issues = approvalIssues(decodeApproval(proposalApproveTx), {
     wallet: wallet.address,
     multisig: address(multisig),
-    proposal: await proposalAddress(address(multisig), BigInt(batchIndex)),
+    proposal: proposalAddress(address(multisig), BigInt(batchIndex)),
     company: company === 'trust-service' ? null : address(company),
   });
   if (issues.length > 0) throw signingRefused(issues.join(' '));

@@ -1,5 +1,5 @@
+import { address } from '@flywheel/protocol';
 import {
-  address,
   assertIsTransactionWithinSizeLimit,
   getCompiledTransactionMessageDecoder,
   getPublicKeyFromAddress,

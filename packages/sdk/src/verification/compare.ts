@@ -1,7 +1,7 @@
 import type { RotateAction } from '@flywheel/api';
-import { describeInstruction } from '@flywheel/protocol';
+import { address, describeInstruction } from '@flywheel/protocol';
 import { PERMISSION } from '@flywheel/squads';
-import { address, bytesEqual } from '@solana/kit';
+import { bytesEqual } from '@solana/kit';
 import type { MemberChange, PipelineOnChain } from '../chain/squads.ts';
 import {
   expectedInstructions,

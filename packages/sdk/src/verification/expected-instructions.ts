@@ -5,6 +5,8 @@
  */
 import type { Action, Pipeline, WithdrawAction } from '@flywheel/api';
 import {
+  address,
+  associatedTokenAddress,
   type DescribedInstruction,
   decimalOf,
   MEMO_PROGRAM_ADDRESS,
@@ -12,11 +14,10 @@ import {
   proofMemo,
   SOL_DECIMALS,
 } from '@flywheel/protocol';
-import { type Address, address, createNoopSigner, type Instruction } from '@solana/kit';
+import { type Address, createNoopSigner, type Instruction } from '@solana/kit';
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
-  findAssociatedTokenPda,
   getBurnCheckedInstruction,
   getCreateAssociatedTokenIdempotentInstruction,
   getTransferCheckedInstruction,
@@ -43,7 +44,7 @@ export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
  */
 export async function expectedInstructions(pipeline: VaultPipeline, token: VaultToken): Promise<PlainInstruction[]> {
   const actions = await Promise.all(pipeline.actions.map((action) => compileAction(action, token)));
-  return [memo(await proofMemo(pipeline), token), ...actions.flat()].map(toPlain);
+  return [memo(proofMemo(pipeline), token), ...actions.flat()].map(toPlain);
 }
 
 async function compileAction(action: Action | WithdrawAction, token: VaultToken): Promise<Instruction[]> {
@@ -53,7 +54,7 @@ async function compileAction(action: Action | WithdrawAction, token: VaultToken)
       return [memo(action.message, token)];
     case 'BURN': {
       const amount = parseAmount(decimalOf(action.amount), decimals);
-      const account = await tokenAccountOf(vault, token);
+      const account = tokenAccountOf(vault, token);
       const input = { account, mint, authority: createNoopSigner(vault), amount, decimals };
       return [getBurnCheckedInstruction(input, { programAddress: tokenProgram })];
     }
@@ -96,9 +97,8 @@ function memo(text: string, { vault }: VaultToken): Instruction {
   return getAddMemoInstruction(input, { programAddress: MEMO_PROGRAM_ADDRESS });
 }
 
-async function tokenAccountOf(owner: Address, { mint, tokenProgram }: VaultToken): Promise<Address> {
-  const [tokenAccount] = await findAssociatedTokenPda({ owner, mint, tokenProgram });
-  return tokenAccount;
+function tokenAccountOf(owner: Address, { mint, tokenProgram }: VaultToken): Address {
+  return associatedTokenAddress({ owner, mint, tokenProgram });
 }
 
 function toPlain({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): PlainInstruction {

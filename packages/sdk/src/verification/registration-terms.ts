@@ -1,8 +1,8 @@
-import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { associatedTokenAddress, MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { type Member, type MultisigCreateV2Args, PERMISSION } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, findAssociatedTokenPda } from '@solana-program/token';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 
 /** The multisig that a verified registration creates. */
 export interface RegistrationTerms {
@@ -42,14 +42,14 @@ export function membersOf({ wallet, company, operator, recovery }: RegistrationT
 }
 
 /** Lists the addresses that the vault's messages name by their index in the table, in order. */
-export async function tableAddresses({
+export function tableAddresses({
   multisig,
   vaultAddress: vault,
   mint,
   tokenProgram,
   lookupTable,
-}: RegistrationTerms): Promise<Address[]> {
-  const [vaultTokenAccount] = await findAssociatedTokenPda({ owner: vault, mint, tokenProgram });
+}: RegistrationTerms): Address[] {
+  const vaultTokenAccount = associatedTokenAddress({ owner: vault, mint, tokenProgram });
   return [
     multisig,
     vault,

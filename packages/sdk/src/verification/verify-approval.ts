@@ -1,7 +1,8 @@
 import type { Action, Pipeline, RotateAction, WithdrawAction } from '@flywheel/api';
+import { address } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { PERMISSION, proposalAddress, VAULT_INDEX, vaultAddress } from '@flywheel/squads';
-import { type Address, address } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { readMint } from '../chain/read-mint.ts';
 import { type ProposalOnChain, readBatch, readRotation } from '../chain/squads.ts';

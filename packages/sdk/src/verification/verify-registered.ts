@@ -90,7 +90,7 @@ async function createdIssues(terms: RegistrationTerms, multisig: ChainAccount, t
       ? []
       : [`The multisig on chain has the members ${list(members)}; you signed ${list(expectedMembers)}.`]),
     ...argumentIssues({ configAuthority: authority, threshold, timeLock, rentCollector }, terms.operator),
-    ...tableIssues(table, await tableAddresses(terms)),
+    ...tableIssues(table, tableAddresses(terms)),
   ];
 }
 

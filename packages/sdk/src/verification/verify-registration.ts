@@ -3,6 +3,7 @@
  * wallet pays for this transaction and deposits into the vault that it creates, so a lying service must not write both.
  */
 import {
+  address,
   type DescribedInstruction,
   describeInstruction,
   type KeyRole,
@@ -24,14 +25,7 @@ import {
   VAULT_INDEX,
   vaultAddress,
 } from '@flywheel/squads';
-import {
-  type Address,
-  address,
-  bytesEqual,
-  createNoopSigner,
-  type Instruction,
-  type ProgramDerivedAddress,
-} from '@solana/kit';
+import { type Address, bytesEqual, createNoopSigner, type Instruction, type ProgramDerivedAddress } from '@solana/kit';
 import {
   ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
   CREATE_LOOKUP_TABLE_DISCRIMINATOR,
@@ -115,7 +109,7 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
   if ('issues' in creation) return refused([...creation.issues, ...extraIssues(instructions)]);
   const { args, createKey, company, operator, recovery, recentSlot } = creation;
   const chain = await readTerms(node, input.mint, args.members.length);
-  const multisig = await multisigAddress(createKey);
+  const multisig = multisigAddress(createKey);
   const [vault, table] = await Promise.all([
     vaultAddress(multisig, VAULT_INDEX),
     findAddressLookupTablePda({ authority: wallet, recentSlot }),
@@ -179,7 +173,7 @@ interface ChainTerms {
 }
 
 async function readTerms(rpcUrl: string, mint: string, members: number): Promise<ChainTerms> {
-  const configAddress = await programConfigAddress();
+  const configAddress = programConfigAddress();
   const [{ tokenProgram }, [config], ...rents] = await Promise.all([
     readMint(rpcUrl, mint),
     readAccounts(rpcUrl, [configAddress]),
@@ -293,7 +287,7 @@ async function expectedInstructions(
   const signer = createNoopSigner(wallet);
   const instructions: readonly Instruction[] = [
     getMultisigCreateV2Instruction({
-      programConfig: await programConfigAddress(),
+      programConfig: programConfigAddress(),
       ...{ treasury, multisig, createKey, members },
       creator: wallet,
       configAuthority: null,
@@ -305,7 +299,7 @@ async function expectedInstructions(
     getCreateLookupTableInstruction({ address: table, authority: wallet, payer: signer, recentSlot }),
     getExtendLookupTableInstruction({
       ...{ address: table[0], authority: signer, payer: signer },
-      addresses: await tableAddresses(terms),
+      addresses: tableAddresses(terms),
     }),
     getFreezeLookupTableInstruction({ address: table[0], authority: signer }),
   ];

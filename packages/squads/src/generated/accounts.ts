@@ -1,6 +1,6 @@
 // Generated from the IDL of @sqds/multisig by `npm run generate`. Do not edit.
 
-import { addressEncoder } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
   addDecoderSizePrefix,
@@ -11,7 +11,6 @@ import {
   type FixedSizeEncoder,
   fixDecoderSize,
   fixEncoderSize,
-  getAddressDecoder,
   getArrayDecoder,
   getArrayEncoder,
   getBytesDecoder,
@@ -74,9 +73,9 @@ export const programConfigEncoder: FixedSizeEncoder<ProgramConfigAccount> = /* @
 
 export const programConfigDecoder: FixedSizeDecoder<ProgramConfigAccount> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['authority', getAddressDecoder()],
+    ['authority', addressDecoder],
     ['multisigCreationFee', getU64Decoder()],
-    ['treasury', getAddressDecoder()],
+    ['treasury', addressDecoder],
     ['reserved', fixDecoderSize(getBytesDecoder(), 64)],
   ]))();
 
@@ -136,13 +135,13 @@ export const multisigEncoder: Encoder<MultisigAccount> = /* @__PURE__ */ (() =>
 
 export const multisigDecoder: Decoder<MultisigAccount> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['createKey', getAddressDecoder()],
-    ['configAuthority', getAddressDecoder()],
+    ['createKey', addressDecoder],
+    ['configAuthority', addressDecoder],
     ['threshold', getU16Decoder()],
     ['timeLock', getU32Decoder()],
     ['transactionIndex', getU64Decoder()],
     ['staleTransactionIndex', getU64Decoder()],
-    ['rentCollector', getNullableDecoder(getAddressDecoder())],
+    ['rentCollector', getNullableDecoder(addressDecoder)],
     ['bump', getU8Decoder()],
     ['members', getArrayDecoder(memberDecoder)],
   ]))();
@@ -186,13 +185,13 @@ export const proposalEncoder: Encoder<ProposalAccount> = /* @__PURE__ */ (() =>
 
 export const proposalDecoder: Decoder<ProposalAccount> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['multisig', getAddressDecoder()],
+    ['multisig', addressDecoder],
     ['transactionIndex', getU64Decoder()],
     ['status', proposalStatusDecoder],
     ['bump', getU8Decoder()],
-    ['approved', getArrayDecoder(getAddressDecoder())],
-    ['rejected', getArrayDecoder(getAddressDecoder())],
-    ['cancelled', getArrayDecoder(getAddressDecoder())],
+    ['approved', getArrayDecoder(addressDecoder)],
+    ['rejected', getArrayDecoder(addressDecoder)],
+    ['cancelled', getArrayDecoder(addressDecoder)],
   ]))();
 
 export const BATCH_DISCRIMINATOR: ReadonlyUint8Array = /* @__PURE__ */ new Uint8Array([
@@ -241,8 +240,8 @@ export const batchEncoder: FixedSizeEncoder<BatchAccount> = /* @__PURE__ */ (() 
 
 export const batchDecoder: FixedSizeDecoder<BatchAccount> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['multisig', getAddressDecoder()],
-    ['creator', getAddressDecoder()],
+    ['multisig', addressDecoder],
+    ['creator', addressDecoder],
     ['index', getU64Decoder()],
     ['bump', getU8Decoder()],
     ['vaultIndex', getU8Decoder()],
@@ -320,8 +319,8 @@ export const configTransactionEncoder: Encoder<ConfigTransactionAccount> = /* @_
 
 export const configTransactionDecoder: Decoder<ConfigTransactionAccount> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['multisig', getAddressDecoder()],
-    ['creator', getAddressDecoder()],
+    ['multisig', addressDecoder],
+    ['creator', addressDecoder],
     ['index', getU64Decoder()],
     ['bump', getU8Decoder()],
     ['actions', getArrayDecoder(configActionDecoder)],

@@ -1,6 +1,6 @@
 // Generated from the IDL of @sqds/multisig by `npm run generate`. Do not edit.
 
-import { addressEncoder } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   AccountRole,
   type Address,
@@ -8,7 +8,6 @@ import {
   addEncoderSizePrefix,
   type Decoder,
   type Encoder,
-  getAddressDecoder,
   getArrayDecoder,
   getArrayEncoder,
   getBytesDecoder,
@@ -64,11 +63,11 @@ export const multisigCreateV2ArgsEncoder: Encoder<MultisigCreateV2Args> = /* @__
 
 export const multisigCreateV2ArgsDecoder: Decoder<MultisigCreateV2Args> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['configAuthority', getNullableDecoder(getAddressDecoder())],
+    ['configAuthority', getNullableDecoder(addressDecoder)],
     ['threshold', getU16Decoder()],
     ['members', getArrayDecoder(memberDecoder)],
     ['timeLock', getU32Decoder()],
-    ['rentCollector', getNullableDecoder(getAddressDecoder())],
+    ['rentCollector', getNullableDecoder(addressDecoder)],
     ['memo', getNullableDecoder(addDecoderSizePrefix(getBytesDecoder(), getU32Decoder()))],
   ]))();
 
@@ -163,7 +162,7 @@ export const multisigRemoveMemberArgsEncoder: Encoder<MultisigRemoveMemberArgs> 
 
 export const multisigRemoveMemberArgsDecoder: Decoder<MultisigRemoveMemberArgs> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['oldMember', getAddressDecoder()],
+    ['oldMember', addressDecoder],
     ['memo', getNullableDecoder(addDecoderSizePrefix(getBytesDecoder(), getU32Decoder()))],
   ]))();
 

@@ -1,6 +1,6 @@
 // Generated from the IDL of @sqds/multisig by `npm run generate`. Do not edit.
 
-import { addressEncoder } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
   addDecoderSizePrefix,
@@ -9,7 +9,6 @@ import {
   type Encoder,
   type FixedSizeDecoder,
   type FixedSizeEncoder,
-  getAddressDecoder,
   getArrayDecoder,
   getArrayEncoder,
   getBytesDecoder,
@@ -59,7 +58,7 @@ export const memberEncoder: FixedSizeEncoder<Member> = /* @__PURE__ */ (() =>
 
 export const memberDecoder: FixedSizeDecoder<Member> = /* @__PURE__ */ (() =>
   getStructDecoder([
-    ['key', getAddressDecoder()],
+    ['key', addressDecoder],
     ['permissions', permissionsDecoder],
   ]))();
 
@@ -148,7 +147,7 @@ export const multisigMessageAddressTableLookupEncoder: Encoder<MultisigMessageAd
 export const multisigMessageAddressTableLookupDecoder: Decoder<MultisigMessageAddressTableLookup> =
   /* @__PURE__ */ (() =>
     getStructDecoder([
-      ['accountKey', getAddressDecoder()],
+      ['accountKey', addressDecoder],
       ['writableIndexes', addDecoderSizePrefix(getBytesDecoder(), getU32Decoder())],
       ['readonlyIndexes', addDecoderSizePrefix(getBytesDecoder(), getU32Decoder())],
     ]))();
@@ -197,7 +196,7 @@ export const vaultTransactionMessageDecoder: Decoder<VaultTransactionMessage> = 
     ['numSigners', getU8Decoder()],
     ['numWritableSigners', getU8Decoder()],
     ['numWritableNonSigners', getU8Decoder()],
-    ['accountKeys', getArrayDecoder(getAddressDecoder())],
+    ['accountKeys', getArrayDecoder(addressDecoder)],
     ['instructions', getArrayDecoder(multisigCompiledInstructionDecoder)],
     ['addressTableLookups', getArrayDecoder(multisigMessageAddressTableLookupDecoder)],
   ]))();
@@ -268,21 +267,21 @@ export const configActionEncoder: Encoder<ConfigAction> = /* @__PURE__ */ (() =>
 export const configActionDecoder: Decoder<ConfigAction> = /* @__PURE__ */ (() =>
   getDiscriminatedUnionDecoder([
     ['AddMember', getStructDecoder([['newMember', memberDecoder]])],
-    ['RemoveMember', getStructDecoder([['oldMember', getAddressDecoder()]])],
+    ['RemoveMember', getStructDecoder([['oldMember', addressDecoder]])],
     ['ChangeThreshold', getStructDecoder([['newThreshold', getU16Decoder()]])],
     ['SetTimeLock', getStructDecoder([['newTimeLock', getU32Decoder()]])],
     [
       'AddSpendingLimit',
       getStructDecoder([
-        ['createKey', getAddressDecoder()],
+        ['createKey', addressDecoder],
         ['vaultIndex', getU8Decoder()],
-        ['mint', getAddressDecoder()],
+        ['mint', addressDecoder],
         ['amount', getU64Decoder()],
         ['period', periodDecoder],
-        ['members', getArrayDecoder(getAddressDecoder())],
-        ['destinations', getArrayDecoder(getAddressDecoder())],
+        ['members', getArrayDecoder(addressDecoder)],
+        ['destinations', getArrayDecoder(addressDecoder)],
       ]),
     ],
-    ['RemoveSpendingLimit', getStructDecoder([['spendingLimit', getAddressDecoder()]])],
-    ['SetRentCollector', getStructDecoder([['newRentCollector', getNullableDecoder(getAddressDecoder())]])],
+    ['RemoveSpendingLimit', getStructDecoder([['spendingLimit', addressDecoder]])],
+    ['SetRentCollector', getStructDecoder([['newRentCollector', getNullableDecoder(addressDecoder)]])],
   ]))();

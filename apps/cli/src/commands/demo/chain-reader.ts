@@ -1,8 +1,7 @@
-import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { address, associatedTokenAddress, MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import {
   type Address,
-  address,
   createSolanaRpcFromTransport,
   decodeTransactionFromRpcResponse,
   fetchEncodedAccounts,
@@ -12,7 +11,7 @@ import {
   type MaybeEncodedAccount,
   signature,
 } from '@solana/kit';
-import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana-program/token';
+import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
 
 /** Balances of a token at one moment, in base units. */
 export interface TokenState {
@@ -54,9 +53,7 @@ export function createChainReader(
       if (!mintAccount?.exists) throw new Error(`The mint ${mint} is not on chain.`);
       const tokenProgram = mintAccount.programAddress;
       const owners = [vault, ...wallets.map((wallet) => address(wallet))];
-      const tokenAccounts = await Promise.all(
-        owners.map(async (owner) => (await findAssociatedTokenPda({ owner, tokenProgram, mint: mintAddress }))[0]),
-      );
+      const tokenAccounts = owners.map((owner) => associatedTokenAddress({ owner, tokenProgram, mint: mintAddress }));
       const [vaultAccount, ...accounts] = await readAccounts(rpc, tokenAccounts);
       return {
         supplyBaseUnits: getMintDecoder().decode(mintAccount.data).supply,

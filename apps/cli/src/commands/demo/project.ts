@@ -1,14 +1,8 @@
 import type { Pipeline, ProofType } from '@flywheel/api';
 import type { Bank } from '@flywheel/localnet';
-import { toDecimal } from '@flywheel/protocol';
+import { address, toDecimal } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
-import {
-  type Address,
-  address,
-  createSolanaRpcFromTransport,
-  generateKeyPairSigner,
-  type KeyPairSigner,
-} from '@solana/kit';
+import { type Address, createSolanaRpcFromTransport, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { createConsoleClient } from '../../console-client.ts';
 import type { ExpectedEffects } from './verify.ts';
 

@@ -39,7 +39,7 @@ export async function expectEffects(pipelines: readonly Pipeline[], decimals: nu
   const proofs = await Promise.all(
     pipelines.map(async ({ type, payload, actions }) => ({
       type,
-      memo: await proofMemo({ type, payload }),
+      memo: proofMemo({ type, payload }),
       messages: actions.flatMap((action) => (action.action === 'MEMO' ? [action.message] : [])),
     })),
   );

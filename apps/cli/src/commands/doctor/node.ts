@@ -1,9 +1,8 @@
-import { publicClusterOf, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
+import { address, publicClusterOf, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type Address,
-  address,
   createSolanaRpcFromTransport,
   fetchEncodedAccounts,
   type MaybeEncodedAccount,
@@ -43,12 +42,7 @@ export async function readNode(url: string, isOnlyNode: boolean): Promise<Node |
   const { host } = new URL(url);
   const rpc = createSolanaRpcFromTransport(openTransport(url));
   try {
-    const addresses = [
-      SQUADS_PROGRAM_ADDRESS,
-      await programConfigAddress(),
-      TRANSACTION_V1_FEATURE,
-      CLOCK_ADDRESS,
-    ] as const;
+    const addresses = [SQUADS_PROGRAM_ADDRESS, programConfigAddress(), TRANSACTION_V1_FEATURE, CLOCK_ADDRESS] as const;
     const [genesisHash, version, slots, [squadsProgram, squadsConfig, version1Feature, clock]] = await Promise.all([
       rpc.getGenesisHash().send(),
       rpc

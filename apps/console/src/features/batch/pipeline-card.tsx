@@ -2,7 +2,7 @@ import type { BatchDetail, Pipeline } from '@flywheel/api';
 import { decimalOf, decodeInstruction, describeInstruction, groupDigits, proofMemo, shorten } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useMemo } from 'react';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -219,20 +219,11 @@ interface ProofMemoProps {
 
 /** Shows a pipeline’s proof memo and verifies its hash on this page. */
 function ProofMemo({ pipeline: { type, payload }, memo }: ProofMemoProps) {
-  const [expected, setExpected] = useState<string | null>(null);
-  useEffect(() => {
-    let isUnmounted = false;
-    void proofMemo({ type, payload }).then((found) => {
-      if (!isUnmounted) setExpected(found);
-    });
-    return () => {
-      isUnmounted = true;
-    };
-  }, [type, payload]);
+  const expected = useMemo(() => proofMemo({ type, payload }), [type, payload]);
   return (
     <div className="flex flex-col gap-1.5">
       <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
-        {expected !== null && <HashResult isSame={expected === memo} />}
+        <HashResult isSame={expected === memo} />
         <CopyButton text={memo} label="Copy memo" />
       </div>
       <code className="rounded border bg-sunken px-2 py-1.5 font-mono text-xs break-all">{memo}</code>

@@ -1,6 +1,6 @@
 import type { CompanyTerms, ProjectOverview } from '@flywheel/api';
-import { describeTerms } from '@flywheel/protocol';
-import { address } from '@solana/kit';
+import { address, describeTerms } from '@flywheel/protocol';
+
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { toBaseUnitTerms } from '../../lib/amounts.ts';

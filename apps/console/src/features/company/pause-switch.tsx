@@ -1,4 +1,5 @@
-import { address } from '@solana/kit';
+import { address } from '@flywheel/protocol';
+
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';

@@ -1,5 +1,6 @@
 import { BATCH_OPERATIONS, type WaitingBatch } from '@flywheel/api';
 import {
+  address,
   type BatchContent,
   type BatchDecision,
   contentHash,
@@ -7,7 +8,7 @@ import {
   summarizeContent,
 } from '@flywheel/protocol';
 import { readProposalContent } from '@flywheel/sdk';
-import { address } from '@solana/kit';
+
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';

@@ -1,6 +1,6 @@
 import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
-import { isAddress } from '@solana/kit';
+import { groupDigits, isAddress } from '@flywheel/protocol';
+
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
 import { formatSol } from '../../lib/amounts.ts';

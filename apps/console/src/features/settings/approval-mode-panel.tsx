@@ -1,6 +1,6 @@
 import type { ApprovalMode, CompanyTerms, ProjectOverview, ProjectSettings } from '@flywheel/api';
-import { describeTerms, groupDigits } from '@flywheel/protocol';
-import { address } from '@solana/kit';
+import { address, describeTerms, groupDigits } from '@flywheel/protocol';
+
 import { useState } from 'react';
 import { limitIssue, toBaseUnitTerms } from '../../lib/amounts.ts';
 import { changeTerms } from '../../lib/api/company.ts';

@@ -1,5 +1,6 @@
 import { IDENTITY_OPERATIONS, isSignInMessageFor, parseSignInMessage, type Session } from '@flywheel/api';
-import { getBase58Decoder } from '@solana/kit';
+import { encodeBase58 } from '@flywheel/protocol';
+
 import type { WalletAccount } from '@wallet-standard/base';
 import { connect, type SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
@@ -16,7 +17,7 @@ export async function signIn(wallet: SolanaWallet): Promise<Session> {
   requireSignInMessage(message, account.address);
   const signature = (await signByFeature(wallet, account, message)) ?? (await signAsText(wallet, account, message));
   return call(IDENTITY_OPERATIONS.signIn, {
-    body: { wallet: account.address, message, signature: getBase58Decoder().decode(signature) },
+    body: { wallet: account.address, message, signature: encodeBase58(signature) },
   });
 }
 

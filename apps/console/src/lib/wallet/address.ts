@@ -1,4 +1,4 @@
-import { isAddress, isOffCurveAddress } from '@solana/kit';
+import { isAddress, isOffCurveAddress } from '@flywheel/protocol';
 
 /** Checks that a text is the address of a wallet; answers the error as a sentence, or null. */
 export function walletAddressError(text: string): string | null {

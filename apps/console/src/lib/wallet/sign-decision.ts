@@ -1,8 +1,13 @@
 import type { DecisionSignature } from '@flywheel/api';
-import { type CompanyDecision, findDecisionIssue, memoTransaction, writeDecisionText } from '@flywheel/protocol';
+import {
+  address,
+  type CompanyDecision,
+  findDecisionIssue,
+  memoTransaction,
+  writeDecisionText,
+} from '@flywheel/protocol';
 import {
   type Address,
-  address,
   compileTransaction,
   getBase64Decoder,
   getTransactionDecoder,

@@ -1,5 +1,6 @@
+import { encodeBase58 } from '@flywheel/protocol';
 import { walletStandardSigner } from '@flywheel/sdk';
-import { getBase58Decoder, type TransactionModifyingSigner } from '@solana/kit';
+import type { TransactionModifyingSigner } from '@solana/kit';
 import { findAccount } from './wallets.ts';
 
 /**
@@ -23,5 +24,5 @@ export async function signMessage(address: string, text: string): Promise<string
     throw new Error(`${wallet.name} cannot sign messages. Sign the text elsewhere and paste the signature.`);
   const [output] = await feature.signMessage({ account, message: new TextEncoder().encode(text) });
   if (!output) throw new Error(`${wallet.name} returned no signature.`);
-  return getBase58Decoder().decode(output.signature);
+  return encodeBase58(output.signature);
 }

@@ -1,5 +1,6 @@
 import type { RecipientFailure } from '@flywheel/api';
-import { type Address, address } from '@solana/kit';
+import { address } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import type { Batch, BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Deps } from '../deps.ts';

@@ -25,7 +25,7 @@ export async function readFunds(
   pipelines: Pipelines,
 ): Promise<Funds> {
   const { token, flywheel } = project;
-  const { tokenAccount } = await vaultOf(project);
+  const { tokenAccount } = vaultOf(project);
   const { amountBaseUnits, withdrawnLamports: withdrawn, tokenAccounts } = requirements(pipelines, token);
   const { lamports, tokenBaseUnits, missingTokenAccounts } = await readVaultFunds(chain, {
     vault: flywheel.multisig.vault,

@@ -22,7 +22,7 @@ export async function findMismatchedPipeline(
 ): Promise<number | 'unseen' | null> {
   const { batchIndex, pipelines } = batch;
   if (batch.kind === 'rotation') {
-    const [account] = await chain.accounts([await transactionAddress(multisig.address, batchIndex)], { commitment });
+    const [account] = await chain.accounts([transactionAddress(multisig.address, batchIndex)], { commitment });
     if (!account) return 'unseen';
     return isRotation(account, batch, multisig) ? null : 0;
   }

@@ -1,4 +1,5 @@
-import { type Address, address } from '@solana/kit';
+import { address } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import { parseWithdrawnAmount } from '../../compile/actions.ts';
 import { movesTokens, withdrawalsOf } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
@@ -35,7 +36,7 @@ export async function checkRecipients(
   project: Project,
   pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
 ): Promise<RecipientsCheck> {
-  const vault = await vaultOf(project);
+  const vault = vaultOf(project);
   const transfers = pipelines.flatMap(({ actions }, pipeline) =>
     actions.flatMap((action, position) =>
       'toAddress' in action

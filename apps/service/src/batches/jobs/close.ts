@@ -161,8 +161,8 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
   const { batchIndex } = batch;
   const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
     multisig.address,
-    await transactionAddress(multisig.address, batchIndex),
-    await proposalAddress(multisig.address, batchIndex),
+    transactionAddress(multisig.address, batchIndex),
+    proposalAddress(multisig.address, batchIndex),
   ]);
   if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
   const { transactionIndex, staleTransactionIndex } = decodeMultisig(multisigAccount);

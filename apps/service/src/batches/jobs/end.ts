@@ -1,5 +1,6 @@
 import type { RecipientFailure } from '@flywheel/api';
-import { type Address, address } from '@solana/kit';
+import { address } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type Bundle, type EndCause, isFinal } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';

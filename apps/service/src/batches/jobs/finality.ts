@@ -1,5 +1,6 @@
+import { addressEncoder } from '@flywheel/protocol';
 import { type ProposalStatus, proposalAddress } from '@flywheel/squads';
-import { type Address, getAddressEncoder, type Signature } from '@solana/kit';
+import type { Address, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
@@ -63,7 +64,7 @@ async function readHistory(
   batch: Batch,
   recorded: readonly RecordedTransaction[],
 ): Promise<BatchHistory> {
-  const address = await proposalAddress(multisig.address, batch.batchIndex);
+  const address = proposalAddress(multisig.address, batch.batchIndex);
   const transactions = await chain.transactionsNaming(address, { commitment: 'finalized' });
   if (transactions === 'incomplete') return transactions;
   const listed = new Set(transactions.map(({ signature }) => signature));
@@ -88,7 +89,7 @@ function leaveNode({ chain, log }: Pick<RunDeps, 'chain' | 'log'>, { id: batchId
 
 /** A tip may be a transaction of its own, which the history of a batch does not list. */
 function namesAddress(wire: string, address: Address): boolean {
-  return Buffer.from(wire, 'base64').includes(Buffer.from(getAddressEncoder().encode(address)));
+  return Buffer.from(wire, 'base64').includes(Buffer.from(addressEncoder.encode(address)));
 }
 
 /** True if each transaction that was sent for a batch is finalized, or can no longer change anything. */

@@ -69,8 +69,8 @@ export async function readBatchAccounts(
 ): Promise<{ readonly transactionIndex: bigint; readonly accounts: BatchAccounts | null }> {
   const addresses = [
     multisig.address,
-    await transactionAddress(multisig.address, batchIndex),
-    await proposalAddress(multisig.address, batchIndex),
+    transactionAddress(multisig.address, batchIndex),
+    proposalAddress(multisig.address, batchIndex),
   ];
   const [multisigAccount, batch, proposal] = await chain.accounts(addresses, { commitment });
   // A new project's multisig is not finalized at once.

@@ -1,6 +1,12 @@
 import { type Action, ApiError, type ErrorContext, type Pipeline, type Scope } from '@flywheel/api';
-import { describeReservedAddress, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
-import { isAddress, isOffCurveAddress } from '@solana/kit';
+import {
+  describeReservedAddress,
+  isAddress,
+  isOffCurveAddress,
+  isReservedMemo,
+  parseAmountNumber,
+} from '@flywheel/protocol';
+
 import type { Project } from '../../model/project.ts';
 import { formatPath } from '../../model/request-issue.ts';
 

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { addressEncoder } from '@flywheel/protocol';
+import { addressEncoder, type DerivedAddress, deriveAddress } from '@flywheel/protocol';
 import {
   batchTransactionSeeds,
   ephemeralSignerSeeds,
@@ -11,13 +10,7 @@ import {
   transactionSeeds,
   vaultSeeds,
 } from '@flywheel/squads';
-import { type Address, getAddressDecoder, isOffCurveAddress } from '@solana/kit';
-
-/** A program-derived address with its bump. */
-export interface DerivedAddress {
-  readonly address: Address;
-  readonly bump: number;
-}
+import type { Address } from '@solana/kit';
 
 export function programConfigAddress(): DerivedAddress {
   return derive(programConfigSeeds());
@@ -54,31 +47,6 @@ export function compareAddresses(a: Address, b: Address): number {
   return Buffer.compare(Buffer.from(addressEncoder.encode(a)), Buffer.from(addressEncoder.encode(b)));
 }
 
-/**
- * Derives with Node's synchronous SHA-256: kit derives asynchronously, and a transaction must run without yielding to
- * the event loop, or a reader could see half of it. Results are cached, because a batch needs the same few addresses
- * many times.
- */
 function derive(seeds: Seeds): DerivedAddress {
-  const seedBytes = seeds.map((seed) => Buffer.from(seed));
-  const memoKey = Buffer.concat(seedBytes).toString('base64');
-  const remembered = derivedAddresses.get(memoKey);
-  if (remembered) return remembered;
-  for (let bump = 255; bump >= 0; bump--) {
-    const hash = createHash('sha256');
-    for (const seed of seedBytes) hash.update(seed);
-    hash.update(Uint8Array.of(bump)).update(Buffer.from(programBytes)).update('ProgramDerivedAddress');
-    const candidate = getAddressDecoder().decode(hash.digest());
-    if (!isOffCurveAddress(candidate)) continue;
-    const derived = { address: candidate, bump };
-    if (derivedAddresses.size >= REMEMBERED_ADDRESSES) derivedAddresses.clear();
-    derivedAddresses.set(memoKey, derived);
-    return derived;
-  }
-  throw new Error(`No bump of 256 takes the address of ${seeds.length} seeds off the curve.`);
+  return deriveAddress(SQUADS_PROGRAM_ADDRESS, seeds);
 }
-
-// About 200 bytes each: 2 MB at most.
-const REMEMBERED_ADDRESSES = 10_000;
-const derivedAddresses = new Map<string, DerivedAddress>();
-const programBytes = addressEncoder.encode(SQUADS_PROGRAM_ADDRESS);

@@ -1,3 +1,4 @@
+import type { DerivedAddress } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type AccountMeta,
@@ -19,7 +20,6 @@ import {
 } from '@solana-program/system';
 import { emptyAccount } from '../../ledger/account-journal.ts';
 import { type Accounts, accountLayouts, encodeAccount } from './accounts.ts';
-import type { DerivedAddress } from './addresses.ts';
 import { decodeStrictly, type Layout } from './borsh.ts';
 import { check, type ErrorName, failure } from './errors.ts';
 

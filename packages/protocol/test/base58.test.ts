@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getBase58Decoder, getBase58Encoder } from '@solana/kit';
 import fc from 'fast-check';
-import { decodeBase58, encodeBase58 } from '../../src/wire/base58.ts';
+import { decodeBase58, encodeBase58 } from '../src/base58.ts';
 
 const zeros = fc.integer({ min: 0, max: 5 }).map((count) => new Uint8Array(count));
 const bytes = fc.oneof(
