@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AccountRole, type Address, type Instruction } from '@solana/kit';
+import { AccountRole, type Address, bytesEqual, type Instruction } from '@solana/kit';
+import { addressKey, nativeSvm } from '../src/ledger/svm-accounts.ts';
 import { transfer } from '../src/squads-emulation/program/call.ts';
 import { createFixture, customError, type Fixture, stateOf } from './squads/fixture.ts';
 import {
@@ -163,14 +164,16 @@ describe('a failed transaction', () => {
     const addresses = [...(await involved(fixture, key)), accounts.operator];
     const before = stateOf(fixture.svm, addresses);
     const { svm } = fixture;
-    const { setAccount } = svm;
-    svm.setAccount = (account) => {
+    const native = nativeSvm(svm);
+    const { setAccount } = native;
+    const cursor = addressKey(batchOf(key));
+    native.setAccount = (bytes, account) => {
       // The batch's cursor is written after the vault's instructions have run.
-      if (account.address === batchOf(key)) {
-        svm.setAccount = setAccount;
+      if (bytesEqual(bytes, cursor)) {
+        native.setAccount = setAccount;
         throw new Error('The disk is full.');
       }
-      setAccount.call(svm, account);
+      setAccount.call(native, bytes, account);
     };
     await assert.rejects(fixture.send(execution), /The disk is full/);
     assert.deepEqual(stateOf(svm, addresses), before);

@@ -4,19 +4,21 @@ import {
   type Address,
   appendTransactionMessageInstructions,
   type Blockhash,
-  compileTransaction,
+  compileTransactionMessage,
   createTransactionMessage,
   downgradeRoleToReadonly,
-  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
   type Instruction,
   lamports,
   pipe,
   type ReadonlyUint8Array,
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
+  type TransactionMessageBytes,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { emptyAccount } from '../ledger/account-journal.ts';
+import { writeAccount } from '../ledger/svm-accounts.ts';
 import { executeInSvm } from '../real-program.ts';
 import type { Execution, TransactionError } from '../runtime.ts';
 import { COMPUTE_BUDGET_INSTRUCTION_UNITS, type ComputeBudget, computeBudgetInstructions } from './compute-budget.ts';
@@ -60,8 +62,13 @@ export function invoke(
     (paid) => setTransactionMessageLifetimeUsingBlockhash({ blockhash, lastValidBlockHeight: 0n }, paid),
     (timed) => appendTransactionMessageInstructions([...requests, ...withReadonlyPrograms(instructions)], timed),
   );
-  const transaction = compileTransaction(message);
-  const { staticAccounts } = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
+  const compiled = compileTransactionMessage(message);
+  const { staticAccounts, header } = compiled;
+  const transaction = {
+    // The encoder's bytes are those of a message.
+    messageBytes: getCompiledTransactionMessageEncoder().encode(compiled) as TransactionMessageBytes,
+    signatures: Object.fromEntries(staticAccounts.slice(0, header.numSignerAccounts).map((signer) => [signer, null])),
+  };
   const execution = withStandIn(svm, () => executeInSvm(svm, transaction));
   const failed = execution.err === null ? null : failedInstruction(execution.err);
   const failedPosition = failed && failed.index - requests.length;
@@ -96,11 +103,11 @@ const STAND_IN_LAMPORTS = lamports(1_000_000_000n);
 const LOG_LINES_PER_REQUEST = 2;
 
 function withStandIn<Result>(svm: LiteSVM, run: () => Result): Result {
-  svm.setAccount({ ...emptyAccount(standIn), lamports: STAND_IN_LAMPORTS });
+  writeAccount(svm, { ...emptyAccount(standIn), lamports: STAND_IN_LAMPORTS });
   try {
     return run();
   } finally {
-    svm.setAccount(emptyAccount(standIn));
+    writeAccount(svm, emptyAccount(standIn));
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type ReadonlyUint8Array,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
+import { readAccount } from '../ledger/svm-accounts.ts';
 import { lookupTableAddresses } from './lookup-table.ts';
 
 export type CompiledMessage = CompiledTransactionMessage & CompiledTransactionMessageWithLifetime;
@@ -100,7 +101,7 @@ function loadedAccounts(
 ): AccountMeta[] {
   const lookups = message.version === 0 ? (message.addressTableLookups ?? []) : [];
   return lookups.flatMap((lookup) => {
-    const table = svm.getAccount(lookup.lookupTableAddress);
+    const table = readAccount(svm, lookup.lookupTableAddress);
     const addresses = lookupTableAddresses(table.exists ? table : null) ?? [];
     return lookup[indexes].map((index) => ({ address: itemAt(addresses, index), role }));
   });

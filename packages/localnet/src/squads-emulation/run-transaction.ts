@@ -8,6 +8,7 @@ import {
   isWritableRole,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
+import { readAccount, writeAccount } from '../ledger/svm-accounts.ts';
 import type { Execution, TransactionError } from '../runtime.ts';
 import {
   COMPUTE_BUDGET_INSTRUCTION_UNITS,
@@ -113,12 +114,12 @@ function chainOf(run: Run, index: number): Chain {
   return {
     unixTimestamp: svm.getClock().unixTimestamp,
     read: (address) => {
-      const account = svm.getAccount(address);
+      const account = readAccount(svm, address);
       return account.exists && account.lamports > 0n ? account : null;
     },
     write: (account) => {
       if (!writable.has(account.address)) throw new Error(`${account.address} is not writable in this transaction.`);
-      svm.setAccount(account);
+      writeAccount(svm, account);
     },
     rentExemptLamports: (bytes) => svm.minimumBalanceForRentExemption(BigInt(bytes)),
     consumeUnits: (units) => consumeUnits(progress, units),
