@@ -93,10 +93,7 @@ async function publishedManifest(imported: ReadonlySet<string>) {
     keywords: ['flywheel', 'solana', 'squads', 'multisig', 'token', 'burn', 'airdrop'],
     type: 'module',
     sideEffects: false,
-    exports: {
-      '.': { types: './sdk/src/index.d.ts', default: './sdk/src/index.js' },
-      './package.json': './package.json',
-    },
+    exports: { ...(await publishedExports()), './package.json': './package.json' },
     // For tools that do not read `exports`.
     types: './sdk/src/index.d.ts',
     files: [...INSIDE],
@@ -104,6 +101,19 @@ async function publishedManifest(imported: ReadonlySet<string>) {
     engines: { node: '>=20.18.0' },
     dependencies: Object.fromEntries(dependencies),
   };
+}
+
+/** The entries of the workspace, as compiled files. */
+async function publishedExports() {
+  const { exports }: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(
+    await readFile(join(SDK, 'package.json'), 'utf8'),
+  );
+  return Object.fromEntries(
+    Object.entries(exports).map(([entry, source]) => {
+      const compiled = source.replace(/^\.\/(.+)\.ts$/, './sdk/$1');
+      return [entry, { types: `${compiled}.d.ts`, default: `${compiled}.js` }];
+    }),
+  );
 }
 
 if (import.meta.main) {

@@ -38,6 +38,11 @@ export function openTestDatabase(): Promise<TestDatabase> {
   return opened;
 }
 
+/** Opens a pool on a database of its own, as an app has one. The test ends the pool. */
+export async function openTestPool(): Promise<pg.Pool> {
+  return new pg.Pool((await openTestDatabase()).poolConfig);
+}
+
 async function createTestDatabase(): Promise<TestDatabase> {
   server ??= startTestServer();
   template ??= server.then(provideTemplate);

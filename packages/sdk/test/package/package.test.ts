@@ -32,6 +32,7 @@ const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 76_000,
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 66_000,
   "export { createFlywheelClient } from '@flywheel/sdk'": 42_000,
+  "export { createCollector } from '@flywheel/sdk/collector'": 66_000,
   "export { proof } from '@flywheel/sdk'": 8_000,
   "export { proofHash } from '@flywheel/sdk'": 500,
 };
@@ -100,6 +101,12 @@ describe('the published SDK', () => {
       );
       const { stdout } = await run(node, [join(installed.path, 'run.mjs')]);
       assert.deepEqual(JSON.parse(stdout), EXPECTED);
+
+      await writeFile(join(installed.path, 'collect.mjs'), COLLECT);
+      const counted = JSON.parse((await run(node, [join(installed.path, 'collect.mjs')])).stdout);
+      const withoutSqlite = /^openSqliteStore needs node:sqlite, which Node has from 22\.13\./;
+      if (major < 22) assert.match(counted.sqlite, withoutSqlite);
+      assert.deepEqual(counted, { memory: 0, sqlite: major < 22 ? counted.sqlite : 0 });
     });
   }
 
@@ -139,6 +146,15 @@ batch.then(({ status }) => {
   // @ts-expect-error
   const other: 'OPEN' = status;
 });
+`;
+
+/** A program that opens a collector's stores, of which one needs a module that older versions of Node do not have. */
+const COLLECT = `
+import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
+const accepted = async (store) => (await store.count()).accepted;
+const sqlite = await openSqliteStore(':memory:').then(accepted, ({ message }) => message);
+process.stdout.write(JSON.stringify({ memory: await accepted(createVolatileMemoryStore()), sqlite }));
 `;
 
 async function bundle(root: string, code: string): Promise<string> {

@@ -1,0 +1,300 @@
+import type { FlywheelClient } from '../client.ts';
+import { FlywheelError } from '../errors.ts';
+import type { FollowOptions } from '../follow-batch.ts';
+import { createIntake } from './intake.ts';
+import { type CollectedItem, type ItemStatus, recipientsOf, statusOf } from './item.ts';
+import { type Journal, openJournal } from './journal.ts';
+import type { HeldUp, PayDeps, PayTiming } from './pay-batch.ts';
+import { startPayLoop } from './pay-loop.ts';
+import type { PlanLimits } from './plan-batch.ts';
+import { deliverReports, iterateReports, type ReportHandlers } from './reports.ts';
+import type { CollectorStore, ItemCounts, ItemProgress, StoreChanges, StoredItem } from './store.ts';
+
+/** Something that a person should know. */
+export type CollectorAlarm =
+  /** Items that the service or the chain has named as unpayable, and how many there are by now. */
+  | { readonly kind: 'quarantined'; readonly items: readonly ItemStatus[]; readonly quarantined: number }
+  /** A batch waits for a person's approval, or for something else that `code` and `message` say. It continues by itself. */
+  | HeldUp
+  /** Nothing is paid any more until a collector is created again. `error` says why. */
+  | { readonly kind: 'stopped'; readonly error: Error };
+
+export interface CollectorOptions extends ReportHandlers {
+  readonly client: FlywheelClient;
+  readonly store: CollectorStore;
+  /**
+   * The project's wallet and what is verified before it signs, as for `runBatch`; or `'person'`: each batch waits until
+   * somebody approves it, for example in the console, and `onAlarm` is called.
+   */
+  readonly approval: Pick<FollowOptions, 'wallet' | 'verify'> | 'person';
+  /** Called when a person should know something. */
+  readonly onAlarm?: (alarm: CollectorAlarm) => void;
+  /** Items of a batch, 1 to 1,000; 250 by default. */
+  readonly maxItems?: number;
+  /** JSON bytes of a batch's items; 1,000,000 by default. The service takes 2 MiB. */
+  readonly maxBytes?: number;
+  /** Time that an item waits for its batch to fill; 10 s by default. */
+  readonly maxAgeMs?: number;
+  /** Batches at a time that are not executed yet, at least 2; 3 by default. One is kept for recipients who failed. */
+  readonly maxOpenBatches?: number;
+  /** Time between two new batches; 6.5 s by default, because the service takes ten inits a minute. */
+  readonly minOpenIntervalMs?: number;
+  /** Pending items from which on `collect` waits; 100,000 by default. */
+  readonly maxPending?: number;
+  /** Failures after which a recipient's items are quarantined; 3 by default. A payment resets the count. */
+  readonly maxFailures?: number;
+  /** Time after which an executed batch is final and its items count as paid; 20 s by default. */
+  readonly finalAfterMs?: number;
+  /** First and longest wait after an error that passes; 1 s and 60 s by default. */
+  readonly retryMs?: readonly [first: number, longest: number];
+}
+
+export interface CollectorMetrics extends ItemCounts {
+  /** Batches that are not executed yet. */
+  readonly openBatches: number;
+  /** What a batch waited for last, until a batch was executed; null if nothing. */
+  readonly waitingFor: HeldUp | null;
+}
+
+/**
+ * Creates a collector: it takes events, pays them in batches, and says what became of each. Every event is paid once for
+ * its id, however often it is collected and wherever the process stops, as long as the store is durable. It begins at once
+ * with what the store holds. One collector pays from a store at a time: a new one replaces the one before.
+ * @throws RangeError for an option out of its bounds, and every error of the store.
+ *
+ * @example
+ * const collector = await createCollector({ client, store: await openSqliteStore('payments.db'), approval: { wallet, verify }, onPaid });
+ * await collector.collect({ id: 'ad-7731', type: 'WATCH_AD', payload: { adId: 'ad-7731' }, actions: [airdrop(viewer, '1.5')] });
+ */
+export async function createCollector({
+  client,
+  store,
+  approval,
+  onAlarm,
+  onPaid,
+  onRejected,
+  ...options
+}: CollectorOptions) {
+  const { limits, timing, pace, maxPending } = settingsOf(options);
+  requireApproval(approval);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const stopping: { error: Error | null } = { error: null };
+  let waitingFor: HeldUp | null = null;
+  let idleWaiters = 0;
+
+  const journal: Journal = await openJournal(store, { signal, onWritten: alarmQuarantined });
+  const intake = createIntake(journal, { maxPending, requireOpen });
+
+  function alarmQuarantined({ items = [], endedBatches = [] }: StoreChanges): void {
+    if (endedBatches.length > 0) waitingFor = null;
+    const quarantined = items.filter(({ item, to }) => to.state === 'quarantined' && item.state !== 'quarantined');
+    if (quarantined.length === 0) return;
+    const named = quarantined.map(({ item, to }) => statusOf({ ...item, ...to }));
+    onAlarm?.({ kind: 'quarantined', items: named, quarantined: journal.counts().quarantined });
+  }
+
+  function onHeldUp(cause: HeldUp): void {
+    waitingFor = cause;
+    onAlarm?.(cause);
+  }
+
+  function requireOpen(): void {
+    if (!signal.aborted) return;
+    const { error } = stopping;
+    const message = error === null ? 'The collector was stopped.' : `The collector has stopped: ${error.message}`;
+    throw new FlywheelError({ code: 'ERR_COLLECTOR_STOPPED', message, ...(error !== null && { cause: error }) });
+  }
+
+  function fail(cause: unknown): void {
+    if (signal.aborted) return;
+    const error = cause instanceof Error ? cause : new Error(String(cause), { cause });
+    stopping.error = error;
+    controller.abort();
+    onAlarm?.({ kind: 'stopped', error });
+  }
+
+  const deps: Omit<PayDeps, 'onExecuted'> = { client, journal, approval, timing, signal, onHeldUp };
+  const loop = startPayLoop(deps, { ...pace, limits, isUrgent: () => idleWaiters > 0, onError: fail });
+  const hasHandlers = onPaid !== undefined || onRejected !== undefined;
+  const reports = hasHandlers ? deliverReports(journal, { onPaid, onRejected }, signal).catch(fail) : Promise.resolve();
+
+  async function isIdle(): Promise<boolean> {
+    if (journal.counts().pending > 0) return false;
+    return !hasHandlers || (await store.read({ reportDue: true, limit: 1 })).length === 0;
+  }
+
+  /** Moves one item, unless it is in a state that the caller does not expect. */
+  async function move(
+    id: string,
+    verb: string,
+    progressOf: (item: StoredItem) => Partial<ItemProgress> | null,
+    recipientChanges: (item: StoredItem) => Promise<Pick<StoreChanges, 'recipients'>> = async () => ({}),
+  ): Promise<ItemStatus> {
+    requireOpen();
+    return journal.exclusive(async (write) => {
+      const [item] = await store.read({ ids: [id] });
+      const to = item ? progressOf(item) : null;
+      if (!item || to === null) {
+        const state = item
+          ? `is ${item.state}${item.batchKey === null ? '' : ' and in an open batch'}`
+          : 'is not known';
+        throw new FlywheelError({ code: 'ERR_ITEM_STATE', message: `Item ${id} cannot be ${verb}: it ${state}.` });
+      }
+      await write({ items: [{ item, to }], ...(await recipientChanges(item)) });
+      return statusOf({ ...item, ...to });
+    });
+  }
+
+  async function stop(): Promise<void> {
+    controller.abort();
+    await Promise.all([intake.settle(), loop.ended, reports]);
+    await journal.exclusive(async () => undefined);
+    await store.close();
+  }
+  let ended: Promise<void> | undefined;
+
+  return {
+    /**
+     * Accepts an event; it is durable when the call returns. An id that is known already changes nothing and answers what
+     * has become of it. Waits while `maxPending` items are pending.
+     * @throws FlywheelError `ERR_ITEM_CHANGED` if the id is known with another content, `ERR_INVALID_REQUEST` or
+     * `ERR_FLYWHEEL_PIPELINE_TOO_BIG` for an item that no service accepts, `ERR_COLLECTOR_STOPPED`, and any error of the store.
+     */
+    collect: (item: CollectedItem, options: { readonly signal?: AbortSignal } = {}): Promise<ItemStatus> =>
+      intake.collect(item, options),
+
+    /** Reads what has become of an item; null if its id is not known. */
+    async status(id: string): Promise<ItemStatus | null> {
+      const [item] = await store.read({ ids: [id] });
+      return item ? statusOf(item) : null;
+    },
+
+    /** Iterates over the quarantined items, oldest first. */
+    async *quarantined(): AsyncGenerator<ItemStatus, void, undefined> {
+      for (let after = 0; ; ) {
+        const items = await store.read({ state: 'quarantined', after, limit: limits.maxItems });
+        yield* items.map(statusOf);
+        const last = items.at(-1);
+        if (!last) return;
+        after = last.sequence;
+      }
+    },
+
+    /**
+     * Makes a quarantined item pending again. Its recipients get one more attempt, in a batch of their own.
+     * @throws FlywheelError `ERR_ITEM_STATE`
+     */
+    async requeue(id: string): Promise<ItemStatus> {
+      return move(
+        id,
+        'requeued',
+        ({ state }) => (state === 'quarantined' ? { state: 'pending', reason: null, isReportDue: false } : null),
+        async (item) => {
+          const known = await store.readRecipients(recipientsOf(item));
+          const parked = known.filter(({ failures }) => failures >= limits.maxFailures);
+          return { recipients: parked.map((each) => ({ ...each, failures: limits.maxFailures - 1 })) };
+        },
+      );
+    },
+
+    /**
+     * Decides that an item is never paid. It must be quarantined, or pending and not in an open batch.
+     * @throws FlywheelError `ERR_ITEM_STATE`
+     */
+    async drop(id: string): Promise<ItemStatus> {
+      return move(id, 'dropped', ({ state, batchKey }) => {
+        const isMovable = state === 'quarantined' || (state === 'pending' && batchKey === null);
+        return isMovable ? { state: 'dropped', isReportDue: false } : null;
+      });
+    },
+
+    /**
+     * Iterates over the results, paid and quarantined, instead of `onPaid` and `onRejected`. A result counts as delivered
+     * when the next one is asked for; after a crash one may come again. Ends when the collector stops.
+     */
+    results(): AsyncGenerator<ItemStatus, void, undefined> {
+      if (hasHandlers) throw new Error('The results go to onPaid and onRejected. Leave them out to iterate instead.');
+      return iterateReports(journal, signal);
+    },
+
+    /** Numbers of items and batches now; `quarantined` is the gauge to watch. */
+    metrics(): CollectorMetrics {
+      return { ...journal.counts(), openBatches: loop.openBatches(), waitingFor };
+    },
+
+    /**
+     * Sends what waits without waiting for full batches, and resolves when no item is pending and each result has reached
+     * its handler.
+     * @throws FlywheelError `ERR_COLLECTOR_STOPPED` if the collector stops before.
+     */
+    async idle(): Promise<void> {
+      idleWaiters += 1;
+      try {
+        await journal.refresh();
+        for (;;) {
+          requireOpen();
+          const changed = journal.nextChange();
+          if (await isIdle()) return;
+          await changed;
+        }
+      } finally {
+        idleWaiters -= 1;
+      }
+    },
+
+    /**
+     * Stops taking and paying, and closes the store. Open batches stay open: the service goes on with those that are
+     * approved, and the next start continues all of them. Repeating it is safe.
+     */
+    stop(): Promise<void> {
+      ended ??= stop();
+      return ended;
+    },
+
+    /** Aborted when the collector stops; `error` then says why, null after `stop`. */
+    stopped: {
+      signal,
+      get error() {
+        return stopping.error;
+      },
+    },
+  };
+}
+
+export type Collector = Awaited<ReturnType<typeof createCollector>>;
+
+const MAX_BATCH_ITEMS = 1_000;
+/** Below the service's 2 MiB with the JSON around the items. */
+const MAX_BATCH_BYTES = 1_900_000;
+
+type Settings = Omit<CollectorOptions, 'client' | 'store' | 'approval' | keyof ReportHandlers>;
+
+function settingsOf(options: Settings) {
+  const limits: PlanLimits = {
+    maxItems: within('maxItems', options.maxItems ?? 250, 1, MAX_BATCH_ITEMS),
+    maxBytes: within('maxBytes', options.maxBytes ?? 1_000_000, 1, MAX_BATCH_BYTES),
+    maxAgeMs: within('maxAgeMs', options.maxAgeMs ?? 10_000, 0),
+    maxFailures: within('maxFailures', options.maxFailures ?? 3, 1),
+  };
+  const timing: PayTiming = {
+    finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? 20_000, 0),
+    retryMs: options.retryMs ?? [1_000, 60_000],
+  };
+  const pace = {
+    maxOpenBatches: within('maxOpenBatches', options.maxOpenBatches ?? 3, 2),
+    minOpenIntervalMs: within('minOpenIntervalMs', options.minOpenIntervalMs ?? 6_500, 0),
+  };
+  return { limits, timing, pace, maxPending: within('maxPending', options.maxPending ?? 100_000, 1) };
+}
+
+function within(name: string, value: number, min: number, max = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw new RangeError(`${name} is ${value}; it must be a whole number from ${min} to ${max}.`);
+}
+
+/** For callers without types: to leave `verify` out by mistake must not switch the verification off. */
+function requireApproval(approval: CollectorOptions['approval']): void {
+  if (approval === 'person' || approval?.verify) return;
+  throw new RangeError('approval is missing: pass { wallet, verify } as for runBatch, or "person".');
+}

@@ -1,0 +1,86 @@
+import { type Action, InitBatchRequest, type Pipeline } from '@flywheel/api';
+import { FlywheelError } from '../errors.ts';
+import { pipelineSize } from '../pipeline-size.ts';
+import { pipeline } from '../pipelines.ts';
+import type { ItemReason, ItemState, NewItem, StoredItem } from './store.ts';
+
+/** An event to pay for: one pipeline under an id of yours. */
+export interface CollectedItem {
+  /** Names the event: an item is paid once for each id, ever. 1 to 200 characters without control characters. */
+  readonly id: string;
+  /** Proof type, e.g. `WATCH_AD`. */
+  readonly type: string;
+  /** The proof covers its exact text; an object is written with `JSON.stringify`. */
+  readonly payload: string | object;
+  readonly actions: readonly Action[];
+}
+
+/** What has become of an item. */
+export interface ItemStatus {
+  readonly id: string;
+  readonly state: ItemState;
+  readonly type: string;
+  /** The exact text that the proof covers. */
+  readonly payload: string;
+  readonly actions: readonly Action[];
+  /** True while the item is in an open batch; it cannot be dropped then. */
+  readonly isInBatch: boolean;
+  /** The batch that paid it; null before. */
+  readonly batchId: string | null;
+  /** Index of its pipeline in that batch; null before. */
+  readonly position: number | null;
+  /** Number of batches that ended without paying it. */
+  readonly attempts: number;
+  /** Why it is quarantined; null otherwise. */
+  readonly reason: ItemReason | null;
+}
+
+const ID = /^[^\p{C}]{1,200}$/u;
+
+/**
+ * Parses an item as init does, so that what no service would accept is not accepted here either.
+ * @throws FlywheelError `ERR_INVALID_REQUEST` or `ERR_FLYWHEEL_PIPELINE_TOO_BIG`
+ */
+export function parseItem({ id, type, payload, actions }: CollectedItem, acceptedAtMs: number): NewItem {
+  if (typeof id !== 'string' || !ID.test(id)) {
+    throw invalid(`${JSON.stringify(id)} is no id: 1 to 200 characters without control characters.`);
+  }
+  const parsed = InitBatchRequest.safeParse({ pipelines: [pipeline(type, payload, ...actions)] });
+  const [item] = parsed.data?.pipelines ?? [];
+  if (!item) {
+    const [issue] = parsed.error?.issues ?? [];
+    throw invalid(`Item ${id}: ${issue?.path.slice(2).join('.') || 'the item'} ${issue?.message}`);
+  }
+  const { share, bytes, instructions } = pipelineSize(item);
+  if (share > 1) {
+    const message = `Item ${id} needs ${bytes} bytes and ${instructions} instructions, which do not fit one transaction.`;
+    throw new FlywheelError({ code: 'ERR_FLYWHEEL_PIPELINE_TOO_BIG', message });
+  }
+  return { id, content: JSON.stringify(item), acceptedAtMs };
+}
+
+/** Reads an item's pipeline. Only this module writes a content. */
+export function pipelineOf({ content }: Pick<NewItem, 'content'>): Pipeline {
+  return JSON.parse(content);
+}
+
+/** Lists the recipients of an item's airdrops, each once. */
+export function recipientsOf(item: Pick<NewItem, 'content'>): string[] {
+  const { actions } = pipelineOf(item);
+  return [...new Set(actions.flatMap((action) => (action.action === 'AIRDROP' ? [action.toAddress] : [])))];
+}
+
+export function statusOf(item: StoredItem): ItemStatus {
+  const { id, state, batchKey, batchId, position, attempts, reason } = item;
+  return {
+    ...{ id, state, ...pipelineOf(item) },
+    isInBatch: batchKey !== null,
+    batchId,
+    position: state === 'paid' ? position : null,
+    ...{ attempts, reason },
+  };
+}
+
+function invalid(message: string): FlywheelError {
+  return new FlywheelError({ code: 'ERR_INVALID_REQUEST', message });
+}

@@ -1,0 +1,164 @@
+import type { Batch, Problem } from '@flywheel/api';
+import { type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
+import { recipientsOf } from './item.ts';
+import type {
+  ItemChange,
+  ItemReason,
+  StoreChanges,
+  StoredBatch,
+  StoredItem,
+  StoredRecipient,
+  Verdict,
+} from './store.ts';
+
+/** What a failed call means for a batch. */
+export type Judgement =
+  /** The service has named items or recipients. A batch that was created is cancelled, one that was not is dissolved. */
+  | { readonly kind: 'named'; readonly verdict: Verdict; readonly batchId: string | null }
+  /** It passes, or a person resolves it: the same request is sent again. `maySplit`: a smaller batch may pass earlier. */
+  | { readonly kind: 'wait'; readonly maySplit: boolean; readonly retryAfterSeconds: number | null }
+  /** Not understood: the collector stops rather than guess. */
+  | { readonly kind: 'stop' };
+
+/** Errors of init that blame the pipeline they name. Nothing was created. */
+const BLAMES_ITEM: ReadonlySet<string> = new Set<FlywheelErrorCode>([
+  'ERR_INVALID_REQUEST',
+  'ERR_FLYWHEEL_INVALID_ACTION',
+  'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+  'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
+  'ERR_FLYWHEEL_ACTIONS_EMPTY',
+]);
+
+/** Errors that blame the recipient they name. */
+const BLAMES_RECIPIENT: ReadonlySet<string> = new Set<FlywheelErrorCode>([
+  'ERR_RECIPIENT_HELD_BACK',
+  'ERR_BATCH_WOULD_FAIL',
+]);
+
+/** Limits that a smaller batch may pass. */
+const LIMITS: ReadonlySet<string> = new Set<FlywheelErrorCode>([
+  'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED',
+  'ERR_TOO_MANY_OPEN_BATCHES',
+  'ERR_CAP_REACHED',
+]);
+
+/** Errors that pass, or that a person resolves, while the batch stays as it is. 429 and 5xx are others. */
+const TEMPORARY: ReadonlySet<string> = new Set<FlywheelErrorCode>([
+  ...['ERR_UNREACHABLE', 'ERR_TIMED_OUT', 'ERR_VAULT_UNDERFUNDED', 'ERR_ROTATION_OPEN'],
+  // The next attempt reads how the batch has ended.
+  'ERR_BATCH_NOT_EXECUTABLE',
+  'ERR_PROJECT_NOT_ADMITTED',
+] as FlywheelErrorCode[]);
+
+/** Judges an error of a batch with `size` pipelines. */
+export function judgeError(error: unknown, size: number): Judgement {
+  if (!isFlywheelError(error)) return { kind: 'stop' };
+  const { code, status, batchId, problems, retryAfterSeconds } = error;
+  const isBlame = BLAMES_RECIPIENT.has(code) || (BLAMES_ITEM.has(code) && batchId === null);
+  if (isBlame) return blame(problems, { batchId, size });
+  if (LIMITS.has(code)) return { kind: 'wait', maySplit: batchId === null && size > 1, retryAfterSeconds };
+  const isTemporary = TEMPORARY.has(code) || status === 429 || (status !== null && status >= 500);
+  return isTemporary ? { kind: 'wait', maySplit: false, retryAfterSeconds } : { kind: 'stop' };
+}
+
+function blame(
+  problems: readonly Problem[],
+  { batchId, size }: { readonly batchId: string | null; readonly size: number },
+): Judgement {
+  const items = new Map<number, ItemReason>();
+  const [failed, held] = [new Set<string>(), new Set<string>()];
+  for (const { code, message, place, recipient } of problems) {
+    if (recipient !== undefined) (code === 'ERR_RECIPIENT_HELD_BACK' ? held : failed).add(recipient);
+    const position = positionOf(place);
+    // A recipient may be payable later: only one who fails again and again is parked.
+    const isRecipients = recipient !== undefined && BLAMES_RECIPIENT.has(code);
+    if (position !== null && position < size && !isRecipients) items.set(position, { code, message });
+  }
+  const verdict = {
+    items: [...items].map(([position, reason]) => ({ position, reason })),
+    ...{ failed: [...failed], held: [...held] },
+  };
+  // What strikes every item of several is no fact about an item, such as a mint that is paused.
+  const blamesAll = size > 1 && items.size === size;
+  const blamesNone = items.size + failed.size + held.size === 0;
+  return blamesAll || blamesNone ? { kind: 'stop' } : { kind: 'named', verdict, batchId };
+}
+
+/** Reads the pipeline of a place such as `pipelines[3].actions[0].toAddress`; null for others. */
+function positionOf(place: string | undefined): number | null {
+  const [, index] = /^pipelines\[(\d+)\]/.exec(place ?? '') ?? [];
+  return index === undefined ? null : Number(index);
+}
+
+/** A batch that ends, with its items in the order of their positions, and the records of their recipients. */
+export interface EndingBatch {
+  readonly batch: StoredBatch;
+  readonly items: readonly StoredItem[];
+  readonly recipients: readonly StoredRecipient[];
+}
+
+/**
+ * Returns the step that dissolves a batch which was not created: items that are named are quarantined, the others wait for
+ * another batch.
+ */
+export function dissolve(ending: EndingBatch, verdict: Verdict): StoreChanges {
+  return endWith(ending, { paid: 0, batchId: null, verdict });
+}
+
+/**
+ * Returns the step that records how a batch has ended: the first pipelines are paid, because Squads executes them in order
+ * and stops at a failure. The others wait for another batch; those of recipients who failed wait for one of their own.
+ */
+export function recordEnd(ending: EndingBatch, { id, status, executeResult }: Batch): StoreChanges {
+  const { items, batch } = ending;
+  const paid = status === 'EXECUTED' ? items.length : (executeResult?.totalSuccessful ?? 0);
+  const { failedRecipient, heldRecipients = [] } = executeResult ?? {};
+  const known = batch.verdict ?? NO_VERDICT;
+  const failed = [...new Set([...known.failed, ...(failedRecipient ? [failedRecipient.recipient] : [])])];
+  return endWith(ending, {
+    paid,
+    batchId: id,
+    verdict: { ...known, failed, held: [...known.held, ...heldRecipients] },
+  });
+}
+
+/** True if the end of a batch says why: it was executed, a recipient made it fail, or the collector has cancelled it. */
+export function isExplained({ status, executeResult }: Batch, verdict: Verdict | null): boolean {
+  return status === 'EXECUTED' || verdict !== null || executeResult?.failedRecipient !== undefined;
+}
+
+/** Names no item and no recipient. */
+export const NO_VERDICT: Verdict = { items: [], failed: [], held: [] };
+
+interface End {
+  readonly paid: number;
+  readonly batchId: string | null;
+  readonly verdict: Verdict;
+}
+
+function endWith({ batch, items, recipients }: EndingBatch, { paid, batchId, verdict }: End): StoreChanges {
+  const reasons = new Map(verdict.items.map(({ position, reason }) => [position, reason]));
+  const failures = new Map(recipients.map(({ address, failures: count }) => [address, count]));
+  const before = new Map(failures);
+  // A payment proves that the recipient can be paid.
+  for (const item of items.slice(0, paid)) for (const each of recipientsOf(item)) failures.set(each, 0);
+  for (const each of verdict.failed) failures.set(each, (before.get(each) ?? 0) + 1);
+  for (const each of verdict.held) failures.set(each, Math.max(failures.get(each) ?? 0, 1));
+
+  const changes = items.map((item, position): ItemChange => {
+    if (position < paid) {
+      return { item, to: { state: 'paid', batchKey: null, position, batchId, isReportDue: true } };
+    }
+    const left = { batchKey: null, position: null, attempts: item.attempts + 1 };
+    const reason = reasons.get(position);
+    if (reason !== undefined) return { item, to: { ...left, state: 'quarantined', reason, isReportDue: true } };
+    const isApart = batch.lane === 'apart' || recipientsOf(item).some((each) => (failures.get(each) ?? 0) > 0);
+    return { item, to: { ...left, lane: isApart ? 'apart' : 'together' } };
+  });
+  const changed = [...failures].filter(([address, count]) => count !== (before.get(address) ?? 0));
+  return {
+    items: changes,
+    endedBatches: [batch.key],
+    recipients: changed.map(([address, count]) => ({ address, failures: count })),
+  };
+}

@@ -1,0 +1,205 @@
+import type { Batch, Pipeline } from '@flywheel/api';
+import { sleep } from '@flywheel/solana-rpc';
+import type { FlywheelClient } from '../client.ts';
+import { FlywheelError, isErrorCode, isFlywheelError, nameBatch } from '../errors.ts';
+import { type FollowOptions, followBatch } from '../follow-batch.ts';
+import { isFinal, watchBatch } from '../watch-batch.ts';
+import { pipelineOf, recipientsOf } from './item.ts';
+import type { Journal } from './journal.ts';
+import { dissolve, isExplained, judgeError, NO_VERDICT, recordEnd } from './judge.ts';
+import type { StoreChanges, StoredBatch, StoredItem, Verdict } from './store.ts';
+
+export interface PayDeps {
+  readonly client: FlywheelClient;
+  readonly journal: Journal;
+  /** The wallet and what it verifies, or `'person'`: somebody else approves each batch. */
+  readonly approval: Pick<FollowOptions, 'wallet' | 'verify'> | 'person';
+  readonly timing: PayTiming;
+  readonly signal: AbortSignal;
+  /** Called when a batch waits for something, or for a person. */
+  readonly onHeldUp: (cause: HeldUp) => void;
+  /** Called when a batch has ended on chain: another one may begin while this one becomes final. */
+  readonly onExecuted: (batch: StoredBatch) => void;
+}
+
+export interface PayTiming {
+  /** Time after which an executed batch is read again before its items count as paid. */
+  readonly finalAfterMs: number;
+  /** First and longest wait after an error that passes. */
+  readonly retryMs: readonly [first: number, longest: number];
+}
+
+/** Why a batch waits. */
+export type HeldUp =
+  | { readonly kind: 'waiting'; readonly code: string; readonly message: string; readonly batchId: string | null }
+  | { readonly kind: 'approvalNeeded'; readonly batchId: string; readonly items: number };
+
+/**
+ * Pays an open batch: creates or resumes it, has it approved and executed, and records its end in one write. The batch and
+ * its items are stored before the first request, so a crash anywhere leads back here.
+ * @returns `tooBig` if the batch was dissolved because of a limit that a smaller one may pass.
+ * @throws what stops the collector.
+ */
+export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'ended' | 'dissolved' | 'tooBig'> {
+  const { journal, signal } = deps;
+  const items = await journal.store.read({ batchKey: opened.key });
+  let batch = opened;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const ended = await follow(deps, batch, items);
+      return await conclude(deps, { batch, items, ended });
+    } catch (error) {
+      signal.throwIfAborted();
+      const judgement = judgeError(error, items.length);
+      switch (judgement.kind) {
+        case 'stop':
+          throw error;
+        case 'named': {
+          const { verdict, batchId } = judgement;
+          if (batchId === null) {
+            await end(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
+            return 'dissolved';
+          }
+          // Known before the batch is cancelled: after a crash the cancelled batch alone would not say why.
+          batch = { ...batch, batchId, verdict };
+          const known = { batches: [batch] };
+          await journal.exclusive((write) => write(known));
+          break;
+        }
+        case 'wait': {
+          if (judgement.maySplit && attempt > 1) {
+            await end(deps, { batch, items, verdict: NO_VERDICT }, (ending) => dissolve(ending, NO_VERDICT));
+            return 'tooBig';
+          }
+          await waitFor(deps, error, { attempt, seconds: judgement.retryAfterSeconds });
+          break;
+        }
+        default:
+          judgement satisfies never;
+      }
+    }
+  }
+}
+
+async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, items: readonly StoredItem[]) {
+  const { client, approval, signal } = deps;
+  if (verdict !== null && batchId !== null) return cancelToEnd(deps, batchId);
+  const pipelines = items.map(pipelineOf);
+  if (approval === 'person') return followPerson(deps, { pipelines, idempotencyKey: key });
+  const sent = { input: { pipelines }, pipelines, idempotencyKey: key };
+  const { batch } = await followBatch(client, sent, {
+    ...approval,
+    signal,
+    onProgress: (progress) => {
+      if (progress.stage !== 'blocked') return;
+      const { code, message } = progress.executionError;
+      deps.onHeldUp({ kind: 'waiting', code, message, batchId: progress.batch.id });
+    },
+  });
+  return batch;
+}
+
+/** Creates or resumes a batch and waits until somebody has approved and executed it, or until a check names its items. */
+async function followPerson(
+  { client, signal, onHeldUp }: PayDeps,
+  { pipelines, idempotencyKey }: { readonly pipelines: Pipeline[]; readonly idempotencyKey: string },
+): Promise<Batch> {
+  const init = await client.initBatch({ pipelines }, { idempotencyKey, signal });
+  const { id: batchId } = init.batch;
+  const show = ({ executionError }: Batch) => {
+    if (executionError) onHeldUp({ kind: 'waiting', ...executionError, batchId });
+  };
+  try {
+    const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
+    const setUp = await watchBatch(client, batchId, { signal, until: isSetUp, onChange: show });
+    if (isFinal(setUp)) return setUp;
+    onHeldUp({ kind: 'approvalNeeded', batchId, items: pipelines.length });
+    const isOver = (batch: Batch) => isFinal(batch) || checkErrorOf(batch) !== null;
+    const over = await watchBatch(client, batchId, { signal, until: isOver, onChange: show });
+    const error = checkErrorOf(over);
+    if (error !== null && !isFinal(over)) throw error;
+    return over;
+  } catch (error) {
+    throw nameBatch(error, { batchId, idempotencyKey });
+  }
+}
+
+/** The error of a check that has named items or recipients; null for others, which may pass. */
+function checkErrorOf({ executionError }: Batch): FlywheelError | null {
+  const { code = '', message = '', problems = [] } = executionError ?? {};
+  if (!isErrorCode(code) || code !== 'ERR_BATCH_WOULD_FAIL' || problems.length === 0) return null;
+  return new FlywheelError({ code, message, problems });
+}
+
+/** Seconds that the service may hold its answer to a cancel. */
+const CANCEL_WAIT_SECONDS = 10;
+
+async function cancelToEnd({ client, signal }: PayDeps, batchId: string): Promise<Batch> {
+  try {
+    await client.cancelBatch(batchId, { waitSeconds: CANCEL_WAIT_SECONDS, signal });
+  } catch (error) {
+    // Somebody has executed it meanwhile, which is an end as well.
+    if (!isFlywheelError(error, 'ERR_BATCH_NOT_CANCELLABLE')) throw error;
+  }
+  return watchBatch(client, batchId, { signal });
+}
+
+interface Ended {
+  readonly batch: StoredBatch;
+  readonly items: readonly StoredItem[];
+  readonly ended: Batch;
+}
+
+/** Records the end of a batch. An executed one is read again first, because a fork may undo what is not final yet. */
+async function conclude(deps: PayDeps, { batch, items, ended }: Ended): Promise<'ended'> {
+  const { client, timing, signal } = deps;
+  let final = ended;
+  if (ended.status === 'EXECUTED') {
+    deps.onExecuted(batch);
+    if (timing.finalAfterMs > 0) {
+      await sleep(timing.finalAfterMs, signal);
+      final = await client.getBatch(ended.id, { signal });
+    }
+  }
+  const { executeResult } = final;
+  const failed = executeResult?.failedRecipient ? [executeResult.failedRecipient.recipient] : [];
+  const named = { ...(batch.verdict ?? NO_VERDICT), held: [...failed, ...(executeResult?.heldRecipients ?? [])] };
+  await end(deps, { batch, items, verdict: named }, (ending) => recordEnd(ending, final));
+  if (isExplained(final, batch.verdict)) return 'ended';
+  const paid = executeResult?.totalSuccessful ?? 0;
+  const why = executeResult?.failedTxMsg ?? final.initResult?.failedTxMsg ?? 'The service gives no reason.';
+  throw new Error(
+    `Batch ${final.id} ended ${final.status} after ${paid} of ${items.length} pipelines: ${why} The others are pending again; start the collector again when that is resolved.`,
+  );
+}
+
+/** Writes the end of a batch, made from the present records of its recipients. */
+async function end(
+  { journal }: PayDeps,
+  {
+    batch,
+    items,
+    verdict,
+  }: { readonly batch: StoredBatch; readonly items: readonly StoredItem[]; readonly verdict: Verdict },
+  changesOf: (ending: Parameters<typeof dissolve>[0]) => StoreChanges,
+): Promise<void> {
+  const addresses = new Set([...items.flatMap(recipientsOf), ...verdict.failed, ...verdict.held]);
+  await journal.exclusive(async (write) => {
+    const recipients = await journal.store.readRecipients([...addresses]);
+    await write(changesOf({ batch, items, recipients }));
+  });
+}
+
+async function waitFor(
+  { timing, signal, onHeldUp }: PayDeps,
+  error: unknown,
+  { attempt, seconds }: { readonly attempt: number; readonly seconds: number | null },
+): Promise<void> {
+  if (isFlywheelError(error)) {
+    const { code, message, batchId } = error;
+    onHeldUp({ kind: 'waiting', code, message, batchId });
+  }
+  const [first, longest] = timing.retryMs;
+  const backoffMs = Math.min(first * 2 ** (attempt - 1), longest);
+  await sleep(seconds === null ? backoffMs : Math.min(seconds * 1_000, longest), signal);
+}

@@ -1,0 +1,99 @@
+import { idempotencyKeyOf } from '../idempotency-keys.ts';
+import { recipientsOf } from './item.ts';
+import type { CollectorStore, ItemChange, Lane, StoreChanges, StoredBatch, StoredItem } from './store.ts';
+
+/** When a batch is full, and when a recipient is parked. */
+export interface PlanLimits {
+  readonly maxItems: number;
+  /** Bytes of the items' JSON. */
+  readonly maxBytes: number;
+  /** Age of the oldest item at which a batch is sent though it is not full. */
+  readonly maxAgeMs: number;
+  readonly maxFailures: number;
+}
+
+export interface Plan {
+  /** The step to write; null if there is nothing to do. */
+  readonly changes: StoreChanges | null;
+  /** The batch that `changes` opens. Without one, plan again after the write. */
+  readonly batch: StoredBatch | null;
+  /** Milliseconds until the oldest item is old enough; null if none waits. */
+  readonly dueInMs: number | null;
+}
+
+const NOTHING: Plan = { changes: null, batch: null, dueInMs: null };
+
+/** Code of the reason of items whose recipient has failed too often. */
+export const RECIPIENT_PARKED = 'RECIPIENT_PARKED';
+
+/**
+ * Plans the next batch of a lane from the items that wait in it, oldest first. Items of recipients who failed are moved out
+ * of the way first, so that they never delay others.
+ */
+export async function planBatch(
+  store: CollectorStore,
+  lane: Lane,
+  { limits, nowMs }: { readonly limits: PlanLimits; readonly nowMs: number },
+): Promise<Plan> {
+  const waiting = await store.read({ waitingIn: lane, limit: limits.maxItems });
+  const [oldest] = waiting;
+  if (!oldest) return NOTHING;
+  const moves = await moveFailed(store, waiting, limits);
+  if (moves.length > 0) return { ...NOTHING, changes: { items: moves } };
+  if (lane === 'apart') return openBatch(lane, fill(sameRecipient(waiting), limits));
+  const filled = fill(waiting, limits);
+  const isFull = filled.length === limits.maxItems || filled.length < waiting.length;
+  const dueInMs = oldest.acceptedAtMs + limits.maxAgeMs - nowMs;
+  return isFull || dueInMs <= 0 ? openBatch(lane, filled) : { ...NOTHING, dueInMs };
+}
+
+async function moveFailed(
+  store: CollectorStore,
+  waiting: readonly StoredItem[],
+  { maxFailures }: PlanLimits,
+): Promise<ItemChange[]> {
+  const recipients = await store.readRecipients([...new Set(waiting.flatMap(recipientsOf))]);
+  const failures = new Map(recipients.map(({ address, failures: count }) => [address, count]));
+  return waiting.flatMap((item): ItemChange[] => {
+    const failed = recipientsOf(item).filter((each) => failures.has(each));
+    const parked = failed.find((each) => (failures.get(each) ?? 0) >= maxFailures);
+    if (parked !== undefined) {
+      const message = `${parked} has failed ${failures.get(parked)} times since the last payment, so its items are parked. Requeue one to try again.`;
+      const reason = { code: RECIPIENT_PARKED, message };
+      return [{ item, to: { state: 'quarantined', reason, isReportDue: true } }];
+    }
+    return failed.length > 0 && item.lane === 'together' ? [{ item, to: { lane: 'apart' } }] : [];
+  });
+}
+
+/** The oldest item, with all others that pay the same single recipient. */
+function sameRecipient([first, ...others]: readonly StoredItem[]): StoredItem[] {
+  if (!first) return [];
+  const [recipient, ...more] = recipientsOf(first);
+  if (recipient === undefined || more.length > 0) return [first];
+  const isSame = (item: StoredItem) => recipientsOf(item).every((each) => each === recipient);
+  return [first, ...others.filter(isSame)];
+}
+
+/** The first items that fit into one request; at least one. */
+function fill(items: readonly StoredItem[], { maxItems, maxBytes }: PlanLimits): StoredItem[] {
+  let bytes = 0;
+  const filled: StoredItem[] = [];
+  for (const item of items.slice(0, maxItems)) {
+    bytes += new TextEncoder().encode(item.content).length;
+    if (filled.length > 0 && bytes > maxBytes) break;
+    filled.push(item);
+  }
+  return filled;
+}
+
+/** The key names the items and their attempts: a crash before or after the write leads to the same batch. */
+async function openBatch(lane: Lane, items: readonly StoredItem[]): Promise<Plan> {
+  const key = await idempotencyKeyOf(
+    'flywheel collector v1',
+    JSON.stringify(items.map(({ id, attempts }) => [id, attempts])),
+  );
+  const batch: StoredBatch = { key, lane, batchId: null, verdict: null };
+  const assigned = items.map((item, position) => ({ item, to: { batchKey: key, position } }));
+  return { changes: { items: assigned, batches: [batch] }, batch, dueInMs: null };
+}

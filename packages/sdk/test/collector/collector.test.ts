@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { airdrop, burn, createFlywheelClient, isFlywheelError } from '@flywheel/sdk';
+import {
+  type CollectedItem,
+  type Collector,
+  type CollectorAlarm,
+  type CollectorOptions,
+  type CollectorStore,
+  createCollector,
+  createVolatileMemoryStore,
+  type ItemStatus,
+  RECIPIENT_PARKED,
+} from '@flywheel/sdk/collector';
+import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import fc from 'fast-check';
+import { buildApproval } from '../approvals.ts';
+import { type Behaviour, createFakeService, type FakeService } from './fake-service.ts';
+
+let wallet: KeyPairSigner;
+let approveTx: string;
+
+before(async () => {
+  const [operator, company] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
+  wallet = await generateKeyPairSigner();
+  approveTx = await buildApproval({ operator, wallet, company: company.address });
+});
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  mint: 'noWallet',
+  checked: 'refusesCheck',
+  hostile: 'failsAlways',
+  hostile2: 'failsAlways',
+  shaky: 'failsOnce',
+};
+
+describe('a collector', () => {
+  it('pays each event once, in batches, and reports each', async () => {
+    const service = createFakeService(approveTx, () => undefined);
+    const reported: string[] = [];
+    const collector = await open(service, createVolatileMemoryStore(), {
+      ...{ maxItems: 3, maxAgeMs: 600_000 },
+      onPaid: ({ id }) => void reported.push(id),
+    });
+    const ids = ['a', 'b', 'c', 'a', 'b', 'd'];
+    const accepted = await Promise.all(ids.map((id) => collector.collect(event(id, 'ada'))));
+    assert.deepEqual(
+      accepted.map(({ state }) => state),
+      ids.map(() => 'pending'),
+    );
+    await collector.idle();
+    assert.deepEqual(service.paid, ['a', 'b', 'c', 'd']);
+    assert.deepEqual(service.inits, [['a', 'b', 'c'], ['d']]);
+    assert.deepEqual(reported, ['a', 'b', 'c', 'd']);
+    const status = await collector.status('d');
+    assert.deepEqual([status?.state, status?.position, status?.payload], ['paid', 0, '{"id":"d"}']);
+    assert.equal((await collector.collect(event('d', 'ada'))).state, 'paid');
+    assert.equal(await collector.status('x'), null);
+    const { accepted: all, paid, pending } = collector.metrics();
+    assert.deepEqual([all, paid, pending], [4, 4, 0]);
+    await collector.stop();
+    await collector.stop();
+    await assert.rejects(collector.collect(event('e', 'ada')), code('ERR_COLLECTOR_STOPPED'));
+  });
+
+  it('accepts no known id with another content, and nothing that no service accepts', async () => {
+    const collector = await open(
+      createFakeService(approveTx, () => undefined),
+      createVolatileMemoryStore(),
+    );
+    await collector.collect(event('a', 'ada'));
+    await assert.rejects(collector.collect(event('a', 'bob')), code('ERR_ITEM_CHANGED'));
+    for (const [item, error] of [
+      [{ ...event('b', 'ada'), id: '' }, 'ERR_INVALID_REQUEST'],
+      [{ ...event('b', 'ada'), id: 'a\u0000b' }, 'ERR_INVALID_REQUEST'],
+      [{ ...event('b', 'ada'), type: 'NOT A TYPE' }, 'ERR_INVALID_REQUEST'],
+      [{ ...event('b', 'ada'), actions: [] }, 'ERR_INVALID_REQUEST'],
+      [{ ...event('b', 'ada'), actions: Array.from({ length: 65 }, () => burn(1)) }, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'],
+    ] as const) {
+      await assert.rejects(collector.collect(item), code(error));
+    }
+    assert.equal(collector.metrics().accepted, 1);
+    await collector.stop();
+  });
+
+  it('quarantines what the service names, parks who fails again and again, and pays all others', async () => {
+    const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
+    const alarms: CollectorAlarm[] = [];
+    const rejected: ItemStatus[] = [];
+    const collector = await open(service, createVolatileMemoryStore(), {
+      onAlarm: (alarm) => alarms.push(alarm),
+      onRejected: (item) => void rejected.push(item),
+    });
+    const recipients = ['ada', 'hostile', 'bob', 'mint', 'cyd', 'checked', 'shaky', 'hostile', 'dan'];
+    await Promise.all(recipients.map((to, i) => collector.collect(event(`e${i}`, to))));
+    await collector.collect({ ...event('bad', 'ada'), type: 'UNKNOWN' });
+    await collector.idle();
+    const good = ['e0', 'e2', 'e4', 'e6', 'e8'];
+    assert.deepEqual(service.paid.toSorted(), good);
+    const reasons = new Map(rejected.map(({ id, reason }) => [id, reason?.code]));
+    assert.deepEqual(Object.fromEntries(reasons), {
+      ...{ bad: 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', e3: 'ERR_FLYWHEEL_INVALID_ACTION' },
+      ...{ e1: RECIPIENT_PARKED, e5: RECIPIENT_PARKED, e7: RECIPIENT_PARKED },
+    });
+    const { quarantined } = collector.metrics();
+    assert.equal(quarantined, 5);
+    const gauges = alarms.flatMap((alarm) => (alarm.kind === 'quarantined' ? [alarm.quarantined] : []));
+    assert.equal(gauges.at(-1), 5);
+    const shared = service.inits.filter((ids) => ids.includes('e1') && ids.some((id) => good.includes(id)));
+    assert.ok(shared.length <= 2, 'e1 shares batches with others until its first failure: after a check that named e5');
+    const listed: string[] = [];
+    for await (const { id } of collector.quarantined()) listed.push(id);
+    assert.deepEqual(listed.toSorted(), ['bad', 'e1', 'e3', 'e5', 'e7']);
+    await collector.stop();
+  });
+
+  it('tries a requeued item once more in a batch of its own, and never pays a dropped one', async () => {
+    const behaviours: Record<string, Behaviour | undefined> = { ...BEHAVIOURS };
+    const service = createFakeService(approveTx, (to) => behaviours[to]);
+    const collector = await open(service, createVolatileMemoryStore());
+    for (const id of ['h1', 'h2', 'h3']) await collector.collect(event(id, 'hostile'));
+    await collector.idle();
+    assert.equal(collector.metrics().quarantined, 3);
+    const before = service.inits.length;
+    await collector.requeue('h1');
+    await collector.idle();
+    assert.equal(service.inits.length, before + 1, 'one more attempt');
+    assert.equal((await collector.status('h1'))?.state, 'quarantined');
+    behaviours.hostile = undefined;
+    await collector.requeue('h1');
+    await collector.drop('h2');
+    await collector.idle();
+    await assert.rejects(collector.requeue('h2'), code('ERR_ITEM_STATE'));
+    await assert.rejects(collector.drop('h1'), code('ERR_ITEM_STATE'));
+    await assert.rejects(collector.drop('x'), /Item x cannot be dropped: it is not known\./);
+    assert.deepEqual(service.paid, ['h1']);
+    const { accepted, paid, quarantined, dropped, pending } = collector.metrics();
+    assert.deepEqual([accepted, paid, quarantined, dropped, pending], [3, 1, 1, 1, 0]);
+    assert.equal((await collector.collect(event('h2', 'hostile'))).state, 'dropped');
+    await collector.stop();
+  });
+
+  it('stops with a clear message at an error that it does not know, and quarantines nothing', async () => {
+    const service = createFakeService(approveTx, () => undefined);
+    const store = createVolatileMemoryStore();
+    const alarms: CollectorAlarm[] = [];
+    service.onRequest = (when, operation) => {
+      if (when === 'before' && operation === 'POST init') throw unauthorized;
+    };
+    const unauthorized = new TypeError('fetch failed');
+    const answer = { error: 'ERR_UNAUTHORIZED', message: 'The API key was revoked.' };
+    const refusing = { ...service, fetch: async () => Response.json(answer, { status: 401 }) };
+    const collector = await open(refusing, store, { onAlarm: (alarm) => alarms.push(alarm) });
+    await collector.collect(event('a', 'ada'));
+    await assert.rejects(collector.idle(), code('ERR_COLLECTOR_STOPPED', /The API key was revoked/));
+    await assert.rejects(collector.collect(event('b', 'ada')), code('ERR_COLLECTOR_STOPPED'));
+    assert.ok(isFlywheelError(collector.stopped.error, 'ERR_UNAUTHORIZED'));
+    assert.deepEqual(
+      alarms.map(({ kind }) => kind),
+      ['stopped'],
+    );
+    assert.deepEqual([collector.metrics().pending, collector.metrics().quarantined], [1, 0]);
+    await collector.stop();
+
+    service.onRequest = () => undefined;
+    const next = await open(service, store);
+    await next.idle();
+    assert.deepEqual(service.paid, ['a']);
+    await next.stop();
+  });
+
+  it('stops when another collector pays from its store', async () => {
+    const service = createFakeService(approveTx, () => undefined);
+    const store = createVolatileMemoryStore();
+    const first = await open(service, store);
+    const second = await open(service, store);
+    await second.collect(event('a', 'ada'));
+    await second.idle();
+    await first.collect(event('b', 'ada'));
+    await assert.rejects(first.idle(), code('ERR_COLLECTOR_STOPPED', /Another collector/));
+    await second.idle();
+    await Promise.all([first.stop(), second.stop()]);
+    assert.deepEqual(service.paid, ['a', 'b']);
+  });
+
+  it('waits out errors that pass, and makes batches smaller that a limit refuses', async () => {
+    const service = createFakeService(approveTx, () => undefined);
+    service.limit = 3;
+    let failures = 0;
+    service.onRequest = (when) => {
+      failures += 1;
+      if (failures % 3 === 0 && failures < 40) throw new TypeError(`fetch failed ${when}`);
+    };
+    const alarms: CollectorAlarm[] = [];
+    const collector = await open(service, createVolatileMemoryStore(), { onAlarm: (alarm) => alarms.push(alarm) });
+    await Promise.all(Array.from({ length: 12 }, (_, i) => collector.collect(event(`e${i}`, 'ada'))));
+    await collector.idle();
+    assert.equal(service.paid.length, 12);
+    assert.equal(new Set(service.paid).size, 12);
+    const waits = new Set(alarms.flatMap((alarm) => (alarm.kind === 'waiting' ? [alarm.code] : [])));
+    assert.deepEqual([...waits].toSorted(), ['ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', 'ERR_UNREACHABLE']);
+    await collector.stop();
+  });
+
+  it('lets collect wait while too many items are pending', async () => {
+    const service = createFakeService(approveTx, () => undefined);
+    const collector = await open(service, createVolatileMemoryStore(), { maxPending: 2, maxAgeMs: 600_000 });
+    await Promise.all([collector.collect(event('a', 'ada')), collector.collect(event('b', 'ada'))]);
+    const third = collector.collect(event('c', 'ada'));
+    const first = await Promise.race([third, new Promise((resolve) => setImmediate(resolve, 'waits'))]);
+    assert.equal(first, 'waits');
+    const given = new AbortController();
+    const fourth = assert.rejects(collector.collect(event('d', 'ada'), { signal: given.signal }), /given up/);
+    given.abort(new Error('given up'));
+    await fourth;
+    await collector.idle();
+    assert.equal((await third).id, 'c');
+    await collector.idle();
+    assert.deepEqual(service.paid, ['a', 'b', 'c']);
+    await collector.stop();
+  });
+
+  it('parks batches for a person, and records what the person has executed', async () => {
+    const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
+    const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch: service.fetch });
+    const approved: string[] = [];
+    const collector = await open(service, createVolatileMemoryStore(), {
+      approval: 'person',
+      onAlarm: (alarm) => {
+        if (alarm.kind !== 'approvalNeeded') return;
+        approved.push(alarm.batchId);
+        client.executeBatch({ batchId: alarm.batchId, signedTx: 'signed by a person' });
+      },
+    });
+    await Promise.all(['ada', 'shaky', 'bob'].map((to, i) => collector.collect(event(`e${i}`, to))));
+    await collector.idle();
+    assert.deepEqual(service.paid.toSorted(), ['e0', 'e1', 'e2']);
+    assert.equal(new Set(approved).size, approved.length);
+    await collector.stop();
+  });
+
+  it('iterates over results, each of which comes again until the next is asked for', async () => {
+    const service = createFakeService(approveTx, () => undefined);
+    const store = createVolatileMemoryStore();
+    const first = await open(service, store);
+    await Promise.all(['a', 'b', 'c'].map((id) => first.collect(event(id, 'ada'))));
+    const seen: string[] = [];
+    for await (const { id, state } of first.results()) {
+      seen.push(`${id} ${state}`);
+      if (seen.length === 2) break;
+    }
+    await first.stop();
+    const second = await open(service, store);
+    for await (const { id } of second.results()) {
+      seen.push(id);
+      if (id === 'c') second.stop();
+    }
+    assert.deepEqual(seen, ['a paid', 'b paid', 'b', 'c']);
+  });
+
+  it('pays every good item exactly once, and loses none, wherever it crashes', async () => {
+    const recipient = fc.constantFrom('ada', 'bob', 'cyd', 'mint', 'checked', 'hostile', 'hostile2', 'shaky');
+    const item = fc.record({ to: recipient, isUnknown: fc.boolean(), repeats: fc.integer({ min: 1, max: 2 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(item, { minLength: 1, maxLength: 12 }),
+        fc.array(fc.record({ step: fc.integer({ min: 1, max: 25 }), isAfter: fc.boolean() }), { maxLength: 8 }),
+        fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (items, crashes, lost, maxItems) => {
+          const events = items.map(({ to, isUnknown }, i) => ({
+            ...event(`e${i}`, to),
+            ...(isUnknown && i % 3 === 0 && { type: 'UNKNOWN' }),
+          }));
+          const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
+          let calls = 0;
+          // Requests that never arrive, and answers that never come back.
+          service.onRequest = () => {
+            calls += 1;
+            if (lost.includes(calls)) throw new TypeError('fetch failed');
+          };
+          const memory = createVolatileMemoryStore();
+          for (const crash of [...crashes, null]) {
+            const { store, world } = crashing(memory, service, crash);
+            let collector: Collector | undefined;
+            const work = async () => {
+              collector = await open(world, store, { maxItems });
+              const repeated = events.flatMap((each, i) => Array.from({ length: items[i]?.repeats ?? 1 }, () => each));
+              await Promise.all(repeated.map((each) => collector?.collect(each)));
+              await collector.idle();
+            };
+            await Promise.race([work(), world.crashed]);
+            // Ends the timers of a process that is dead.
+            const stopped = collector?.stop();
+            if (crash === null) await stopped;
+            await assertIdentity(memory, events.length);
+          }
+          assert.equal(new Set(service.paid).size, service.paid.length, 'no item is paid twice');
+          const isGood = ({ type, actions }: CollectedItem) =>
+            type !== 'UNKNOWN' && actions.every((each) => each.action !== 'AIRDROP' || canBePaid(each.toAddress));
+          const expected = events.map((each) => [each.id, isGood(each) ? 'paid' : 'quarantined']);
+          const stored = await memory.read({ ids: events.map(({ id }) => id) });
+          assert.deepEqual(stored.map(({ id, state }) => [id, state]).toSorted(), expected.toSorted());
+          const paid = expected.flatMap(([id, state]) => (state === 'paid' ? [id] : []));
+          assert.deepEqual(service.paid.toSorted(), paid.toSorted());
+        },
+      ),
+      { numRuns: Number(process.env.FLYWHEEL_SOAK_COLLECTOR_RUNS ?? 25) },
+    );
+  });
+});
+
+function canBePaid(to: string): boolean {
+  const behaviour = BEHAVIOURS[to];
+  return behaviour === undefined || behaviour === 'failsOnce';
+}
+
+function event(id: string, to: string): CollectedItem {
+  return { id, type: 'WATCH_AD', payload: { id }, actions: [airdrop(to, 1)] };
+}
+
+function open(
+  { fetch }: Pick<FakeService, 'fetch'>,
+  store: CollectorStore,
+  options: Partial<CollectorOptions> = {},
+): Promise<Collector> {
+  const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch, maxAttempts: 1 });
+  const quick = { maxAgeMs: 5, minOpenIntervalMs: 0, finalAfterMs: 0, retryMs: [0, 1] } as const;
+  return createCollector({ client, store, approval: { wallet, verify: 'trust-service' }, ...quick, ...options });
+}
+
+interface Crash {
+  /** Number of calls of the store and the service that the process makes before it dies. */
+  readonly step: number;
+  /** True to die after the call has had its effect, before the process hears of it. */
+  readonly isAfter: boolean;
+}
+
+/** A process that dies at a step: from then on none of its calls returns. */
+function crashing(memory: CollectorStore, service: FakeService, crash: Crash | null) {
+  let steps = 0;
+  let die: () => void = () => undefined;
+  let isDead = false;
+  const crashed = new Promise<void>((resolve) => {
+    die = resolve;
+  });
+  const never = new Promise<never>(() => undefined);
+  async function step<T>(work: () => Promise<T>): Promise<T> {
+    if (isDead) return never;
+    steps += 1;
+    const isLast = steps === crash?.step;
+    if (isLast) isDead = true;
+    if (!isLast) return work().then((result) => (isDead ? never : result));
+    if (crash?.isAfter) await work().catch(() => undefined);
+    die();
+    return never;
+  }
+  const store: CollectorStore = {
+    claim: () => step(() => memory.claim()),
+    add: (items) => step(() => memory.add(items)),
+    read: (query) => step(() => memory.read(query)),
+    readBatches: () => step(() => memory.readBatches()),
+    readRecipients: (addresses) => step(() => memory.readRecipients(addresses)),
+    count: () => step(() => memory.count()),
+    write: (epoch, changes) =>
+      step(async () => {
+        await memory.write(epoch, changes);
+        await assertIdentity(memory);
+      }),
+    close: async () => undefined,
+  };
+  return { store, world: { fetch: ((...args) => step(() => service.fetch(...args))) as typeof fetch, crashed } };
+}
+
+async function assertIdentity(memory: CollectorStore, maxAccepted = Number.POSITIVE_INFINITY): Promise<void> {
+  const { accepted, paid, pending, quarantined, dropped } = await memory.count();
+  assert.equal(accepted, paid + pending + quarantined + dropped);
+  assert.ok(accepted <= maxAccepted);
+  for (const [state, count] of Object.entries({ paid, pending, quarantined, dropped })) {
+    const items = await memory.read({ state: state as ItemStatus['state'], after: 0, limit: 1_000 });
+    assert.equal(items.length, count, `${state} items`);
+  }
+}
+
+function code(expected: string, message = /./): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(isFlywheelError(error), String(error));
+    assert.equal(error.code, expected, error.message);
+    assert.match(error.message, message);
+    return true;
+  };
+}
