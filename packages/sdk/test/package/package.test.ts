@@ -32,7 +32,7 @@ const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 76_000,
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 66_000,
   "export { createFlywheelClient } from '@flywheel/sdk'": 42_000,
-  "export { createCollector } from '@flywheel/sdk/collector'": 66_000,
+  "export { createCollector } from '@flywheel/sdk/collector'": 70_000,
   "export { proof } from '@flywheel/sdk'": 8_000,
   "export { proofHash } from '@flywheel/sdk'": 500,
 };
