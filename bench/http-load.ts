@@ -7,23 +7,49 @@ export interface Load {
   readonly port: number;
   /** Number of open connections; each sends one request at a time. */
   readonly senders: number;
-  readonly bodies: readonly string[];
+  readonly requests: readonly HttpRequest[];
   /** Receives the body of each answer. If it throws, the load ends. */
   readonly check: (answer: string) => void;
 }
 
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 /**
- * Posts bodies over keep-alive connections until all are answered. It uses bare sockets, since a client that spends
+ * Sends requests over keep-alive connections until all are answered. It uses bare sockets, since a client that spends
  * more on a request than the server would measure itself. Answers must have a Content-Length.
+ * @returns the milliseconds that each answer took, in the order of the answers.
  */
-export async function sendLoad({ port, senders, bodies, check }: Load): Promise<void> {
-  const requests = bodies.map(
-    (body) =>
-      `POST / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}${HEAD_END}${body}`,
-  );
+export async function sendLoad({ port, senders, requests, check }: Load): Promise<number[]> {
+  const texts = requests.map((request) => textOf(port, request));
+  const took: number[] = [];
   let next = 0;
-  await Promise.all(Array.from({ length: senders }, () => runSender(port, () => requests[next++], check)));
+  const runOne = () => {
+    let start = 0;
+    const take = () => {
+      start = performance.now();
+      return texts[next++];
+    };
+    return runSender(port, take, (answer) => {
+      took.push(performance.now() - start);
+      check(answer);
+    });
+  };
+  await Promise.all(Array.from({ length: senders }, runOne));
+  return took;
+}
+
+function textOf(port: number, { method, path, headers = {}, body }: HttpRequest): string {
+  const lines = Object.entries({
+    host: `127.0.0.1:${port}`,
+    ...headers,
+    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
 }
 
 function runSender(port: number, take: () => string | undefined, check: (answer: string) => void): Promise<void> {

@@ -216,11 +216,11 @@ function inArrays(calls: readonly string[]): string[] {
   );
 }
 
-function sendCalls(port: number, bodies: readonly string[]): Promise<void> {
-  return sendLoad({
+async function sendCalls(port: number, bodies: readonly string[]): Promise<void> {
+  await sendLoad({
     port,
     senders: SENDERS,
-    bodies,
+    requests: bodies.map((body) => ({ method: 'POST', path: '/', body })),
     check: (answer) => {
       if (answer.includes('"error"')) throw new Error(`A transfer was refused: ${answer}`);
     },

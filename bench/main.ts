@@ -1,3 +1,4 @@
+import { benchBesideFastify } from './beside-fastify.ts';
 import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
 import { printFigures } from './figures.ts';
@@ -10,6 +11,7 @@ import { benchVersus } from './versus/versus.ts';
 
 const BENCHES = {
   init: benchInit,
+  'beside-fastify': benchBesideFastify,
   execution: benchExecution,
   schemas: benchSchemas,
   localnet: benchLocalnet,

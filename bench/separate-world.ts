@@ -5,7 +5,9 @@ import { startServiceProcess } from '../apps/service/test/fleet/service-process.
 import { openBenchWorld } from './bench-world.ts';
 
 /** A service in two processes of its own, `serve` and `work`. This process has the cluster and the clients. */
-export interface SeparateWorld extends Pick<World, 'url' | 'db' | 'localnet'> {
+export interface SeparateWorld extends Pick<World, 'url' | 'db' | 'localnet' | 'databaseUrl'> {
+  /** Ends the worker, so that only requests are measured. */
+  stopWork(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -22,6 +24,8 @@ export async function openSeparateWorld(environment: Readonly<Record<string, str
     url: serve.url,
     localnet: world.localnet,
     db: world.db,
+    databaseUrl: world.databaseUrl,
+    stopWork: () => work.kill(),
     stop: async () => {
       // The work that is left is not measured.
       await Promise.all([serve.kill(), work.kill()]);

@@ -1,4 +1,12 @@
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import {
+  Kysely,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+  sql,
+} from 'kysely';
 import pg from 'pg';
 import type { Log } from './log.ts';
 import type { Schema } from './schema.ts';
@@ -17,7 +25,7 @@ export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>): Db {
     client.on('error', (error) => log.error({ err: error }, 'database connection lost'));
   });
   pool.on('error', () => undefined); // the pool reports the error too
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
 }
 
 export async function closeDb(db: Db): Promise<void> {
@@ -32,6 +40,63 @@ export async function ping(db: Db): Promise<void> {
 /** Runs in the given transaction, or in a new one. */
 export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
+
+/**
+ * Gives a name to each statement that comes again, so that each connection prepares it once and PostgreSQL neither parses nor
+ * plans it every time, which often takes longer than to execute it.
+ */
+function preparing(pool: pg.Pool): PostgresPool {
+  const nameOf = createNames();
+  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    connect: async () => {
+      const client = await pool.connect();
+      const known = clients.get(client) ?? preparingClient(client, nameOf);
+      clients.set(client, known);
+      return known;
+    },
+  };
+}
+
+type Names = (text: string) => string | undefined;
+
+function preparingClient(client: pg.PoolClient, nameOf: Names): PostgresPoolClient {
+  function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  function query(text: string | PostgresCursor<unknown>, values: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new Error('The service reads no rows through a cursor.');
+    const name = values.length === 0 ? undefined : nameOf(text);
+    return client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+  }
+  return { query, release: (destroy) => client.release(destroy) };
+}
+
+/** More than the service has. A connection keeps about 20 KB for each, so one with a list of another length each time gets none. */
+const MAX_NAMES = 300;
+/** Uses of a statement without a name, before it gets one. */
+const UNNAMED_USES = 2;
+
+/** Creates names for statements, the same for all connections of a pool. */
+function createNames(): Names {
+  const names = new Map<string, string>();
+  const uses = new Map<string, number>();
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= MAX_NAMES) return known;
+    const used = uses.get(text) ?? 0;
+    if (used < UNNAMED_USES) {
+      if (uses.size >= 10 * MAX_NAMES) uses.clear();
+      uses.set(text, used + 1);
+      return undefined;
+    }
+    uses.delete(text);
+    const name = `flywheel_${names.size}`;
+    names.set(text, name);
+    return name;
+  };
 }
 
 const DEFAULTS = {

@@ -65,3 +65,34 @@ test('a nested transaction is part of the outer one', async () => {
   const { rows } = await sql`select from projects`.execute(db);
   assert.equal(rows.length, 0);
 });
+
+test('a statement that comes again is prepared once in each connection, and its values still differ', async () => {
+  const pool = openDb({ ...poolConfig, max: 1 }, { error: () => undefined });
+  const double = async (value: number) => {
+    const { rows } = await sql<{ doubled: number }>`select ${value}::integer * 2 as doubled`.execute(pool);
+    return rows[0]?.doubled;
+  };
+  for (const value of [1, 2, 3, 4, 5]) assert.equal(await double(value), 2 * value);
+  await assert.rejects(
+    pool.transaction().execute(async (trx) => sql`select ${0}::integer / ${0}::integer`.execute(trx)),
+  );
+  assert.equal(await double(6), 12);
+  const prepared = sql<{ statement: string; calls: bigint }>`select statement, generic_plans + custom_plans as calls
+    from pg_prepared_statements`;
+  assert.deepEqual((await prepared.execute(pool)).rows, [
+    { statement: 'select $1::integer * 2 as doubled', calls: 4n },
+  ]);
+  await closeDb(pool);
+});
+
+test('statements with lists of many lengths do not fill a connection', async () => {
+  const pool = openDb({ ...poolConfig, max: 1 }, { error: () => undefined });
+  for (let length = 1; length <= 320; length++) {
+    for (let use = 0; use < 3; use++) {
+      await sql`select 1 where 1 in (${sql.join(Array(length).fill(1))})`.execute(pool);
+    }
+  }
+  const count = sql<{ count: bigint }>`select count(*) from pg_prepared_statements`;
+  assert.deepEqual((await count.execute(pool)).rows, [{ count: 300n }]);
+  await closeDb(pool);
+});
