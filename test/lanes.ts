@@ -15,7 +15,7 @@ export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>
     'apps/service/test/{soak,fleet,agave}/**',
     'packages/localnet/test/older-sdks/**',
     'packages/localnet/test/squads-emulation-differential.test.ts',
-    'packages/sdk/test/package/**',
+    'packages/sdk/test/{package,soak}/**',
     'apps/cli/test/kills.test.ts',
     'test/npm-start.test.ts',
   ],

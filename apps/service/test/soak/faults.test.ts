@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { it } from 'node:test';
+import { seededRandom } from '@flywheel/testing/random';
 import { KNOBS, soakFaults } from './faults.ts';
-import { seededRandom } from './random.ts';
 
 /** Number of batches; `npm run soak` raises it. */
 const BATCHES = Number(process.env.FLYWHEEL_SOAK_BATCHES ?? 3);

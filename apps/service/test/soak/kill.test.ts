@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { it } from 'node:test';
+import { seededRandom } from '@flywheel/testing/random';
 import { soakKills } from './kill.ts';
-import { seededRandom } from './random.ts';
 
 /** Number of kills; `npm run soak` raises it until a process dies at every step. */
 const KILLS = Number(process.env.FLYWHEEL_SOAK_KILLS ?? 8);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
+import { seededRandom } from '@flywheel/testing/random';
 import { openWorld } from '@flywheel/testing/world';
 import type { Role } from '../../src/app.ts';
 import type { SoakBatch } from './load.ts';
-import { seededRandom } from './random.ts';
 import { assertExact, awaitRest } from './soak.ts';
 import { createStoryProject, STORIES, type StoryContext, type StoryProject } from './stories.ts';
 import { openWebhookWitness, WITNESS_ENVIRONMENT } from './webhook-witness.ts';

@@ -2,11 +2,14 @@ import { type ItemStatus, statusOf } from './item.ts';
 import type { Journal } from './journal.ts';
 import type { StoredItem } from './store.ts';
 
-/** Called with each result at least once, one after another: after a crash, with some results again. */
+/**
+ * Called with each result at least once, one after another: after a crash, with some results again. A promise that a
+ * handler returns is awaited; what it throws stops the collector.
+ */
 export interface ReportHandlers {
-  readonly onPaid?: ((item: ItemStatus) => Promise<void> | void) | undefined;
+  readonly onPaid?: ((item: ItemStatus) => unknown) | undefined;
   /** The item is quarantined; `reason` says why. */
-  readonly onRejected?: ((item: ItemStatus) => Promise<void> | void) | undefined;
+  readonly onRejected?: ((item: ItemStatus) => unknown) | undefined;
 }
 
 const MAX_ITEMS_A_READ = 100;

@@ -40,7 +40,7 @@ describe('a collector', () => {
     const reported: string[] = [];
     const collector = await open(service, createVolatileMemoryStore(), {
       ...{ maxItems: 3, maxAgeMs: 600_000 },
-      onPaid: ({ id }) => void reported.push(id),
+      onPaid: ({ id }) => reported.push(id),
     });
     const ids = ['a', 'b', 'c', 'a', 'b', 'd'];
     const accepted = await Promise.all(ids.map((id) => collector.collect(event(id, 'ada'))));
@@ -89,7 +89,7 @@ describe('a collector', () => {
     const rejected: ItemStatus[] = [];
     const collector = await open(service, createVolatileMemoryStore(), {
       onAlarm: (alarm) => alarms.push(alarm),
-      onRejected: (item) => void rejected.push(item),
+      onRejected: (item) => rejected.push(item),
     });
     const recipients = ['ada', 'hostile', 'bob', 'mint', 'cyd', 'checked', 'shaky', 'hostile', 'dan'];
     await Promise.all(recipients.map((to, i) => collector.collect(event(`e${i}`, to))));
