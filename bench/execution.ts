@@ -58,7 +58,7 @@ async function measure(world: World): Promise<Figures> {
   const [serviceRate, rawRate] = [serviceMs, rawMs].map((ms) => (PIPELINES * 1_000) / ms);
   return {
     title: `execution of ${PIPELINES} pipelines, ${transactions.length} transactions in ${bundles.length} bundles (${world.localnet.program})`,
-    note: `Slots of 50 ms: a bundle is sent when the one before it is confirmed, so ${(serviceMs / bundles.length).toFixed(0)} ms a bundle is mostly waiting.`,
+    note: `Slots of 50 ms: a bundle is sent when the one before it is processed: ${(serviceMs / bundles.length).toFixed(0)} ms a bundle.`,
     rows: [
       ['through the service', `${serviceRate?.toFixed(0)} pipelines/s`],
       ['LiteSVM alone, the same transactions', `${rawRate?.toFixed(0)} pipelines/s`],

@@ -38,7 +38,7 @@ export interface BundleSenderOptions {
   readonly random?: () => number;
 }
 
-/** A transaction of a bundle landed and failed. Earlier ones succeeded, later ones were not sent. */
+/** A transaction of a bundle was processed and failed. Earlier ones succeeded, later ones were not sent. */
 export class BundleFailed extends Error {
   /** Index of the transaction in the bundle, from 0. */
   readonly position: number;
@@ -64,7 +64,8 @@ export function isBundleRejected(error: unknown): boolean {
 
 /**
  * Creates the sender. With a block engine a bundle lands completely or not at all, in one slot. Without one, each
- * transaction is sent over RPC after the previous one is confirmed.
+ * transaction is sent over RPC after the previous one is processed: validators take transactions that arrive together in any
+ * order, so one that needs another would fail.
  */
 export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderOptions): BundleSender {
   const sender =
@@ -106,7 +107,7 @@ function createOrderedSender(deps: Pick<BundleSenderOptions, 'chain' | 'clock' |
     send: async (transactions) => {
       const lastValidBlockHeight = (await deps.chain.blockHeight()) + BLOCKHASH_LIFE_BLOCKS;
       for (const [position, transaction] of transactions.entries()) {
-        const { err } = await sendAndConfirm(deps, transaction, lastValidBlockHeight);
+        const { err } = await sendAndConfirm(deps, transaction, lastValidBlockHeight, { until: 'processed' });
         if (err !== null) throw new BundleFailed(position, err);
       }
     },

@@ -10,36 +10,47 @@ export interface ConfirmDeps {
 }
 
 /**
- * Sends a transaction and waits until it is confirmed, whether it succeeds or fails.
+ * Sends a transaction and waits until it is confirmed, whether it succeeds or fails. With `until: 'processed'` the wait ends
+ * as soon as a block of the node has it, which a fork may still take away.
  * @throws Error if it has not landed by the given block height, or if the chain has stopped.
  */
 export async function sendAndConfirm(
   { chain, clock, signal }: ConfirmDeps,
   transaction: Base64EncodedWireTransaction,
   lastValidBlockHeight: bigint,
+  { until = 'confirmed' }: { readonly until?: 'processed' | 'confirmed' } = {},
 ): Promise<LandedSignature> {
   const signature = await chain.send(transaction);
   const view = chain.view();
-  for (let polls = 1; polls <= MAX_POLLS; polls += 1) {
+  let sentMsAgo = 0;
+  for (let polls = 0; polls < MAX_POLLS; polls += 1) {
     // The block first: a node that has passed it knows everything that landed up to its height.
-    const finalized = await view.finalizedBlock();
+    const finalized = polls % POLLS_PER_BLOCK === 0 ? await view.finalizedBlock() : null;
     const { contextSlot, outcomes } = await view.signatureOutcomes([signature]);
     const [outcome = 'unknown'] = outcomes;
-    if (outcome !== 'unknown' && outcome.confirmation !== 'processed') return outcome;
-    if (finalized.blockHeight > lastValidBlockHeight && contextSlot >= finalized.slot && outcome === 'unknown') {
+    if (outcome !== 'unknown' && (until === 'processed' || outcome.confirmation !== 'processed')) return outcome;
+    const hasPassed = finalized !== null && finalized.blockHeight > lastValidBlockHeight;
+    if (hasPassed && contextSlot >= finalized.slot && outcome === 'unknown') {
       throw new Error(`${signature} had not landed by block height ${lastValidBlockHeight}.`);
     }
-    await clock.sleep(Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * 2 ** (polls - 1)), signal);
+    const intervalMs = Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * POLL_INTERVAL_GROWTH ** polls);
+    await clock.sleep(intervalMs, signal);
+    sentMsAgo += intervalMs;
+    if (sentMsAgo < RESEND_MS || outcome !== 'unknown') continue;
     // A node loses transactions that it could not forward, for instance when it restarts.
-    if (polls % POLLS_PER_RESEND === 0) await chain.send(transaction);
+    await chain.send(transaction);
+    sentMsAgo = 0;
   }
   throw new Error(`${signature} was not confirmed after ${MAX_POLLS} polls.`);
 }
 
-/** A local cluster confirms at once, others within a slot or two; more frequent requests would be wasted. */
-const FIRST_POLL_INTERVAL_MS = 50;
+/** A local cluster has a transaction at once, others within a slot or two. A wait is at most half as long again as it must be. */
+const FIRST_POLL_INTERVAL_MS = 25;
+const POLL_INTERVAL_GROWTH = 1.5;
 const MAX_POLL_INTERVAL_MS = 400;
-/** Every two seconds, as the node itself does. */
-const POLLS_PER_RESEND = 5;
+/** An expiry may be seen two seconds later: it takes a minute. */
+const POLLS_PER_BLOCK = 5;
+/** As often as the node itself does. */
+const RESEND_MS = 2_000;
 /** Five minutes, while a blockhash lives for one: after that the cluster has halted or forked. */
 const MAX_POLLS = 750;

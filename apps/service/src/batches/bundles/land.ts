@@ -33,9 +33,14 @@ export interface BundleToSend {
 
 /**
  * Records a bundle, sends it and waits for its fate. Its row is committed before anything is sent.
+ * @param onProcessed is called once a block of the node has all of its transactions, which a fork may still take away.
  * @throws Paused before anything is recorded or sent.
  */
-export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
+export async function landBundle(
+  deps: RunDeps,
+  toSend: BundleToSend,
+  onProcessed: () => void = () => undefined,
+): Promise<Landing> {
   const { batchId, phase, transactions } = toSend;
   const attributes = {
     'flywheel.batch.id': batchId,
@@ -44,13 +49,13 @@ export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<L
   };
   return traced(`bundle ${phase}`, attributes, async () => {
     const stopTimer = deps.metrics.bundleSeconds.startTimer({ phase });
-    const landing = await sendBundle(deps, toSend);
+    const landing = await sendBundle(deps, toSend, onProcessed);
     stopTimer({ outcome: landing.state });
     return landing;
   });
 }
 
-async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
+async function sendBundle(deps: RunDeps, toSend: BundleToSend, onProcessed: () => void): Promise<Landing> {
   const { transactions, version, firstPipeline = 0, pipelineCounts = [], ...rest } = toSend;
   const signatures = transactions.map(({ signature }) => signature);
   const newBundle = {
@@ -67,10 +72,15 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
     await requireUnpaused(trx, deps.run.flywheelId);
     return insertBundle(trx, newBundle);
   });
-  return deps.turn.pause(() => sendRecorded(deps, bundle, version));
+  return sendRecorded(deps, bundle, version, onProcessed);
 }
 
-async function sendRecorded(deps: RunDeps, bundle: Bundle, version: TransactionVersion): Promise<Landing> {
+async function sendRecorded(
+  deps: RunDeps,
+  bundle: Bundle,
+  version: TransactionVersion,
+  onProcessed: () => void,
+): Promise<Landing> {
   try {
     await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
   } catch (error) {
@@ -85,7 +95,7 @@ async function sendRecorded(deps: RunDeps, bundle: Bundle, version: TransactionV
       return { state: 'lost' };
     }
   }
-  const landing = await pollBundle(deps, bundle, { trustEngine: true });
+  const landing = await pollBundle(deps, bundle, { trustEngine: true, onProcessed });
   // A transaction that failed on chain shows that the cluster accepts version 1.
   if (version === 1) deps.bundles.reportVersion1(landing.state === 'lost' ? 'lost' : 'landed');
   return landing;
@@ -122,6 +132,7 @@ async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
 
 /** A local cluster lands a bundle at once, other clusters within a slot or two. The delay is at most half a slot. */
 const FIRST_POLL_INTERVAL_MS = 25;
+const POLL_INTERVAL_GROWTH = 1.5;
 const MAX_POLL_INTERVAL_MS = 200;
 /** A bundle expires after a minute or more, so that an expiry may be seen a second later. */
 const POLLS_PER_BLOCK = 5;
@@ -143,7 +154,7 @@ export function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
 async function pollBundle(
   deps: RunDeps,
   bundle: Bundle,
-  { trustEngine = false }: { readonly trustEngine?: boolean } = {},
+  { trustEngine = false, onProcessed }: { readonly trustEngine?: boolean; readonly onProcessed?: () => void } = {},
 ): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
@@ -164,6 +175,7 @@ async function pollBundle(
     };
     const position = outcomes.findIndex((outcome, i) => confirmed[i] && errorOf(outcome) !== null);
     if (landed.signatures.length === signatures.length) return settle(deps, bundle, landed, { state: 'landed' });
+    if (outcomes.every((outcome) => outcome !== 'unknown' && outcome.err === null)) onProcessed?.();
     const signature = signatures[position];
     if (signature !== undefined) {
       const err = errorOf(outcomes[position]) ?? '';
@@ -185,7 +197,10 @@ async function pollBundle(
       await reportSlow(deps, bundle);
       isSlowReported = true;
     }
-    await clock.sleep(Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * 2 ** (polls - 1)), signal);
+    await clock.sleep(
+      Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * POLL_INTERVAL_GROWTH ** (polls - 1)),
+      signal,
+    );
   }
 }
 

@@ -21,8 +21,9 @@ import { findSignedDecisions } from '../../store/batches/company-approvals.ts';
 import { isEndFinalized, markClosed } from '../../store/batches/ends.ts';
 import { chargeBatch, limitReservation, releaseExposure } from '../../store/batches/exposure.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
-import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { landBundle, settleBundles } from '../bundles/land.ts';
+import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import { landPlanned } from '../bundles/flight.ts';
+import { settleBundles } from '../bundles/land.ts';
 import { executeResultOf } from '../bundles/results.ts';
 import { findContent } from '../compile-again.ts';
 import { findRejection } from '../decisions.ts';
@@ -216,21 +217,12 @@ async function landStep(
   { groups, attempt }: Exclude<Step, string> & { readonly attempt: number },
 ): Promise<boolean> {
   const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
-  let left = planTransactions(groups, operatorLimits(multisig, 'close', terms, { isCareful: attempt > 0 }));
-  while (left.length > 0) {
-    const { planned, ...bundle } = await assembleBundle(deps, left, {
-      maxTransactions: deps.bundles.maxTransactions,
-      signers: [deps.operator, deps.company],
-      attempt,
-    });
-    const landing = await landBundle(deps, { ...bundle, batchId, phase: 'close' });
-    if (landing.state !== 'landed') {
-      deps.log.warn({ batchId, landing }, 'a closing bundle did not land');
-      return false;
-    }
-    left = left.slice(planned.length);
-  }
-  return true;
+  const planned = planTransactions(groups, operatorLimits(multisig, 'close', terms, { isCareful: attempt > 0 }));
+  const signers = [deps.operator, deps.company];
+  const landing = await landPlanned(deps, planned, { batchId, phase: 'close', attempt, signers });
+  if (landing.state === 'landed') return true;
+  deps.log.warn({ batchId, landing }, 'a closing bundle did not land');
+  return false;
 }
 
 /** Enqueues the job for later, so that no job blocks while it waits for a person. */

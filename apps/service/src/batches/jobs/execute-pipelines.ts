@@ -10,7 +10,8 @@ import { askCompany } from '../../store/batches/company-approvals.ts';
 import { hasExecutionBegun } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/assemble-bundle.ts';
-import { type Landing, landBundle, resumeBundles, settleBundles } from '../bundles/land.ts';
+import { type FlightWindow, openWindow, withFlight } from '../bundles/flight.ts';
+import { type BundleToSend, type Landing, resumeBundles, settleBundles } from '../bundles/land.ts';
 import { findFailedRecipient } from '../check/failed-recipient.ts';
 import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
 import { simulatePipelines } from '../check/simulate.ts';
@@ -67,7 +68,7 @@ export type RunOutcome = Ending | { readonly issue: ExecutionIssue } | Unapprove
 export async function runPipelines(deps: RunDeps, project: Project, batch: Batch): Promise<RunOutcome> {
   const { multisig } = project.flywheel;
   await resumeBundles(deps, batch);
-  const computeUnits = new Map<number, number>();
+  const known: Known = { computeUnits: new Map(), window: openWindow() };
   let singleUntil = 0;
   for (let lost = 0; ; ) {
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
@@ -94,21 +95,19 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     if (approval === 'unseen') return { issue: OWN_ISSUE };
     if (approval === 'overtaken') continue;
     if (approval !== null && 'unapproved' in approval) return approval;
-    for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
+    for (const [position, units] of approval?.computeUnits ?? []) known.computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
-    const next: NextBundle = { executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };
-    const sent = await landNext(deps, project, batch, next, computeUnits);
-    if ('issue' in sent) return sent;
-    const { landing, endPipeline } = sent;
-    if (landing.state === 'landed') {
-      lost = 0;
-      continue;
-    }
-    const failure = await explainFailure(deps, project, batch, { ...next, landing });
+    const next: NextBundle = { start: executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };
+    const flown = await landPipelines(deps, project, batch, next, known);
+    if (flown !== null && 'issue' in flown) return flown;
+    if (flown === null || flown.start > executed) lost = 0;
+    if (flown === null) continue;
+    const failure = await explainFailure(deps, project, batch, flown);
     if (failure === null) {
       lost += 1;
       if (lost > MAX_LOST_BUNDLES) return { issue: OWN_ISSUE };
-      singleUntil = Math.max(singleUntil, endPipeline);
+      // Over RPC, a transaction that would fail lands and fails. An engine drops the whole bundle, and does not say why.
+      if (flown.landing.state === 'failed' || deps.bundles.isAtomic) singleUntil = Math.max(singleUntil, flown.end);
       continue;
     }
     if (failure.isTemporary) return { issue: failure.issue };
@@ -156,8 +155,8 @@ async function readUnexecutedEnd(
 
 /** Describes the next bundle of an execution. */
 interface NextBundle {
-  /** The cursor on chain: the zero-based position of the next pipeline. */
-  readonly executed: number;
+  /** Zero-based position of its first pipeline. */
+  readonly start: number;
   /** First transaction of the bundle; null when the approval is on chain already. */
   readonly approval: SignedTransaction | null;
   /**
@@ -169,70 +168,100 @@ interface NextBundle {
   readonly attempt: number;
 }
 
+/** A bundle that did not land completely. */
+interface LostBundle extends NextBundle {
+  /** Position after its last pipeline. */
+  readonly end: number;
+  readonly landing: Landing;
+}
+
+/** What the bundles of an execution teach about the next ones. */
+interface Known {
+  /** Compute units by position of the pipeline. Units that are measured are added. */
+  readonly computeUnits: Map<number, number>;
+  readonly window: FlightWindow;
+}
+
 /**
- * Sends as many of the next pipelines as one bundle holds.
- * @param computeUnits known compute units by position; units that are measured here are added.
- * @returns the bundle's fate, and the position after its last pipeline; or what the vault lacks, if nothing was sent.
+ * Sends bundle after bundle from the cursor on, each when the one before is processed, and waits until they are confirmed.
+ * @returns null if all have landed; the first that has not; or, if nothing was sent, what the vault lacks.
  */
-async function landNext(
+function landPipelines(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  { executed, approval, isSingle, attempt }: NextBundle,
-  computeUnits: Map<number, number>,
-): Promise<{ readonly landing: Landing; readonly endPipeline: number } | { readonly issue: ExecutionIssue }> {
-  const { multisig } = project.flywheel;
-  const { maxTransactions } = deps.bundles;
-  const signed = approval === null ? [] : [approval];
-  const room = isSingle ? 1 - signed.length : (maxTransactions - signed.length) * MAX_PIPELINES_PER_TRANSACTION;
-  const issue = await measure(deps, project, batch, { executed, room, computeUnits });
-  // Sent again and again it would cost the operator a fee each time, until the batch expires.
-  if (issue !== null) return { issue };
-  const [groups, terms] = await Promise.all([
-    executionGroups(multisig, batch, { executed, room, computeUnits }),
-    deps.bundles.terms(multisig.lookupTable.addresses, attempt),
-  ]);
-  const limits = operatorLimits(multisig, 'execution', terms, { isCareful: isSingle });
-  const left = planTransactions(groups, limits);
-  const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, signed, attempt });
-  const counts = planned.map(({ groupCount }) => groupCount);
-  const landing = await landBundle(deps, {
-    ...bundle,
-    batchId: batch.id,
-    phase: 'execution',
-    firstPipeline: executed,
-    pipelineCounts: [...signed.map(() => 0), ...counts],
-  });
-  return { landing, endPipeline: executed + counts.reduce((sum, count) => sum + count, 0) };
-}
-
-/** A pipeline takes at least three of the 64 traced instructions: its execution, its proof memo and an action. */
-const MAX_PIPELINES_PER_TRANSACTION = 21;
-
-/** The next pipelines of an execution. */
-interface NextPipelines {
-  readonly executed: number;
-  /** The most that one bundle holds. */
-  readonly room: number;
-  readonly computeUnits: Map<number, number>;
+  first: NextBundle,
+  { computeUnits, window }: Known,
+): Promise<LostBundle | { readonly issue: ExecutionIssue } | null> {
+  return withFlight<Omit<LostBundle, 'landing'>, LostBundle | { readonly issue: ExecutionIssue } | null>(
+    deps,
+    window,
+    async (flight) => {
+      for (let next = first; ; ) {
+        const issue = await measure(deps, project, batch, next, computeUnits);
+        // Sent again and again it would cost the operator a fee each time, until the batch expires.
+        if (issue !== null && next === first) return { issue };
+        // Behind other bundles, a pipeline that seems to fail may need them. It is judged when it is the very next one.
+        if (!computeUnits.has(next.start) && next !== first) break;
+        const { end, bundle } = await prepareBundle(deps, project, batch, next, computeUnits);
+        const mayFollow = await flight.send(bundle, { ...next, end });
+        if (!mayFollow || next.isSingle || end === batch.pipelines.length) break;
+        next = { start: end, approval: null, isSingle: false, attempt: 0 };
+      }
+      const lost = await flight.land();
+      return lost && { ...lost.content, landing: lost.landing };
+    },
+  );
 }
 
 /**
- * Simulates the next pipelines whose compute units are not known.
+ * Simulates those of the next pipelines whose compute units are not known, and adds their units.
  * @returns what the vault lacks if the very next one fails for that, otherwise null.
  */
 async function measure(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  { executed, room, computeUnits }: NextPipelines,
+  next: NextBundle,
+  computeUnits: Map<number, number>,
 ): Promise<ExecutionIssue | null> {
-  const unmeasured = positionsOf(batch, { executed, room }).filter((position) => !computeUnits.has(position));
+  const unmeasured = positionsOf(deps, batch, next).filter((position) => !computeUnits.has(position));
   if (unmeasured.length === 0) return null;
   const simulations = await simulatePipelines(deps, project.flywheel.multisig, batch.pipelines, unmeasured);
   for (const [position, units] of simulations.computeUnits) computeUnits.set(position, units);
   const [first] = simulations.failures;
-  return first?.pipeline === executed ? findShortage(deps, project, batch, executed, first.err) : null;
+  return first?.pipeline === next.start ? findShortage(deps, project, batch, next.start, first.err) : null;
+}
+
+/** Signs as many of the next pipelines as one bundle holds. `end` is the position after its last pipeline. */
+async function prepareBundle(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  next: NextBundle,
+  computeUnits: ReadonlyMap<number, number>,
+): Promise<{ readonly bundle: BundleToSend; readonly end: number }> {
+  const { multisig } = project.flywheel;
+  const { start, isSingle, attempt } = next;
+  const [groups, terms] = await Promise.all([
+    executionGroups(multisig, batch, positionsOf(deps, batch, next), computeUnits),
+    deps.bundles.terms(multisig.lookupTable.addresses, attempt),
+  ]);
+  const left = planTransactions(groups, operatorLimits(multisig, 'execution', terms, { isCareful: isSingle }));
+  const signed = approvalOf(next);
+  const { maxTransactions } = deps.bundles;
+  const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, signed, attempt });
+  const counts = planned.map(({ groupCount }) => groupCount);
+  return {
+    bundle: {
+      ...bundle,
+      batchId: batch.id,
+      phase: 'execution',
+      firstPipeline: start,
+      pipelineCounts: [...signed.map(() => 0), ...counts],
+    },
+    end: start + counts.reduce((sum, count) => sum + count, 0),
+  };
 }
 
 /**
@@ -242,9 +271,9 @@ async function measure(
 function executionGroups(
   multisig: Multisig,
   batch: Batch,
-  { executed, room, computeUnits }: NextPipelines,
+  positions: readonly number[],
+  computeUnits: ReadonlyMap<number, number>,
 ): Promise<InstructionGroup[]> {
-  const positions = positionsOf(batch, { executed, room });
   const firstFailing = positions.findIndex((position) => !computeUnits.has(position));
   const sent = firstFailing === -1 ? positions : positions.slice(0, Math.max(firstFailing, 1));
   return Promise.all(
@@ -254,8 +283,19 @@ function executionGroups(
   );
 }
 
-function positionsOf({ pipelines }: Batch, { executed, room }: Pick<NextPipelines, 'executed' | 'room'>): number[] {
-  return pipelines.slice(executed, executed + room).map((_, i) => executed + i);
+/** A pipeline takes at least three of the 64 traced instructions: its execution, its proof memo and an action. */
+const MAX_PIPELINES_PER_TRANSACTION = 21;
+
+/** Lists the positions of the pipelines that the next bundle may hold, at most. */
+function positionsOf({ bundles }: RunDeps, { pipelines }: Batch, next: NextBundle): number[] {
+  const { start, isSingle } = next;
+  const signed = approvalOf(next).length;
+  const room = isSingle ? 1 - signed : (bundles.maxTransactions - signed) * MAX_PIPELINES_PER_TRANSACTION;
+  return pipelines.slice(start, start + room).map((_, i) => start + i);
+}
+
+function approvalOf({ approval }: NextBundle): readonly SignedTransaction[] {
+  return approval === null ? [] : [approval];
 }
 
 type Failure =
@@ -278,13 +318,13 @@ async function explainFailure(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  { executed, approval, isSingle, landing }: NextBundle & { readonly landing: Landing },
+  { start, approval, isSingle, landing }: LostBundle,
 ): Promise<Failure | null> {
   // A bundle with only the approval executes no pipeline, so no pipeline has failed.
   if (!isSingle || approval !== null) return null;
   const { executed: pipeline, status } = await readProgress(deps, project.flywheel.multisig, batch);
   // The cursor has moved on: an earlier bundle with this pipeline landed, and this one failed as its repetition.
-  if (pipeline > executed || status !== 'Approved') return null;
+  if (pipeline > start || status !== 'Approved') return null;
   const { err, logs } =
     landing.state === 'failed'
       ? { err: landing.err, logs: await deps.chain.transactionLogs(landing.signature) }

@@ -11,8 +11,9 @@ import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '..
 import { hasExecutionBegun, recordHoldUp } from '../../store/batches/executions.ts';
 import { setExposure } from '../../store/batches/exposure.ts';
 import { findSetupError, isSetUpBeyondCaps } from '../admission.ts';
-import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
+import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import { landPlanned } from '../bundles/flight.ts';
+import { type Landing, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
@@ -170,15 +171,8 @@ async function landMissing(
       ? [await rotationSetupGroup(multisig, batch)]
       : await setupGroups(multisig, batch, cursor);
   const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
-  let left = planTransactions(groups, operatorLimits(multisig, 'setup', terms, { isCareful: attempt > 0 }));
-  while (left.length > 0) {
-    const { maxTransactions } = deps.bundles;
-    const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, attempt });
-    const landing = await landBundle(deps, { ...bundle, batchId: batch.id, phase: 'setup' });
-    if (landing.state !== 'landed') return landing;
-    left = left.slice(planned.length);
-  }
-  return { state: 'landed' };
+  const planned = planTransactions(groups, operatorLimits(multisig, 'setup', terms, { isCareful: attempt > 0 }));
+  return landPlanned(deps, planned, { batchId: batch.id, phase: 'setup', attempt });
 }
 
 /**
@@ -245,10 +239,8 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const group = await burnIndexGroup(multisig, dead.batchIndex);
     const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
-    const { maxTransactions } = deps.bundles;
     const signers = [deps.operator, deps.company];
-    const { planned: _, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signers });
-    const landing = await landBundle(deps, { ...bundle, batchId: dead.id, phase: 'close' });
+    const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', signers });
     if (landing.state !== 'landed' && (await readTransactionIndex(deps, multisig)) < dead.batchIndex) {
       throw new Error(
         `Index ${dead.batchIndex} of ${multisig.address} could not be burned: ${JSON.stringify(landing)}`,

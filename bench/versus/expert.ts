@@ -1,0 +1,281 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getBase58Decoder } from '@solana/kit';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createBurnCheckedInstruction,
+  createTransferCheckedInstruction,
+  getAssociatedTokenAddressSync,
+} from '@solana/spl-token';
+import {
+  type AddressLookupTableAccount,
+  AddressLookupTableProgram,
+  ComputeBudgetProgram,
+  Connection,
+  Keypair,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+  TransactionMessage,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import * as multisig from '@sqds/multisig';
+
+/**
+ * A program that somebody who knows Solana and Squads well would write for one batch: transactions of version 0 with a lookup
+ * table, as many instructions in each as fit, bundles of five through the block engine if there is one, and the next one as
+ * soon as the one before is processed. It remembers nothing, so that a failure or a crash is left to a person. Like
+ * `script.ts` it prints its vault, waits for a line, and prints its cost and time.
+ */
+const [url = '', wsEndpoint = '', mintText = '', countText = '', engineUrl = ''] = process.argv.slice(2);
+const connection = new Connection(url, { commitment: 'confirmed', wsEndpoint });
+const { instructions, types } = multisig;
+const mint = new PublicKey(mintText);
+const count = Number(countText);
+const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
+const DECIMALS = 6;
+const TOKEN = 10n ** 6n;
+const OPERATOR_SOL_PER_PIPELINE = 0.006;
+const MAX_BYTES = 1_232;
+const BUNDLE_TRANSACTIONS = 5;
+const TIP_LAMPORTS = 1_000;
+const POLL_MS = 25;
+const LANDING_MS = 20_000;
+/** An execution of one of these pipelines calls nine instructions; a transaction may call 64 (MaxInstructionTraceLength). */
+const EXECUTIONS_PER_TRANSACTION = 6;
+
+const [operator, company, wallet, createKey] = [
+  Keypair.generate(),
+  Keypair.generate(),
+  Keypair.generate(),
+  Keypair.generate(),
+];
+const members = [operator, company, wallet];
+await Promise.all(members.map(({ publicKey }) => fund(publicKey, 1 + count * OPERATOR_SOL_PER_PIPELINE)));
+const [multisigPda] = multisig.getMultisigPda({ createKey: createKey.publicKey });
+const [vault] = multisig.getVaultPda({ multisigPda, index: 0 });
+const [programConfig] = multisig.getProgramConfigPda({});
+const { treasury } = await multisig.accounts.ProgramConfig.fromAccountAddress(connection, programConfig);
+const { Permission, Permissions } = types;
+const creator = operator.publicKey;
+const tables: AddressLookupTableAccount[] = [];
+let sent = 0;
+let lastSignature = '';
+let lastBundle = 'it was sent over RPC.';
+const [tipAccount] = engineUrl === '' ? [] : await callEngine('getTipAccounts', []);
+await sendAll([
+  sign(
+    await blockhash(),
+    [
+      instructions.multisigCreateV2({
+        treasury,
+        creator,
+        multisigPda,
+        configAuthority: null,
+        timeLock: 0,
+        members: [
+          { key: creator, permissions: Permissions.fromPermissions([Permission.Initiate, Permission.Execute]) },
+          { key: company.publicKey, permissions: Permissions.fromPermissions([Permission.Vote]) },
+          { key: wallet.publicKey, permissions: Permissions.fromPermissions([Permission.Vote]) },
+        ],
+        threshold: 2,
+        createKey: createKey.publicKey,
+        rentCollector: creator,
+      }),
+    ],
+    [operator, createKey],
+  ),
+]);
+const batchIndex = 1n;
+const [batchPda] = multisig.getTransactionPda({ multisigPda, index: batchIndex });
+const [proposalPda] = multisig.getProposalPda({ multisigPda, transactionIndex: batchIndex });
+const vaultTokens = getAssociatedTokenAddressSync(mint, vault, true);
+tables.push(await createTable());
+const lines = createInterface({ input: process.stdin });
+process.stdout.write(`${vault.toBase58()}\n`);
+await once(lines, 'line');
+
+const pipelines = Array.from({ length: count }, (_, i) => pipelineInstructions(i));
+sent = 0;
+const before = await balances();
+const start = performance.now();
+
+const of = { multisigPda, batchIndex };
+const anyBlockhash = PublicKey.default.toBase58();
+await sendPacked([
+  instructions.batchCreate({ ...of, creator, rentPayer: creator, vaultIndex: 0 }),
+  instructions.proposalCreate({ multisigPda, creator, transactionIndex: batchIndex, isDraft: true }),
+  ...pipelines.map((pipeline, i) =>
+    instructions.batchAddTransaction({
+      ...of,
+      member: creator,
+      rentPayer: creator,
+      vaultIndex: 0,
+      transactionIndex: i + 1,
+      ephemeralSigners: 0,
+      transactionMessage: new TransactionMessage({
+        payerKey: vault,
+        recentBlockhash: anyBlockhash,
+        instructions: pipeline,
+      }),
+      addressLookupTableAccounts: tables,
+    }),
+  ),
+  instructions.proposalActivate({ multisigPda, transactionIndex: batchIndex, member: creator }),
+]);
+const setupTransactions = sent;
+const votes = [company, wallet].map(({ publicKey }) =>
+  instructions.proposalApprove({ multisigPda, transactionIndex: batchIndex, member: publicKey }),
+);
+await sendAll([sign(await blockhash(), votes, members)]);
+const executions = await Promise.all(
+  pipelines.map(async (_, i) => {
+    const execute = { connection, ...of, member: creator, transactionIndex: i + 1 };
+    return (await instructions.batchExecuteTransaction(execute)).instruction;
+  }),
+);
+await sendPacked(executions, EXECUTIONS_PER_TRANSACTION);
+await until('confirmed');
+const wallMs = performance.now() - start;
+const netLamports = before - (await balances());
+process.stdout.write(`${JSON.stringify({ setupTransactions, totalTransactions: sent, netLamports, wallMs })}\n`);
+process.exit(0);
+
+/** Builds a memo, a burn, and an airdrop to a new wallet. */
+function pipelineInstructions(i: number): TransactionInstruction[] {
+  const recipient = Keypair.generate().publicKey;
+  const to = getAssociatedTokenAddressSync(mint, recipient, true);
+  return [
+    new TransactionInstruction({
+      programId: MEMO_PROGRAM,
+      keys: [{ pubkey: vault, isSigner: true, isWritable: true }],
+      data: Buffer.from(`flywheel:v1:WATCH_AD:${String(i).padStart(64, '0')}`),
+    }),
+    createBurnCheckedInstruction(vaultTokens, mint, vault, TOKEN, DECIMALS),
+    createAssociatedTokenAccountIdempotentInstruction(vault, to, recipient, mint),
+    createTransferCheckedInstruction(vaultTokens, mint, to, vault, TOKEN, DECIMALS),
+  ];
+}
+
+/** Puts every account that all transactions name into a lookup table, and waits until it can be used. */
+async function createTable(): Promise<AddressLookupTableAccount> {
+  const recentSlot = await connection.getSlot('finalized');
+  const [create, key] = AddressLookupTableProgram.createLookupTable({ authority: creator, payer: creator, recentSlot });
+  const [probe] = pipelineInstructions(0).slice(2);
+  const shared = [...(probe?.keys ?? []), { pubkey: probe?.programId ?? vault }].map(({ pubkey }) => pubkey);
+  const addresses = [multisigPda, vault, batchPda, proposalPda, vaultTokens, mint, MEMO_PROGRAM, ...shared];
+  addresses.push(multisig.PROGRAM_ID, SystemProgram.programId);
+  const extend = AddressLookupTableProgram.extendLookupTable({
+    ...{ payer: creator, authority: creator, lookupTable: key },
+    addresses: [...new Map(addresses.map((address) => [address.toBase58(), address])).values()],
+  });
+  await sendAll([sign(await blockhash(), [create, extend])]);
+  for (const slot = await connection.getSlot('processed'); (await connection.getSlot('confirmed')) <= slot + 1; )
+    await sleep(POLL_MS);
+  const { value } = await connection.getAddressLookupTable(key);
+  if (value === null) throw new Error('The lookup table is not there.');
+  return value;
+}
+
+/** Packs instructions in their order into as few transactions as possible, and sends these. */
+async function sendPacked(all: readonly TransactionInstruction[], most = Number.POSITIVE_INFINITY): Promise<void> {
+  const groups: TransactionInstruction[][] = [];
+  for (const instruction of all) {
+    const grown = [...(groups.at(-1) ?? []), instruction];
+    if (groups.length > 0 && grown.length <= most && fits(grown)) groups.splice(-1, 1, grown);
+    else groups.push([instruction]);
+  }
+  for (let i = 0; i < groups.length; i += BUNDLE_TRANSACTIONS) {
+    const bundle = groups.slice(i, i + BUNDLE_TRANSACTIONS);
+    const recent = await blockhash();
+    const transactions = bundle.map((group, position) => sign(recent, withTip(group, position === bundle.length - 1)));
+    await sendAll(transactions, tipAccount !== undefined);
+  }
+}
+
+/** Leaves room for the tip in every transaction. */
+function fits(group: readonly TransactionInstruction[]): boolean {
+  try {
+    return sign(anyBlockhash, withTip(group, true)).serialize().length <= MAX_BYTES;
+  } catch {
+    // The library throws when its buffer is too small.
+    return false;
+  }
+}
+
+function withTip(group: readonly TransactionInstruction[], isLast: boolean): TransactionInstruction[] {
+  const budget = [
+    ComputeBudgetProgram.setComputeUnitLimit({ units: 1_400_000 }),
+    ComputeBudgetProgram.requestHeapFrame({ bytes: 262_144 }),
+  ];
+  if (!isLast || !tipAccount) return [...budget, ...group];
+  const toPubkey = new PublicKey(tipAccount);
+  return [...budget, ...group, SystemProgram.transfer({ fromPubkey: creator, toPubkey, lamports: TIP_LAMPORTS })];
+}
+
+function sign(
+  recentBlockhash: string,
+  group: TransactionInstruction[],
+  signers: readonly Keypair[] = [operator],
+): VersionedTransaction {
+  const message = new TransactionMessage({ payerKey: creator, recentBlockhash, instructions: group });
+  const transaction = new VersionedTransaction(message.compileToV0Message(tables));
+  transaction.sign([...signers]);
+  return transaction;
+}
+
+/** Sends transactions as a bundle, or one after the other, and waits until they are processed. */
+async function sendAll(transactions: readonly VersionedTransaction[], asBundle = false): Promise<void> {
+  if (asBundle) {
+    const wires = transactions.map((transaction) => Buffer.from(transaction.serialize()).toString('base64'));
+    const bundleId = await callEngine('sendBundle', [wires, { encoding: 'base64' }]);
+    lastBundle = `its bundle is ${bundleId}.`;
+  }
+  for (const transaction of transactions) {
+    if (!asBundle) await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+    lastSignature = bs58(transaction.signatures[0]);
+    await until('processed');
+  }
+  sent += transactions.length;
+}
+
+/** Waits until the last transaction is processed or confirmed. */
+async function until(commitment: 'processed' | 'confirmed'): Promise<void> {
+  for (const deadline = Date.now() + LANDING_MS; ; ) {
+    const { value } = await connection.getSignatureStatus(lastSignature);
+    if (value?.err) throw new Error(`${lastSignature} failed: ${JSON.stringify(value.err)}`);
+    if (value && (commitment === 'processed' || value.confirmationStatus !== 'processed')) return;
+    if (Date.now() > deadline) throw new Error(`${lastSignature} has not landed; ${lastBundle}`);
+    await sleep(POLL_MS);
+  }
+}
+
+function bs58(signature: Uint8Array | undefined): string {
+  if (!signature) throw new Error('A signed transaction has a signature.');
+  return getBase58Decoder().decode(signature);
+}
+
+async function callEngine(method: string, params: readonly unknown[]): Promise<string[]> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(engineUrl, { method: 'POST', headers, body });
+  const answer: { readonly result: string[]; readonly error?: object } = JSON.parse(await response.text());
+  if (answer.error) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
+  return answer.result;
+}
+
+async function blockhash(): Promise<string> {
+  return (await connection.getLatestBlockhash()).blockhash;
+}
+
+async function fund(account: PublicKey, sol: number): Promise<void> {
+  const latest = await connection.getLatestBlockhash();
+  const signature = await connection.requestAirdrop(account, Math.ceil(sol * 1e9));
+  await connection.confirmTransaction({ signature, ...latest });
+}
+
+async function balances(): Promise<number> {
+  const held = await Promise.all(members.map(({ publicKey }) => connection.getBalance(publicKey)));
+  return held.reduce((sum, lamports) => sum + lamports, 0);
+}
