@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Address, Signature } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { TIP_ACCOUNTS } from './genesis.ts';
-import type { Ledger } from './ledger/ledger.ts';
+import type { AtomicOutcome, Ledger } from './ledger/ledger.ts';
 import type { TransactionError } from './runtime.ts';
 import type { WireTransaction } from './wire/wire-transaction.ts';
 
@@ -36,7 +36,10 @@ export interface SendOptions {
 
 /** A block engine for one block producer: this cluster. */
 export interface BlockEngine {
-  /** Accepts a bundle for the next slot. An accepted bundle may still fail to land. */
+  /**
+   * Accepts a bundle for the next slot. An accepted bundle may still fail to land. Like Jito's engine it simulates on the
+   * newest bank, so that a bundle that needs another one, which has not landed yet, is dropped at once.
+   */
   send(transactions: readonly WireTransaction[], options: SendOptions): string;
   find(bundleId: string): Bundle | null;
   /** Like `find`, limited to bundles of the last five minutes. */
@@ -96,11 +99,7 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
         continue;
       }
       const outcome = ledger.executeAtomically(transactions);
-      const { failedPosition, err } = outcome.landed ? { failedPosition: -1, err: '' } : outcome;
-      settle(
-        bundleId,
-        outcome.landed ? { status: 'Landed', slot: outcome.slot } : { status: 'Failed', failedPosition, err },
-      );
+      settle(bundleId, outcome.landed ? { status: 'Landed', slot: outcome.slot } : failed(outcome));
     }
   };
   ledger.onSlot(landPending);
@@ -117,7 +116,11 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
         if (bundles.size <= REMEMBERED_BUNDLES) break;
         bundles.delete(oldest);
       }
-      if (!lose) pending.push({ bundleId, transactions, landOnly });
+      if (lose) return bundleId;
+      // What waits alone is simulated when it lands, on the same bank.
+      const simulated = pending.length > 0 && landOnly === null ? ledger.simulateAtomically(transactions) : null;
+      if (simulated?.landed === false) settle(bundleId, failed(simulated));
+      else pending.push({ bundleId, transactions, landOnly });
       return bundleId;
     },
     find: (bundleId) => current(bundleId)?.bundle ?? null,
@@ -126,6 +129,10 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
       return entry && Date.now() - entry.sentAt <= INFLIGHT_MS ? entry.bundle : null;
     },
   };
+}
+
+function failed({ failedPosition, err }: Extract<AtomicOutcome, { landed: false }>): BundleState {
+  return { status: 'Failed', failedPosition, err };
 }
 
 function isTipAccount(address: Address | undefined): boolean {

@@ -41,6 +41,8 @@ export interface Ledger {
   executeEverywhere(transaction: WireTransaction): Attempt;
   /** Executes all transactions in order or none. Reports position and error of the first that fails. */
   executeAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
+  /** Tells what `executeAtomically` would do now, and changes nothing. */
+  simulateAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
   /**
    * Completes the current slot; further slots or seconds pass at once. Resolves when all slot listeners have finished.
    */
@@ -110,6 +112,24 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     }
     for (const listener of commitListeners) listener(executed);
   };
+  /** Executes transactions up to the first that fails, and undoes them all if one does. Nothing is recorded. */
+  const attemptAll = (transactions: readonly WireTransaction[]) => {
+    const executed: ExecutedAttempt[] = [];
+    const before = new Map<Address, HeldAccount>();
+    for (const [position, transaction] of transactions.entries()) {
+      const each = attempt(transaction);
+      if (each.kind === 'executed') rememberOldest(before, each.before);
+      const err = each.kind === 'refused' ? each.err : each.record.err;
+      if (err !== null) {
+        restoreAccounts(svm, before);
+        const outcome: AtomicOutcome = { landed: false, failedPosition: position, err };
+        return { executed, before, outcome };
+      }
+      if (each.kind === 'executed') executed.push(each);
+    }
+    const outcome: AtomicOutcome = { landed: true, slot: slots.current() };
+    return { executed, before, outcome };
+  };
   const keepVersions = ({ before, after }: ExecutedAttempt) =>
     versions.keep(slots.current(), new Map([...before].filter(([address]) => after.has(address))));
 
@@ -144,21 +164,16 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       return outcome;
     },
     executeAtomically: (transactions) => {
-      const executed: ExecutedAttempt[] = [];
-      const before = new Map<Address, HeldAccount>();
-      for (const [position, transaction] of transactions.entries()) {
-        const outcome = attempt(transaction);
-        if (outcome.kind === 'executed') rememberOldest(before, outcome.before);
-        const err = outcome.kind === 'refused' ? outcome.err : outcome.record.err;
-        if (err !== null) {
-          restoreAccounts(svm, before);
-          return { landed: false, failedPosition: position, err };
-        }
-        if (outcome.kind === 'executed') executed.push(outcome);
-      }
-      for (const outcome of executed) keepVersions(outcome);
+      const { executed, outcome } = attemptAll(transactions);
+      if (!outcome.landed) return outcome;
+      for (const each of executed) keepVersions(each);
       record(executed);
-      return { landed: true, slot: slots.current() };
+      return outcome;
+    },
+    simulateAtomically: (transactions) => {
+      const { before, outcome } = attemptAll(transactions);
+      if (outcome.landed) restoreAccounts(svm, before);
+      return outcome;
     },
     advance: async ({ slots: count = 1n, seconds = 0n } = {}) => {
       slots.advance(count, seconds);

@@ -72,6 +72,27 @@ test('the transactions of a failed bundle can be sent again and land', async (t)
   assert.equal(await inflight(cluster, bundleId), 'Landed');
 });
 
+test('a bundle that needs another one, which has not landed yet, is dropped at once; others are not', async (t) => {
+  const cluster = await startCluster(t);
+  const [payer, heir] = [await cluster.wallet(), await cluster.wallet(0n)];
+  const tip = transfer(payer, await tipAccount(cluster), TIP_LAMPORTS);
+  const endowment = await cluster.sign(payer, [transfer(payer, heir.address, 3n * SOL), tip]);
+  const spending = await cluster.sign(heir, [
+    transfer(heir, payer.address, SOL),
+    transfer(heir, await tipAccount(cluster), TIP_LAMPORTS),
+  ]);
+  const other = await cluster.sign(payer, [tip]);
+  const ids: string[] = [];
+  for (const transaction of [endowment, spending, other]) ids.push(await sendBundle(cluster, [transaction]));
+  const statuses = () => Promise.all(ids.map((id) => inflight(cluster, id)));
+  assert.deepEqual(await statuses(), ['Pending', 'Failed', 'Pending']);
+  await cluster.localnet.warp();
+  assert.deepEqual(await statuses(), ['Landed', 'Failed', 'Landed']);
+  await sendBundle(cluster, [spending]);
+  await cluster.localnet.warp();
+  assert.deepEqual(await statuses(), ['Landed', 'Landed', 'Landed']);
+});
+
 test('a bundle fails if one of its transactions has already landed', async (t) => {
   const cluster = await startCluster(t);
   const payer = await cluster.wallet();
