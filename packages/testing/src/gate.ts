@@ -137,7 +137,7 @@ export const ENGINES = [
 export type Engine = (typeof ENGINES)[number];
 
 export interface Hold {
-  /** Resolves when a call is held, with the number of pipelines executed by then. Nothing is in flight. */
+  /** Resolves when a call is held, with the number of pipelines that the newest block has executed by then. */
   readonly reached: Promise<number>;
   /**
    * Lets all calls pass again. Rejected and dropped transactions expire at once: slots are skipped until their
@@ -159,7 +159,7 @@ export function holdSends(world: GatedWorld, { environment }: Engine, project: T
   const reached = Promise.withResolvers<number>();
   const released = Promise.withResolvers<void>();
   gate.intercept(method, async (_call, pass) => {
-    const { batch } = await readBatchOnChain(world, project, batchIndex, 'confirmed');
+    const { batch } = await readBatchOnChain(world, project, batchIndex, 'processed');
     if (batch.executedTransactionIndex > 0) {
       reached.resolve(batch.executedTransactionIndex);
       await released.promise;
