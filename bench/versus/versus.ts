@@ -26,32 +26,33 @@ interface Taken {
 
 /**
  * Measures the same pipelines (a memo, a burn, an airdrop to a new wallet) through the service, with transactions of
- * version 1 and without, and through a script that a developer would write with the SDK of Squads, on one local
- * cluster or on that of FLYWHEEL_TEST_RPC_URL, from the first request to the last execution.
+ * version 1 and without, and through two programs that use the SDK of Squads: a script that a developer would write, and
+ * one by an expert. All on one local cluster or on that of FLYWHEEL_TEST_RPC_URL, from the first request to the last execution.
  */
 export async function benchVersus(): Promise<Figures> {
   const withV1 = await onCluster(true, async (world) => ({
     service: await forEachCount((count) => byService(world, count)),
-    script: await forEachCount((count) => byScript(world, count)),
+    script: await forEachCount((count) => byScript(world, SCRIPT, count)),
+    expert: await forEachCount((count) => byScript(world, EXPERT, count)),
   }));
   // A shared cluster has version 1 or has it not.
   const withoutV1 = isClusterShared
     ? []
     : await onCluster(false, (world) => forEachCount((count) => byService(world, count)));
   const rows = COUNTS.flatMap((count, i) => {
-    const [v1, v0, script] = [withV1.service[i], withoutV1[i], withV1.script[i]];
-    if (!v1 || !script) throw new Error(`${count} pipelines were not measured.`);
+    const [v1, v0, script, expert] = [withV1.service[i], withoutV1[i], withV1.script[i], withV1.expert[i]];
+    if (!v1 || !script || !expert) throw new Error(`${count} pipelines were not measured.`);
     return [
-      [`${count} pipelines`, cells(['v1', 'v0', 'script', 'script : v1'])],
-      ['  setup transactions', compared(v1, v0, script, (taken) => taken.setupTransactions)],
-      ['  all transactions', compared(v1, v0, script, (taken) => taken.totalTransactions)],
-      ['  net lamports a pipeline', compared(v1, v0, script, (taken) => taken.netLamports / count)],
-      ['  wall time, ms', compared(v1, v0, script, (taken) => taken.wallMs)],
+      [`${count} pipelines`, cells(['v1', 'v0', 'expert', 'expert : v1', 'script', 'script : v1'])],
+      ['  setup transactions', compared({ v1, v0, expert, script }, (taken) => taken.setupTransactions)],
+      ['  all transactions', compared({ v1, v0, expert, script }, (taken) => taken.totalTransactions)],
+      ['  net lamports a pipeline', compared({ v1, v0, expert, script }, (taken) => taken.netLamports / count)],
+      ['  wall time, ms', compared({ v1, v0, expert, script }, (taken) => taken.wallMs)],
     ] as const;
   });
   return {
     title: `a batch by the service and by a script (${isClusterShared ? 'the cluster’s own slots' : 'slots of 50 ms'})`,
-    note: 'The service counts the transactions that close accounts, and their rent as returned; the script closes nothing.',
+    note: 'The service counts the transactions that close accounts, and their rent as returned; the programs close nothing.',
     rows,
   };
 }
@@ -110,11 +111,13 @@ async function byService(world: World, count: number): Promise<Taken> {
   }
 }
 
-async function byScript({ localnet }: World, count: number): Promise<Taken> {
+async function byScript({ localnet }: World, file: URL, count: number): Promise<Taken> {
   const mint = await localnet.bank.createMint(DECIMALS, false);
-  const child = spawn(process.execPath, [SCRIPT, localnet.url, localnet.websocketUrl, mint, String(count)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(file), localnet.url, localnet.websocketUrl, mint, String(count), localnet.blockEngineUrl],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
   const lines = createInterface({ input: child.stdout });
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`The script ended with ${code}.`);
@@ -132,11 +135,20 @@ async function byScript({ localnet }: World, count: number): Promise<Taken> {
   return taken;
 }
 
-const SCRIPT = fileURLToPath(new URL('script.ts', import.meta.url));
+const SCRIPT = new URL('script.ts', import.meta.url);
+const EXPERT = new URL('expert.ts', import.meta.url);
 
-function compared(v1: Taken, v0: Taken | undefined, script: Taken, of: (taken: Taken) => number): string {
-  const figures = [v1, v0, script].map((taken) => (taken ? Math.round(of(taken)).toLocaleString('en-US') : '–'));
-  return cells([...figures, `${(of(script) / of(v1)).toFixed(1)} : 1`]);
+interface Compared {
+  readonly v1: Taken;
+  readonly v0: Taken | undefined;
+  readonly expert: Taken;
+  readonly script: Taken;
+}
+
+function compared({ v1, v0, expert, script }: Compared, of: (taken: Taken) => number): string {
+  const figure = (taken: Taken | undefined) => (taken ? Math.round(of(taken)).toLocaleString('en-US') : '–');
+  const ratio = (taken: Taken) => `${(of(taken) / of(v1)).toFixed(1)} : 1`;
+  return cells([figure(v1), figure(v0), figure(expert), ratio(expert), figure(script), ratio(script)]);
 }
 
 function cells(values: readonly string[]): string {
