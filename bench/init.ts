@@ -67,7 +67,7 @@ async function measure(world: World): Promise<Figures> {
     const [one, other, third] = await Promise.all([makePipelines(), makePipelines(), makePipelines()]);
     http.push(await timeMs(async () => requireOk(await init(world.url, apiKey, one))));
     useCase.push(await timeMs(() => initInProcess(deps, project, other)));
-    compile.push(await timeMs(async () => compilePipelines(third, project)));
+    compile.push(await timeMs(() => compilePipelines(third, project)));
   }
   schemas.close();
   await jobs.stop();

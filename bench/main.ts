@@ -3,6 +3,7 @@ import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
 import { printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
+import { benchLargeInit } from './large-init.ts';
 import { benchLocalnet } from './localnet.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchNonces } from './nonces.ts';
@@ -12,6 +13,7 @@ import { benchVersus } from './versus/versus.ts';
 const BENCHES = {
   init: benchInit,
   'beside-fastify': benchBesideFastify,
+  'large-init': benchLargeInit,
   execution: benchExecution,
   schemas: benchSchemas,
   localnet: benchLocalnet,

@@ -75,7 +75,7 @@ function timeInit(world: World, apiKey: string): Promise<number> {
 }
 
 /** Milliseconds of each answer of `/health/live`, asked by a process of its own. */
-async function probe(url: string, seconds: number): Promise<number[]> {
+export async function probe(url: string, seconds: number): Promise<number[]> {
   return (await startProgram('probe', [url, String(seconds)])) as number[]; // what the program sends
 }
 

@@ -3,6 +3,7 @@ import { proofHash, toDecimal } from '@flywheel/protocol';
 import { dailyTotals } from '../compile/totals.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
+import { mapInSlices } from '../model/in-slices.ts';
 import type { Project, Token } from '../model/project.ts';
 import {
   type CapUse,
@@ -40,12 +41,15 @@ export interface Admission extends KindUse {
 }
 
 /** Computes what a batch asks for. A thousand pipelines take 0.1 s, so no caller holds a lock meanwhile. */
-export function askOfCaps({ prices }: Pick<LimitDeps, 'prices'>, { project, kind, pipelines }: Candidate): AskedOfCaps {
+export async function askOfCaps(
+  { prices }: Pick<LimitDeps, 'prices'>,
+  { project, kind, pipelines }: Candidate,
+): Promise<AskedOfCaps> {
   return {
     kind,
     pipelineCount: pipelines.length,
     totals: kind === 'pipelines' ? dailyTotals(pipelines, project.token) : NO_TOTALS,
-    exposure: boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
+    exposure: await boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
   };
 }
 
@@ -175,7 +179,7 @@ export async function findLimitErrorsOf(
   deps: LimitDeps & Pick<Deps, 'db'>,
   candidate: Candidate,
 ): Promise<LimitError[]> {
-  return findLimitErrors(deps, candidate.project, await readUse(deps, candidate), askOfCaps(deps, candidate));
+  return findLimitErrors(deps, candidate.project, await readUse(deps, candidate), await askOfCaps(deps, candidate));
 }
 
 /** A project's daily limit for one kind of action, in base units. */
@@ -207,7 +211,7 @@ export async function findRepeatedProofs(
   { id: projectId }: Pick<Project, 'id'>,
   pipelines: readonly Pick<CompiledPipeline, 'type' | 'payload'>[],
 ): Promise<InitWarning[]> {
-  const hashes = await Promise.all(pipelines.map(proofHash));
+  const hashes = await mapInSlices(pipelines, proofHash);
   const seen = new Set(await findSeenProofs(db, projectId, hashes));
   const warnings: InitWarning[] = [];
   for (const [pipeline, hash] of hashes.entries()) {

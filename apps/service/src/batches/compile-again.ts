@@ -31,7 +31,7 @@ export async function compileAgain(
     }
     return { replacement: { role: approver === 'operator' ? approver : 'approver', from, to } };
   }
-  const compiled = compilePipelines(pipelines.map(toVaultPipeline), project);
+  const compiled = await compilePipelines(pipelines.map(toVaultPipeline), project);
   for (const [position, { vaultMessage }] of compiled.entries()) {
     const stored = pipelines[position]?.vaultMessage;
     if (!stored || !bytesEqual(stored, vaultMessage)) {

@@ -47,7 +47,7 @@ export interface CreatedBatch {
  */
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
   const { keyId, pipelines } = newBatch;
-  const asked = askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
+  const asked = await askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
   return deps.nonceQueue.lease(key.project, async () => {
     try {
       return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch, asked));

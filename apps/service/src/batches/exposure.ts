@@ -14,9 +14,13 @@ export interface Prices {
 }
 
 /** Computes upper bounds of what a batch locks and spends, without a call to the cluster. */
-export function boundExposure(prices: Prices, multisig: Multisig, batch: Pick<Batch, 'kind' | 'pipelines'>): Exposure {
+export async function boundExposure(
+  prices: Prices,
+  multisig: Multisig,
+  batch: Pick<Batch, 'kind' | 'pipelines'>,
+): Promise<Exposure> {
   const { length } = batch.pipelines;
-  const sizes = [...accountSizes(multisig, batch), getNonceSize()];
+  const sizes = [...(await accountSizes(multisig, batch)), getNonceSize()];
   return {
     lockedLamports: sizes.reduce((sum, bytes) => sum + maxRentLamports(bytes), 0n),
     spendLamports: boundPhases(prices, [length + SETUP_STEPS, length + 1, length + CLOSE_STEPS]),

@@ -3,6 +3,7 @@ import type { Address } from '@solana/kit';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import { checkPipelines } from '../compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../compile/request/parse-request.ts';
+import { answerOthers } from '../model/in-slices.ts';
 import type { Project } from '../model/project.ts';
 import { checkPayloads, type SchemaDeps } from '../payload-schemas/check.ts';
 import { requireServed, requireUnpausedProject } from './admission.ts';
@@ -40,11 +41,12 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
   await requireUnpausedProject(deps, project);
 
   const { pipelines: requested } = parseInitRequest(body);
+  await answerOthers();
   checkPipelines(requested, { ...project, scopes });
   await checkPayloads(deps, project, requested);
   await requireWallets(deps, requested);
   await requireSeparated(deps, project, requested);
-  const pipelines = compilePipelines(requested, project);
+  const pipelines = await compilePipelines(requested, project);
 
   const audit = actor === undefined ? null : ({ actor, action: 'batch.initialized' } as const);
   return createBatchIdempotently(deps, key, { keyId, pipelines, audit });

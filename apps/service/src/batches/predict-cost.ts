@@ -46,7 +46,7 @@ export async function predictCost(
   const [tip, terms, rentLamports, setup, execution, close] = await Promise.all([
     bundles.tip(multisig.operator),
     bundles.terms(multisig.lookupTable.addresses),
-    readRentLamports({ chain }, accountSizes(multisig, { kind: 'pipelines', pipelines })),
+    readRentLamports({ chain }, await accountSizes(multisig, { kind: 'pipelines', pipelines })),
     setupGroups(multisig, batch),
     Promise.all(
       pipelines.map((pipeline, position) => {

@@ -52,7 +52,7 @@ export async function previewBatch(
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
   await checkPayloads(deps, project, request.pipelines);
-  const pipelines = compilePipelines(request.pipelines, project);
+  const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
   const [{ check, cost }, limits, capErrors, heldRecipients, warnings] = await Promise.all([
     deps.chain.decide(landedSlot, (chain) => checkAndPrice({ ...deps, chain }, project, pipelines)),

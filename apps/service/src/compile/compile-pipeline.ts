@@ -7,6 +7,7 @@ import {
 } from '@flywheel/protocol';
 import { compileVaultMessage, vaultMessageSize } from '@flywheel/squads';
 import type { CompiledPipeline, VaultPipeline } from '../model/batch.ts';
+import { mapInSlices } from '../model/in-slices.ts';
 import type { Project } from '../model/project.ts';
 import { compileAction, compileMemo } from './actions.ts';
 import { type Vault, vaultOf } from './vault.ts';
@@ -17,9 +18,9 @@ type Target = Pick<Project, 'token' | 'flywheel'>;
  * Compiles checked pipelines to instructions of the vault: for each one its proof memo, then its actions in order.
  * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG for the first pipeline that does not fit one transaction.
  */
-export function compilePipelines(pipelines: readonly VaultPipeline[], project: Target): CompiledPipeline[] {
+export function compilePipelines(pipelines: readonly VaultPipeline[], project: Target): Promise<CompiledPipeline[]> {
   const vault = vaultOf(project);
-  return pipelines.map((pipeline, position) => compileFor(vault, pipeline, position, project));
+  return mapInSlices(pipelines, (pipeline, position) => compileFor(vault, pipeline, position, project));
 }
 
 /** Compiles one pipeline as `compilePipelines` does. `position` is only used in the error. */

@@ -8,6 +8,7 @@ import {
 } from '@flywheel/squads';
 import type { ReadonlyUint8Array } from '@solana/kit';
 import type { Batch } from '../model/batch.ts';
+import { mapInSlices } from '../model/in-slices.ts';
 import type { Multisig } from '../model/project.ts';
 import { multisigMembers } from './registration.ts';
 
@@ -15,15 +16,18 @@ import { multisigMembers } from './registration.ts';
 export const ACCOUNT_OVERHEAD_BYTES = 128n;
 
 /** Sizes in bytes of the accounts that a batch of any kind takes on chain. */
-export function accountSizes(multisig: Multisig, { kind, pipelines }: Pick<Batch, 'kind' | 'pipelines'>): number[] {
+export async function accountSizes(
+  multisig: Multisig,
+  { kind, pipelines }: Pick<Batch, 'kind' | 'pipelines'>,
+): Promise<number[]> {
   const messages = pipelines.map(({ vaultMessage }) => vaultMessage);
   if (kind !== 'rotation') return batchAccountSizes(multisig, messages);
   return messages.flatMap((actions) => rotationAccountSizes(multisig, actions));
 }
 
 /** Sizes in bytes of the accounts that a batch takes on chain: the batch, its proposal, one for each vault message. */
-function batchAccountSizes(multisig: Multisig, vaultMessages: readonly ReadonlyUint8Array[]): number[] {
-  const messages = vaultMessages.map((bytes) => vaultBatchTransactionBytes(decodeVaultMessage(bytes)));
+async function batchAccountSizes(multisig: Multisig, vaultMessages: readonly ReadonlyUint8Array[]): Promise<number[]> {
+  const messages = await mapInSlices(vaultMessages, (bytes) => vaultBatchTransactionBytes(decodeVaultMessage(bytes)));
   return [batchBytes(), proposalBytes(multisigMembers(multisig).length), ...messages];
 }
 

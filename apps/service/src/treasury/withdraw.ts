@@ -32,7 +32,7 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
   if (earlier) return earlier;
   await requireUnpausedProject(deps, project);
 
-  const pipelines = compilePipelines([parseWithdrawal(body, project)], project);
+  const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
   const messages = await deps.chain.decide(landedSlot, (chain) =>
     findWarnings({ ...deps, chain }, project, pipelines, address(body.to)),

@@ -92,7 +92,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       lookupTable: { address: table, addresses: [own.address, decoy.proposal] },
     };
     const project = projectOf(whole, thief, multisig);
-    const pipelines = compilePipelines(
+    const pipelines = await compilePipelines(
       [{ type: 'X', payload: '{"a":1}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       project,
     );
@@ -160,7 +160,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     const table = await createTable(thief, addresses);
     await land(world, thief, [getFreezeLookupTableInstruction({ address: table, authority: thief })]);
     const project = projectOf(whole, thief, { ...own, lookupTable: { address: table, addresses } });
-    const pipelines = compilePipelines(
+    const pipelines = await compilePipelines(
       [{ type: 'X', payload: '{"a":1}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       project,
     );

@@ -11,7 +11,7 @@ test('compileAgain refuses an instruction that it cannot describe, such as one o
   for (const programAddress of [TOKEN_PROGRAM_ADDRESS, randomAddress()]) {
     const changed = { ...project, token: { ...token, programAddress } };
     const request = [{ type: 'ORDER', payload: '{"id":1}', actions: [{ action: 'BURN', amount: 1 } as const] }];
-    const pipelines = compilePipelines(request, changed);
+    const pipelines = await compilePipelines(request, changed);
     const content = compileAgain(changed, { id: 'b', kind: 'pipelines', pipelines });
     if (programAddress === TOKEN_PROGRAM_ADDRESS) await content;
     else await assert.rejects(content, (error) => error instanceof DamagedRecord && /instruction/.test(error.message));

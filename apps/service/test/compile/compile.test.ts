@@ -38,7 +38,7 @@ describe('compilePipelines', () => {
 
   it('gives equal bytes for equal requests', async () => {
     const pipelines = [{ type: 'T', payload: '{}', actions: airdrops(3) }];
-    assert.deepEqual(compilePipelines(pipelines, project), compilePipelines(pipelines, project));
+    assert.deepEqual(await compilePipelines(pipelines, project), await compilePipelines(pipelines, project));
   });
 
   it('keeps the pipeline unchanged beside its instructions', async () => {
@@ -51,14 +51,11 @@ describe('compilePipelines', () => {
   it('names the first pipeline that is too big, with its size in bytes', async () => {
     const fitting = { type: 'T', payload: '{}', actions: airdrops(7) };
     const tooBig = { type: 'T', payload: '{}', actions: airdrops(8) };
-    assert.throws(
-      () => compilePipelines([fitting, tooBig, tooBig], project),
-      (error) => {
-        assert.ok(isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'));
-        assert.equal(error.message, 'pipelines[1] needs 905 bytes; one transaction holds 856.');
-        return true;
-      },
-    );
+    await assert.rejects(compilePipelines([fitting, tooBig, tooBig], project), (error) => {
+      assert.ok(isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'));
+      assert.equal(error.message, 'pipelines[1] needs 905 bytes; one transaction holds 856.');
+      return true;
+    });
   });
 
   it('rejects a pipeline of any length, whichever count overflows', async () => {
@@ -72,7 +69,7 @@ describe('compilePipelines', () => {
   it('counts the burns, airdrops and possible new accounts of a batch', async () => {
     const [first, second] = wallets;
     assert.ok(first && second);
-    const pipelines = compilePipelines(
+    const pipelines = await compilePipelines(
       [
         {
           type: 'T',

@@ -234,7 +234,7 @@ async function askForBatches(count: number) {
   for (const project of projects) await insertProject(world.db, project, new Date());
   const [first] = projects;
   assert.ok(first);
-  const pipelines = compilePipelines(Array.from({ length: PIPELINES }, heavyBurnPipeline), first);
+  const pipelines = await compilePipelines(Array.from({ length: PIPELINES }, heavyBurnPipeline), first);
   const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig(world.environment);
   const { db } = world;
   const jobs = { enqueue: async () => undefined };

@@ -75,7 +75,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
   });
 
   async function setUp(multisig: Multisig): Promise<void> {
-    const pipelines = compilePipelines(
+    const pipelines = await compilePipelines(
       [{ type: 'NOTE', payload: '{}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       projectOf(token, multisig),
     );

@@ -86,7 +86,7 @@ for (const [standard, tokenProgram] of [
       await fundVault(cluster, multisig, token, 1_000_000_000n);
       // A recipient may be a stranger, or a signer of the execution's own transaction.
       const recipients = [await generateKeyPairSigner(), cluster.operator];
-      const compiled = compilePipelines(
+      const compiled = await compilePipelines(
         recipients.map(({ address }, index) => ({
           type: 'WATCH_AD',
           payload: JSON.stringify({ adId: index }),
@@ -139,7 +139,7 @@ for (const [standard, tokenProgram] of [
     });
 
     it('continues an interrupted setup', async () => {
-      const compiled = compilePipelines(memos(3), projectOf(token, multisig));
+      const compiled = await compilePipelines(memos(3), projectOf(token, multisig));
       const content = { batchIndex: 2n, pipelines: compiled };
       const groups = await setupGroups(multisig, content);
       await landGroups(cluster, multisig, groups.slice(0, 2));
@@ -164,7 +164,7 @@ for (const [standard, tokenProgram] of [
       const rejected = decodeProposal(readAccount(cluster, open.proposal));
       assert.deepEqual([rejected.status.__kind, rejected.rejected], ['Rejected', [cluster.company.address]]);
 
-      const compiled = compilePipelines(memos(1), projectOf(token, multisig));
+      const compiled = await compilePipelines(memos(1), projectOf(token, multisig));
       await setUp(cluster, multisig, 3n, compiled);
       const approved = await locateBatch(multisig, 3n);
       await approve(cluster, approved);

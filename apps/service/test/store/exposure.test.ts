@@ -275,7 +275,7 @@ test('withdrawals of a stranger do not take the room of other projects’ first 
 });
 
 test('the stored kind of a batch does not take its setup beyond the caps', async () => {
-  const pipelines = compilePipelines(PIPELINES, newProject());
+  const pipelines = await compilePipelines(PIPELINES, newProject());
   const [pipeline] = pipelines;
   assert.ok(pipeline);
   const withdrawal = {
@@ -345,7 +345,7 @@ async function create(
   requested: Parameters<typeof compilePipelines>[0] = PIPELINES,
 ): Promise<unknown> {
   const key = { project, kind, idempotencyKey: randomUUID(), requestHash: new Uint8Array(32) } as const;
-  const pipelines = compilePipelines(requested, project);
+  const pipelines = await compilePipelines(requested, project);
   return createBatchIdempotently(deps, key, { keyId, pipelines, audit: null });
 }
 
@@ -360,7 +360,7 @@ async function settle(attempts: readonly Promise<unknown>[]) {
 }
 
 async function exposureOf(project: Project): Promise<Exposure> {
-  const pipelines = compilePipelines(PIPELINES, project);
+  const pipelines = await compilePipelines(PIPELINES, project);
   return boundExposure(prices, project.flywheel.multisig, { kind: 'pipelines', pipelines });
 }
 

@@ -42,7 +42,7 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
     if (await endUnadmitted(deps, project, next)) continue;
     await burnDeadIndices(deps, multisig, next);
     // An HTTP process has written what the batch counts for.
-    await setExposure(deps.db, next.id, boundExposure(deps.prices, multisig, next));
+    await setExposure(deps.db, next.id, await boundExposure(deps.prices, multisig, next));
     // A withdrawal, a rotation and an execution that a fork has undone go on, and with them the batches before them.
     const isFree = hasBegun || isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
     const blocker = await setUpOne(deps, project, next, { isFree });
@@ -135,7 +135,7 @@ const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /** Computes the lamports that the operator lacks for the batch's rent and its reserve; 0 or less when it has enough. */
 async function operatorShortage({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<bigint> {
-  const sizes = accountSizes(multisig, batch);
+  const sizes = await accountSizes(multisig, batch);
   const rents = await Promise.all(sizes.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
   const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
   const [account] = await chain.accounts([multisig.operator]);

@@ -83,7 +83,7 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       const batch = await readBatchWithoutPipelines(deps, project, batchId, KIND);
       const include = parseInclude(query.include);
       const included = {
-        ...(include.pipelines && { pipelines: presentPipelines(await readWhole(reader, project, batchId)) }),
+        ...(include.pipelines && { pipelines: await presentPipelines(await readWhole(reader, project, batchId)) }),
         ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
         ...(include.rest && (await deps.work.readPipelines(reader, () => readRest(deps, project, batch), countRest))),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),

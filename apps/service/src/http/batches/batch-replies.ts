@@ -25,7 +25,7 @@ export async function replyToInit(deps: InitDeps & { readonly work: WorkLimits }
     (replayed ? await readApproval(deps, project, batch) : null) ?? (await buildApproval(project, batch));
   return {
     status: 200 as const,
-    body: presentInitializedBatch(batch, { pipelines: presentPipelines(batch), proposalApproveTx }, warnings),
+    body: presentInitializedBatch(batch, { pipelines: await presentPipelines(batch), proposalApproveTx }, warnings),
     ...replayHeaders(replayed),
   };
 }

@@ -23,6 +23,7 @@ import {
   type LedgerEntry,
   toApiError,
 } from '../../model/batch.ts';
+import { mapInSlices } from '../../model/in-slices.ts';
 import type { Page } from '../../model/page.ts';
 import type { Project, Token } from '../../model/project.ts';
 import type { Balance } from '../../model/vault-balance.ts';
@@ -182,8 +183,8 @@ function presentExecutionIssue(issue: ExecutionIssue, status: BatchStatus): Exec
 }
 
 /** Presents pipelines for API keys: without the actions that exist in the console only. */
-export function presentPipelines({ pipelines }: Batch): CompiledPipeline[] {
-  return pipelines.map(({ type, payload, actions, instructions }) => ({
+export function presentPipelines({ pipelines }: Batch): Promise<CompiledPipeline[]> {
+  return mapInSlices(pipelines, ({ type, payload, actions, instructions }) => ({
     type,
     payload,
     actions: actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE'),

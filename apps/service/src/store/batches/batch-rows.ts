@@ -2,6 +2,7 @@ import { proofHash } from '@flywheel/protocol';
 import type { Instruction } from '@solana/kit';
 import type { Insertable, Selectable } from 'kysely';
 import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
+import { mapInSlices } from '../../model/in-slices.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { BatchesTable, PipelinesTable, StoredInstruction } from '../schema.ts';
 
@@ -98,20 +99,15 @@ function isStoredInstruction({ programAddress, accounts, dataBase64 }: Record<st
   );
 }
 
-export async function toPipelineRows({
-  id: batchId,
-  projectId,
-  pipelines,
-}: Batch): Promise<Insertable<PipelinesTable>[]> {
-  const hashes = await Promise.all(pipelines.map(proofHash));
-  return pipelines.map((pipeline, position) => ({
+export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): Promise<Insertable<PipelinesTable>[]> {
+  return mapInSlices(pipelines, (pipeline, position) => ({
     batch_id: batchId,
     position,
     project_id: projectId,
     type: pipeline.type,
     payload: pipeline.payload,
     actions: JSON.stringify(pipeline.actions),
-    proof_hash: Buffer.from(hashes[position] ?? '', 'hex'),
+    proof_hash: Buffer.from(proofHash(pipeline), 'hex'),
     instructions: JSON.stringify(pipeline.instructions.map(toStoredInstruction)),
     vault_message: pipeline.vaultMessage,
   }));
