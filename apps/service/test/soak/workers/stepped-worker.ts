@@ -115,7 +115,7 @@ function announceCommits(): void {
   const query: (...given: unknown[]) => unknown = pg.Client.prototype.query;
   const tablesByClient = new WeakMap<pg.Client, Set<string>>();
   const queryAnnounced = function queryAnnounced(this: pg.Client, ...given: unknown[]): unknown {
-    const [text] = given;
+    const text = textOf(given);
     if (context.getStore() === undefined || typeof text !== 'string') return query.apply(this, given);
     const isCommit = text === 'commit';
     if (text === 'begin') tablesByClient.set(this, new Set());
@@ -127,6 +127,11 @@ function announceCommits(): void {
     return surround(`commit of ${[...tables].join(', ')}`, async () => query.apply(this, given));
   };
   Object.assign(pg.Client.prototype, { query: queryAnnounced });
+}
+
+/** Kysely's statements are objects, those of pg-boss texts. */
+function textOf([query]: readonly unknown[]): unknown {
+  return typeof query === 'object' && query !== null && 'text' in query ? query.text : query;
 }
 
 const WRITE = /\b(?:insert into|delete from|update)\s+(?:"?\w+"?\.)?"?(\w+)"?(?=\s+set\b|\s*\(|\s+where\b)/gi;
