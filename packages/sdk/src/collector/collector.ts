@@ -29,7 +29,7 @@ export interface CollectorOptions extends ReportHandlers {
   readonly approval: Pick<FollowOptions, 'wallet' | 'verify'> | 'person';
   /** Called when a person should know something. */
   readonly onAlarm?: (alarm: CollectorAlarm) => void;
-  /** Items of a batch, 1 to 1,000; 250 by default. */
+  /** Items of a batch, 1 to 1,000; 500 by default. */
   readonly maxItems?: number;
   /** JSON bytes of a batch's items; 1,000,000 by default. The service takes 2 MiB. */
   readonly maxBytes?: number;
@@ -41,7 +41,7 @@ export interface CollectorOptions extends ReportHandlers {
   readonly minOpenIntervalMs?: number;
   /** Pending items from which on `collect` waits; 100,000 by default. */
   readonly maxPending?: number;
-  /** Failures after which a recipient's items are quarantined; 3 by default. A payment resets the count. */
+  /** Failures after which a recipient's items are quarantined, at least 2; 3 by default. A payment resets the count. */
   readonly maxFailures?: number;
   /** Time after which an executed batch is final and its items count as paid; 20 s by default. */
   readonly finalAfterMs?: number;
@@ -272,10 +272,10 @@ type Settings = Omit<CollectorOptions, 'client' | 'store' | 'approval' | keyof R
 
 function settingsOf(options: Settings) {
   const limits: PlanLimits = {
-    maxItems: within('maxItems', options.maxItems ?? 250, 1, MAX_BATCH_ITEMS),
+    maxItems: within('maxItems', options.maxItems ?? 500, 1, MAX_BATCH_ITEMS),
     maxBytes: within('maxBytes', options.maxBytes ?? 1_000_000, 1, MAX_BATCH_BYTES),
     maxAgeMs: within('maxAgeMs', options.maxAgeMs ?? 10_000, 0),
-    maxFailures: within('maxFailures', options.maxFailures ?? 3, 1),
+    maxFailures: within('maxFailures', options.maxFailures ?? 3, 2),
   };
   const timing: PayTiming = {
     finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? 20_000, 0),

@@ -34,6 +34,8 @@ export function startPayLoop(
   const open = new Map<string, Lane>();
   const running = new Set<Promise<void>>();
   let nextOpenAtMs = 0;
+  // The pace is shared: without turns, the lane that is asked first could use all of it.
+  let lastLane: Lane = 'apart';
   // Halved when a limit refuses a batch, doubled when one has passed.
   let maxItems = limits.maxItems;
   let isWoken = false;
@@ -77,7 +79,8 @@ export function startPayLoop(
     const lanes = [...open.values()];
     const apart = lanes.filter((lane) => lane === 'apart').length;
     const isFree = { together: lanes.length - apart < maxOpenBatches - 1, apart: apart === 0 };
-    return (['together', 'apart'] as const).filter((lane) => isFree[lane]);
+    const inTurn: Lane[] = lastLane === 'together' ? ['apart', 'together'] : ['together', 'apart'];
+    return inTurn.filter((lane) => isFree[lane]);
   }
 
   async function run(): Promise<void> {
@@ -98,6 +101,7 @@ export function startPayLoop(
         if (changes !== null) hasMoved = true;
         if (batch === null) continue;
         nextOpenAtMs = Date.now() + minOpenIntervalMs;
+        lastLane = lane;
         start(batch);
       }
       if (!hasMoved && !signal.aborted) await pause(Math.min(...pauses), changed);

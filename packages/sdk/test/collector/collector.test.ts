@@ -202,6 +202,17 @@ describe('a collector', () => {
     await collector.stop();
   });
 
+  it('opens batches of recipients who failed in turn with the others', async () => {
+    const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
+    const collector = await open(service, createVolatileMemoryStore(), { maxItems: 1, minOpenIntervalMs: 20 });
+    const recipients = ['shaky', ...Array.from({ length: 12 }, () => 'ada')];
+    await Promise.all(recipients.map((to, i) => collector.collect(event(`e${i}`, to))));
+    await collector.idle();
+    assert.equal(service.paid.length, recipients.length);
+    assert.ok(service.paid.indexOf('e0') < 6, `e0 waited for all others: ${service.paid}`);
+    await collector.stop();
+  });
+
   it('lets collect wait while too many items are pending', async () => {
     const service = createFakeService(approveTx, () => undefined);
     const collector = await open(service, createVolatileMemoryStore(), { maxPending: 2, maxAgeMs: 600_000 });
