@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
 import { chooseNode } from '@flywheel/solana-rpc';
@@ -9,6 +10,7 @@ import type { Output } from './output.ts';
 export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly output: Output;
+  readonly stdin: Readable;
 }
 
 export interface UrlOption {

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
@@ -7,6 +7,7 @@ import { addBatchesCommand, addCancelCommand } from './commands/batch/batches.ts
 import { addRunCommand } from './commands/batch/run.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
 import { addExecuteCommand, addInitCommand, addSignCommand } from './commands/batch/steps.ts';
+import { addCollectCommand } from './commands/collect/collect.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addDemoCommand } from './commands/demo/demo.ts';
 import { addDoctorCommand } from './commands/doctor/doctor.ts';
@@ -27,6 +28,8 @@ import { createOutput } from './output.ts';
 export interface ProcessIO {
   readonly stdout: Writable;
   readonly stderr: Writable;
+  /** Read by commands that take their input from it; that of the process by default. */
+  readonly stdin?: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -36,7 +39,10 @@ const JSON_OPTION = '--json';
  * Runs one command line.
  * @returns the exit code: 0, or another after an error was printed on stderr.
  */
-export async function main(words: readonly string[], { stdout, stderr, env }: ProcessIO = process): Promise<number> {
+export async function main(
+  words: readonly string[],
+  { stdout, stderr, stdin, env }: ProcessIO = process,
+): Promise<number> {
   const output = createOutput({
     json: words.includes(JSON_OPTION),
     stdout,
@@ -44,7 +50,7 @@ export async function main(words: readonly string[], { stdout, stderr, env }: Pr
     terminalType: env.TERM,
     program: programName({ environment: env }),
   });
-  const program = createProgram({ environment: env, output });
+  const program = createProgram({ environment: env, output, stdin: stdin ?? process.stdin });
   try {
     if (words.length === 0) program.outputHelp();
     else {
@@ -75,6 +81,7 @@ function createProgram(context: Context): Command {
   program.commandsGroup('Batches:');
   addRunCommand(program, context);
   addAirdropCommand(program, context);
+  addCollectCommand(program, context);
   addStatusCommand(program, context);
   addBatchesCommand(program, context);
   addCancelCommand(program, context);

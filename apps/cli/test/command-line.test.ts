@@ -33,6 +33,7 @@ const COMMANDS = [
   ['project', 'proof-types'],
   ['run'],
   ['airdrop'],
+  ['collect'],
   ['init'],
   ['sign'],
   ['execute'],

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { type Readable, Writable } from 'node:stream';
 import { main } from '../src/main.ts';
 
 export interface CommandResult {
@@ -18,12 +18,14 @@ process.on('exit', () => rmSync(STATE_HOME, { recursive: true, force: true }));
 export async function runCommand(
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
+  stdin?: Readable,
 ): Promise<CommandResult> {
   const stdout = collect();
   const stderr = collect();
   const exitCode = await main(words, {
     stdout: stdout.stream,
     stderr: stderr.stream,
+    ...(stdin && { stdin }),
     env: { XDG_STATE_HOME: STATE_HOME, ...env },
   });
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };

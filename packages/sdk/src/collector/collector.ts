@@ -1,10 +1,9 @@
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError } from '../errors.ts';
-import type { FollowOptions } from '../follow-batch.ts';
 import { createIntake } from './intake.ts';
 import { type CollectedItem, type ItemStatus, recipientsOf, statusOf } from './item.ts';
 import { type Journal, openJournal } from './journal.ts';
-import type { HeldUp, PayDeps, PayTiming } from './pay-batch.ts';
+import type { HeldUp, PayDeps, PayTiming, WalletApproval } from './pay-batch.ts';
 import { startPayLoop } from './pay-loop.ts';
 import type { PlanLimits } from './plan-batch.ts';
 import { deliverReports, iterateReports, type ReportHandlers } from './reports.ts';
@@ -26,7 +25,7 @@ export interface CollectorOptions extends ReportHandlers {
    * The project's wallet and what is verified before it signs, as for `runBatch`; or `'person'`: each batch waits until
    * somebody approves it, for example in the console, and `onAlarm` is called.
    */
-  readonly approval: Pick<FollowOptions, 'wallet' | 'verify'> | 'person';
+  readonly approval: WalletApproval | 'person';
   /** Called when a person should know something. */
   readonly onAlarm?: (alarm: CollectorAlarm) => void;
   /** Items of a batch, 1 to 1,000; 500 by default. */

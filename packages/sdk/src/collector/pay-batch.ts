@@ -13,7 +13,7 @@ export interface PayDeps {
   readonly client: FlywheelClient;
   readonly journal: Journal;
   /** The wallet and what it verifies, or `'person'`: somebody else approves each batch. */
-  readonly approval: Pick<FollowOptions, 'wallet' | 'verify'> | 'person';
+  readonly approval: WalletApproval | 'person';
   readonly timing: PayTiming;
   readonly signal: AbortSignal;
   /** Called when a batch waits for something, or for a person. */
@@ -21,6 +21,9 @@ export interface PayDeps {
   /** Called when a batch has ended on chain: another one may begin while this one becomes final. */
   readonly onExecuted: (batch: StoredBatch) => void;
 }
+
+/** The wallet that signs, what it verifies before, and a listener to the steps of every batch. */
+export type WalletApproval = Pick<FollowOptions, 'wallet' | 'verify' | 'onProgress'>;
 
 export interface PayTiming {
   /** Time after which an executed batch is read again before its items count as paid. */
@@ -91,6 +94,7 @@ async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, ite
     ...approval,
     signal,
     onProgress: (progress) => {
+      approval.onProgress?.(progress);
       if (progress.stage !== 'blocked') return;
       const { code, message } = progress.executionError;
       deps.onHeldUp({ kind: 'waiting', code, message, batchId: progress.batch.id });

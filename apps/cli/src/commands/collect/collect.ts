@@ -1,0 +1,325 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
+import { groupDigits, pluralize, toBaseUnits } from '@flywheel/protocol';
+import { isFlywheelError } from '@flywheel/sdk';
+import {
+  type Collector,
+  type CollectorAlarm,
+  type CollectorMetrics,
+  type CollectorStore,
+  createCollector,
+  type ItemStatus,
+} from '@flywheel/sdk/collector';
+import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type Context,
+  openClient,
+  openConsole,
+  type RpcUrlOption,
+  requireApiKey,
+  type UrlOption,
+} from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
+import { interruptible } from '../../interrupt.ts';
+import { addRpcUrlOption, addTrustOption, addUrlOption, addWalletOption, parseWholeNumber } from '../../options.ts';
+import type { Output } from '../../output.ts';
+import { createProgressBar, type ProgressBar } from '../../progress.ts';
+import { stateDirectory, writeWhole } from '../../run-state.ts';
+import { openVerification } from '../../verify-options.ts';
+import { findProjectOfKey } from '../project/sign-in.ts';
+import { invalid, movedBaseUnits, parseEvent } from './event.ts';
+import { AnswerError, describeEvent, openEventServer } from './event-server.ts';
+import { openHourlyCaps } from './hourly-caps.ts';
+import { type InvalidLine, readLines } from './read-lines.ts';
+
+interface CollectOptions extends UrlOption, RpcUrlOption {
+  readonly wallet: string;
+  readonly trust: readonly string[];
+  readonly listen?: number;
+  readonly hourlyTokens?: string;
+  readonly hourlyEvents: number;
+  readonly store?: string;
+  readonly maxAge: number;
+  readonly requeue: readonly string[];
+  readonly drop: readonly string[];
+}
+
+const MAX_PORT = 65_535;
+
+/** `flywheel collect`: pays events from standard input, or from `POST /events`, each once for its id. */
+export function addCollectCommand(program: Command, context: Context): void {
+  const add = (text: string, previous: readonly string[]) => [...previous, text];
+  const command = program
+    .command('collect')
+    .summary('pay events as they happen, each once for its id')
+    .description(
+      'Pay events: {"id": …, "type": …, "payload": …, "actions": […]}, one a line on stdin, or with --listen as POST /events on this machine. Each is stored before it counts, and paid once for its id, however often it is sent and wherever the command stops. Every result is a line of JSON on stdout. Ends when all events of stdin are paid; SIGTERM and Ctrl-C stop it after the present step, and the next start continues. Exits with 3 if a line is invalid or an event was quarantined.',
+    )
+    .option(
+      '--listen <port>',
+      'take events by POST /events on 127.0.0.1; 0 takes a free port',
+      parseWholeNumber(0, MAX_PORT),
+    )
+    .option('--hourly-tokens <amount>', 'with --listen: whole tokens that an hour may burn and airdrop', parseTokens)
+    .option(
+      '--hourly-events <number>',
+      'with --listen: events that an hour may bring',
+      parseWholeNumber(1, 1_000_000),
+      10_000,
+    )
+    .option('--store <file>', 'SQLite file of the events; default: one per project in the state directory')
+    .option('--max-age <seconds>', 'time that an event waits for its batch to fill', parseWholeNumber(0, 3_600), 10)
+    .option('--requeue <id>', 'make a quarantined event pending again; repeat for more', add, [])
+    .option('--drop <id>', 'decide that an event is never paid; repeat for more', add, []);
+  addTrustOption(addWalletOption(command), 'the vault of a project that this computer does not know');
+  addUrlOption(addRpcUrlOption(command))
+    .addHelpText(
+      'after',
+      '\nExample:\n  tail -F events.ndjson | flywheel collect --wallet wallet.json\n  flywheel collect --wallet wallet.json --listen 4100 --hourly-tokens 500',
+    )
+    .action(async (options: CollectOptions) => {
+      const bar = await createProgressBar(context.output);
+      await interruptible((signal) => collectEvents(context, { options, bar, signal }), RESUME).finally(() =>
+        bar.close(),
+      );
+    });
+}
+
+const RESUME = 'Accepted events are stored: run the same command again to pay those that are pending.';
+
+function parseTokens(text: string): string {
+  // Any token has at most this many decimals; its own are checked when it is known.
+  if (toBaseUnits(text, 18) !== null) return text;
+  throw new InvalidArgumentError('It must be an amount in whole tokens, like 500 or 0.5.');
+}
+
+interface CollectRun {
+  readonly options: CollectOptions;
+  readonly bar: ProgressBar;
+  readonly signal: AbortSignal;
+}
+
+async function collectEvents(context: Context, { options, bar, signal }: CollectRun): Promise<void> {
+  const { output, stdin } = context;
+  requireInput(options, stdin);
+  const client = openClient(context, options);
+  const wallet = await readWallet(options.wallet);
+  const console = openConsole(context, options);
+  await console.signIn(wallet);
+  const project = await findProjectOfKey(console, requireApiKey(context));
+  const { verify, keep } = await openVerification(context, { project, wallet: wallet.address }, options);
+  const { isLocal } = await console.call(CONSOLE_OPERATIONS.getEnvironment, {});
+  signal.throwIfAborted();
+
+  const file = options.store ?? join(stateDirectory(context), 'collect', `${project.id}.db`);
+  const store = await openStore(file);
+  const collector = await createCollector({
+    client,
+    store,
+    approval: {
+      wallet,
+      verify,
+      onProgress: (event) => {
+        for (const news of keep(event)) bar.note(news);
+      },
+    },
+    // Results that no one reads stay due, for a run that prints them.
+    ...(!output.json && { onPaid: writeResult(output), onRejected: writeResult(output) }),
+    onAlarm: (alarm) => noteAlarm(bar, alarm),
+    maxAgeMs: options.maxAge * 1_000,
+    // A local cluster undoes nothing.
+    ...(isLocal && { finalAfterMs: 0, minOpenIntervalMs: 0 }),
+  });
+  const stop = () => void collector.stop();
+  signal.addEventListener('abort', stop, { once: true });
+  collector.stopped.signal.addEventListener('abort', () => stdin.destroy(), { once: true });
+  const closeDisplay = showMetrics(collector, bar, output);
+  const invalidLines: InvalidLine[] = [];
+  try {
+    for (const id of options.requeue) await collector.requeue(id);
+    for (const id of options.drop) await collector.drop(id);
+    if (options.listen === undefined) {
+      await readLines(stdin, collector, (line) => {
+        invalidLines.push(line);
+        if (!output.json) output.stdout.write(`${JSON.stringify({ ...line, state: 'invalid' })}\n`);
+      });
+      await collector.idle();
+    } else {
+      await serveEvents({ collector, store, project, file, note: bar.note }, options);
+    }
+  } catch (error) {
+    // After the end of the collector its own error says why.
+    if (!collector.stopped.signal.aborted) throw error;
+  } finally {
+    closeDisplay();
+    await collector.stop();
+  }
+  finish(output, { collector, bar, invalidLines, file });
+  const isIncomplete = options.listen === undefined || collector.metrics().pending > 0;
+  if (signal.aborted && isIncomplete) throw signal.reason;
+  requireNothingLeft(collector.metrics(), invalidLines);
+}
+
+function requireInput({ listen, hourlyTokens }: CollectOptions, stdin: Readable): void {
+  if (listen !== undefined && hourlyTokens === undefined) {
+    throw new CliError(
+      'ERR_USAGE',
+      '--listen needs --hourly-tokens: the most that whoever has the token can spend in an hour.',
+    );
+  }
+  if (listen === undefined && 'isTTY' in stdin && stdin.isTTY) {
+    throw new CliError('ERR_USAGE', 'Nothing to pay. Pipe events to stdin, one a line, or pass --listen.');
+  }
+}
+
+async function openStore(file: string): Promise<CollectorStore> {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return await openSqliteStore(file);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError('ERR_FILE', `The events cannot be stored in ${file}: ${reason}. Pass another file as --store.`, {
+      cause,
+    });
+  }
+}
+
+/** Resolves when the line is written, so that a result counts as reported only then. */
+function writeResult({ stdout }: Output): (item: ItemStatus) => Promise<void> {
+  return (item) =>
+    new Promise((resolve, reject) => {
+      stdout.write(`${JSON.stringify(describeEvent(item))}\n`, (error) => (error ? reject(error) : resolve()));
+    });
+}
+
+function noteAlarm(bar: ProgressBar, alarm: CollectorAlarm): void {
+  switch (alarm.kind) {
+    case 'quarantined':
+      for (const { id, reason } of alarm.items) {
+        bar.note(`Quarantined ${id}: ${reason?.code} ${reason?.message} Decide with --requeue or --drop.`);
+      }
+      break;
+    case 'waiting':
+      bar.note(`Waiting: ${alarm.code} ${alarm.message}`);
+      break;
+    case 'approvalNeeded':
+      bar.note(`Batch ${alarm.batchId} waits for an approval.`);
+      break;
+    case 'stopped':
+      break;
+    default:
+      alarm satisfies never;
+  }
+}
+
+const LIVE_INTERVAL_MS = 200;
+/** A line in a log; the bar prints one only when its text has changed. */
+const LOG_INTERVAL_MS = 5_000;
+
+/** @returns a function that shows the last state and ends the display. */
+function showMetrics(collector: Collector, bar: ProgressBar, { terminal }: Output): () => void {
+  const show = () => {
+    const metrics = collector.metrics();
+    if (metrics.accepted > 0) bar.show(1 - metrics.pending / metrics.accepted, describeMetrics(metrics));
+  };
+  const timer = setInterval(show, terminal ? LIVE_INTERVAL_MS : LOG_INTERVAL_MS);
+  return () => {
+    clearInterval(timer);
+    show();
+  };
+}
+
+function describeMetrics({ accepted, paid, pending, quarantined, dropped, openBatches }: CollectorMetrics): string {
+  return [
+    `${groupDigits(String(paid))} of ${pluralize(accepted, 'event')} paid`,
+    ...(pending > 0
+      ? [`${groupDigits(String(pending))} pending in ${pluralize(openBatches, 'open batch', 'open batches')}`]
+      : []),
+    ...(quarantined > 0 ? [`${groupDigits(String(quarantined))} quarantined`] : []),
+    ...(dropped > 0 ? [`${groupDigits(String(dropped))} dropped`] : []),
+  ].join(', ');
+}
+
+interface Serving {
+  readonly collector: Collector;
+  readonly store: CollectorStore;
+  readonly project: ProjectSummary;
+  readonly file: string;
+  readonly note: (text: string) => void;
+}
+
+/** Takes events until the collector stops. */
+async function serveEvents(
+  { collector, store, project, file, note }: Serving,
+  { listen = 0, hourlyTokens = '', hourlyEvents }: CollectOptions,
+): Promise<void> {
+  const { decimals } = project.token;
+  const baseUnits = toBaseUnits(hourlyTokens, decimals);
+  if (baseUnits === null) {
+    throw new CliError('ERR_USAGE', `--hourly-tokens ${hourlyTokens} has more than the token’s ${decimals} decimals.`);
+  }
+  const caps = await openHourlyCaps(store, { events: hourlyEvents, baseUnits }, { decimals });
+  const token = randomBytes(32).toString('base64url');
+  const tokenFile = `${file}.token`;
+  writeWhole(tokenFile, token);
+  const server = await openEventServer({
+    port: listen,
+    token,
+    status: (id) => collector.status(id),
+    accept: async (text, signal) => {
+      const event = parseEvent(text);
+      const moved = movedBaseUnits(event, decimals);
+      if (moved === null) {
+        throw invalid('actions', `Item ${event.id} has an amount that a token with ${decimals} decimals cannot have.`);
+      }
+      if (moved > baseUnits)
+        throw invalid('actions', `Item ${event.id} moves more than the ${hourlyTokens} tokens of an hour.`);
+      if ((await collector.status(event.id)) === null && !caps.take(moved)) {
+        const message = `The hour has brought ${hourlyTokens} tokens or ${hourlyEvents} events. Send the event again later.`;
+        throw new AnswerError(429, 'ERR_HOURLY_CAP', message);
+      }
+      return collector.collect(event, { signal });
+    },
+  });
+  note(`Listening at http://127.0.0.1:${server.port}/events. The bearer token is in ${tokenFile}.`);
+  const { signal } = collector.stopped;
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  await server.close();
+}
+
+interface Ending {
+  readonly collector: Collector;
+  readonly bar: ProgressBar;
+  readonly invalidLines: readonly InvalidLine[];
+  readonly file: string;
+}
+
+/** @throws the error that has stopped the collector. */
+function finish(output: Output, { collector, bar, invalidLines, file }: Ending): void {
+  const { accepted, paid, pending, quarantined, dropped } = collector.metrics();
+  bar.close();
+  if (output.json)
+    output.result({ accepted, paid, pending, quarantined, dropped, invalid: invalidLines, store: file }, '');
+  const { error } = collector.stopped;
+  if (error !== null)
+    throw isFlywheelError(error)
+      ? error
+      : new CliError('ERR_EVENTS_LEFT', `${error.message} ${RESUME}`, { cause: error, exitCode: 1 });
+}
+
+/** @throws CliError `ERR_EVENTS_LEFT` */
+function requireNothingLeft({ quarantined }: CollectorMetrics, { length: invalidCount }: readonly InvalidLine[]): void {
+  if (quarantined === 0 && invalidCount === 0) return;
+  const left = [
+    ...(quarantined > 0
+      ? [`${pluralize(quarantined, 'event is', 'events are')} quarantined: decide with --requeue ID or --drop ID.`]
+      : []),
+    ...(invalidCount > 0 ? [`${pluralize(invalidCount, 'line is', 'lines are')} invalid and not accepted.`] : []),
+  ];
+  throw new CliError('ERR_EVENTS_LEFT', left.join(' '));
+}

@@ -1,0 +1,172 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { isFlywheelError } from '@flywheel/sdk';
+import type { ItemStatus } from '@flywheel/sdk/collector';
+import { CliError } from '../../errors.ts';
+
+export interface EventServerOptions {
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly token: string;
+  /** Accepts the JSON text of an event; it is durable when this returns. */
+  readonly accept: (text: string, signal: AbortSignal) => Promise<ItemStatus>;
+  readonly status: (id: string) => Promise<ItemStatus | null>;
+}
+
+export interface EventServer {
+  readonly port: number;
+  /** Resolves when no request is answered any more. */
+  close(): Promise<void>;
+}
+
+/** An answer other than success. */
+export class AnswerError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.name = 'AnswerError';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/**
+ * Serves `POST /events` and `GET /events/ID` on this machine only. A browser must not be able to pay: a request with an
+ * `Origin` is rejected whatever it is, so is one for another host, as a page that has made its own name point here would
+ * send, and one without the bearer token.
+ * @throws CliError `ERR_USAGE` if the port is taken.
+ */
+export async function openEventServer(options: EventServerOptions): Promise<EventServer> {
+  const server = createServer((request, response) => {
+    answer(request, response, options).catch((error) => fail(response, error));
+  });
+  server.listen(options.port, LOOPBACK);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError('ERR_USAGE', `Port ${options.port} cannot be used: ${reason}. Pass another one as --listen.`, {
+      cause,
+    });
+  }
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The server has no port.');
+  return {
+    port: bound.port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeIdleConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, options: EventServerOptions): Promise<void> {
+  requireLocalCaller(request);
+  requireToken(request, options.token);
+  const { pathname } = new URL(request.url ?? '', `http://${LOOPBACK}`);
+  const id = /^\/events\/(.+)$/.exec(pathname)?.[1];
+  if (request.method === 'GET' && id !== undefined) {
+    const status = await options.status(decodeId(id));
+    if (status === null) throw new AnswerError(404, 'ERR_EVENT_NOT_FOUND', 'No event with this id was accepted.');
+    send(response, 200, describeEvent(status));
+    return;
+  }
+  if (pathname !== '/events') throw new AnswerError(404, 'ERR_NOT_FOUND', 'Use POST /events or GET /events/ID.');
+  if (request.method !== 'POST') throw new AnswerError(405, 'ERR_METHOD', 'Use POST /events or GET /events/ID.');
+  const [contentType = ''] = (request.headers['content-type'] ?? '').split(';');
+  if (contentType.trim().toLowerCase() !== 'application/json') {
+    throw new AnswerError(415, 'ERR_CONTENT_TYPE', 'The content type must be application/json.');
+  }
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const status = await options.accept(await readBody(request), gone.signal);
+  send(response, 202, describeEvent(status));
+}
+
+/** What the command says of an event, on stdout and to HTTP clients. */
+export function describeEvent({ id, state, batchId, position, reason }: ItemStatus) {
+  return { id, state, batchId, position, reason };
+}
+
+function requireLocalCaller({ headers, socket }: IncomingMessage): void {
+  const hosts = [LOOPBACK, 'localhost'].map((name) => `${name}:${socket.localPort}`);
+  if (!hosts.includes(headers.host?.toLowerCase() ?? '')) {
+    throw new AnswerError(403, 'ERR_HOST', `The host must be ${hosts.join(' or ')}.`);
+  }
+  if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
+    throw new AnswerError(403, 'ERR_ORIGIN', 'Pages of a browser cannot send events.');
+  }
+}
+
+function requireToken({ headers }: IncomingMessage, token: string): void {
+  const given = /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+  // Hashes have equal lengths, which the comparison needs.
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  if (timingSafeEqual(hash(given), hash(token))) return;
+  throw new AnswerError(401, 'ERR_UNAUTHORIZED', 'The bearer token is missing or wrong. It changes at each start.');
+}
+
+function decodeId(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new AnswerError(400, 'ERR_INVALID_REQUEST', 'The id in the path is not percent-encoded UTF-8.');
+  }
+}
+
+/** Room for the largest payload, 64 KiB, with every character escaped. */
+const MAX_BODY_BYTES = 512 * 1024;
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES)
+      throw new AnswerError(413, 'ERR_TOO_LARGE', `The body may have ${MAX_BODY_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const STATUS_OF: { readonly [code: string]: number } = {
+  ERR_INVALID_REQUEST: 400,
+  ERR_FLYWHEEL_PIPELINE_TOO_BIG: 400,
+  ERR_ITEM_CHANGED: 409,
+  ERR_COLLECTOR_STOPPED: 503,
+};
+
+function fail(response: ServerResponse, error: unknown): void {
+  if (response.destroyed || response.headersSent) return;
+  if (error instanceof AnswerError) {
+    const { status, code, message } = error;
+    send(response, status, { error: code, message });
+  } else if (isFlywheelError(error)) {
+    const { code, message, problems } = error;
+    send(response, STATUS_OF[code] ?? 500, { error: code, message, ...(problems.length > 0 && { problems }) });
+  } else {
+    const message = `The event may not be stored: ${error instanceof Error ? error.message : error}. Send it again.`;
+    send(response, 500, { error: 'ERR_INTERNAL', message });
+  }
+}
+
+/** A minute is the step in which the hourly caps free what was counted. */
+const RETRY_AFTER_SECONDS = 60;
+
+function send(response: ServerResponse, status: number, document: object): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    // The rest of a body that was not read is not read either.
+    ...(status >= 400 && { connection: 'close' }),
+    ...(status === 429 && { 'retry-after': String(RETRY_AFTER_SECONDS) }),
+  });
+  response.end(JSON.stringify(document));
+}

@@ -1,0 +1,58 @@
+import type { Action } from '@flywheel/api';
+import { decimalOf, toBaseUnits } from '@flywheel/protocol';
+import { FlywheelError } from '@flywheel/sdk';
+import type { CollectedItem } from '@flywheel/sdk/collector';
+
+const FIELDS = ['id', 'type', 'payload', 'actions'];
+
+/**
+ * Parses the JSON text of an event as far as the collector expects its shape: it checks the content.
+ * @throws FlywheelError `ERR_INVALID_REQUEST`, with the place as `problems`.
+ */
+export function parseEvent(text: string): CollectedItem {
+  const value = parseJson(text);
+  if (!isObject(value)) throw invalid('', 'It is not an object: {"id": …, "type": …, "payload": …, "actions": […]}.');
+  const unknown = Object.keys(value).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined) throw invalid(unknown, `${unknown} is not a field of an event: ${FIELDS.join(', ')}.`);
+  const { id, type, payload, actions } = value;
+  if (typeof id !== 'string') throw invalid('id', 'id is missing, or not text.');
+  if (typeof type !== 'string') throw invalid('type', 'type is missing, or not text.');
+  if (typeof payload !== 'string' && !isObject(payload)) {
+    throw invalid('payload', 'payload is missing, or neither an object nor text.');
+  }
+  if (!Array.isArray(actions) || !actions.every(isObject)) {
+    throw invalid('actions', 'actions is missing, or not a list of actions.');
+  }
+  // The collector parses each action with the schema of the service.
+  return { id, type, payload, actions: actions as unknown as readonly Action[] };
+}
+
+/** The base units that leave the vault for an event: what it burns and airdrops. Null for an amount that the token cannot have. */
+export function movedBaseUnits({ actions }: Pick<CollectedItem, 'actions'>, decimals: number): bigint | null {
+  let sum = 0n;
+  for (const action of actions) {
+    if (action.action === 'MEMO') continue;
+    const { amount } = action;
+    const baseUnits = typeof amount === 'number' && amount > 0 ? toBaseUnits(decimalOf(amount), decimals) : null;
+    if (baseUnits === null) return null;
+    sum += baseUnits;
+  }
+  return sum;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw invalid('', `It is not JSON: ${cause instanceof Error ? cause.message : cause}.`, cause);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function invalid(path: string, message: string, cause?: unknown): FlywheelError {
+  const problems = path === '' ? [] : [{ path, code: 'ERR_INVALID_REQUEST', message }];
+  return new FlywheelError({ code: 'ERR_INVALID_REQUEST', message, problems, cause });
+}

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { RegisteredProject } from '@flywheel/api';
+import { createFlywheelClient } from '@flywheel/sdk';
+import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { generateKeyPairSigner } from '@solana/kit';
+import { openHourlyCaps } from '../src/commands/collect/hourly-caps.ts';
+import { createChainReader } from '../src/commands/demo/chain-reader.ts';
+import { parseDocument, runCommand, STATE_HOME } from './run-command.ts';
+import { startTestService, type TestService } from './test-service.ts';
+import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
+
+const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
+
+describe('flywheel collect', () => {
+  let service: TestService;
+  let folder: TemporaryFolder;
+  let env: Record<string, string>;
+  let wallet: string;
+  let project: RegisteredProject;
+
+  before(async () => {
+    service = await startTestService();
+    folder = service.folder;
+    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
+    const { file, signer } = await writeWallet(folder);
+    wallet = file;
+    await run('localnet', 'fund', signer.address, '--sol', '5');
+    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
+    const limits = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
+    project = await run('register', '--wallet', wallet, '--mint', mint, ...limits);
+    env.FLYWHEEL_API_KEY = project.apiKey;
+    await run('localnet', 'fund', project.vaultAddress, '--sol', '2', '--mint', mint, '--tokens', '500');
+  });
+
+  after(async () => {
+    await service?.stop();
+  });
+
+  async function run<Document>(...words: string[]): Promise<Document> {
+    return parseDocument<Document>(await runCommand([...words, '--json'], env));
+  }
+
+  function collect(lines: readonly string[], ...words: string[]) {
+    return runCommand(['collect', '--wallet', wallet, ...words], env, Readable.from([lines.join('\n')]));
+  }
+
+  async function balanceOf(address: string): Promise<string | null> {
+    const reader = createChainReader(service.rpcUrl, { mint: project.mintAddress, vaultAddress: project.vaultAddress });
+    return (await reader.readState([address])).balances.get(address)?.toString() ?? null;
+  }
+
+  it('pays each event of stdin once for its id, and says with its exit code what is left', async () => {
+    const { address } = await generateKeyPairSigner();
+    const events = ['a', 'b', 'c'].map((id) => eventFor(address, id));
+    const sysvar = eventFor('SysvarC1ock11111111111111111111111111111111', 'bad');
+    const lines = [...events, '{"id":', eventFor(address, 'a', 2), ...events, ''];
+
+    const first = await collect(lines);
+    assert.equal(first.exitCode, 3, first.stderr);
+    assert.match(first.stderr, /3 of 3 events paid\n/);
+    assert.match(first.stderr, /ERR_EVENTS_LEFT {2}2 lines are invalid and not accepted\./);
+    const results = documentsOf(first.stdout);
+    const paid = results.filter(({ state }) => state === 'paid');
+    assert.deepEqual(
+      paid.map(({ id, position }) => [id, position]),
+      ['a', 'b', 'c'].map((id, position) => [id, position]),
+    );
+    const invalid = results.filter(({ state }) => state === 'invalid');
+    assert.deepEqual(
+      invalid.map(({ line, id, error }) => [line, id, error]),
+      [
+        [4, null, 'ERR_INVALID_REQUEST'],
+        [5, 'a', 'ERR_ITEM_CHANGED'],
+      ],
+    );
+    assert.equal(await balanceOf(address), '3000000');
+
+    const again = await collect(events);
+    assert.deepEqual([again.exitCode, again.stdout], [0, ''], again.stderr);
+    const quarantined = await collect([sysvar, eventFor(address, 'd')]);
+    assert.equal(quarantined.exitCode, 3, quarantined.stderr);
+    assert.match(quarantined.stderr, /Quarantined bad: ERR_\w+ .* Decide with --requeue or --drop\.\n/);
+    assert.deepEqual(
+      documentsOf(quarantined.stdout)
+        .map(({ id, state }) => `${id} ${state}`)
+        .toSorted(),
+      ['bad quarantined', 'd paid'],
+    );
+    const dropped = await collect([], '--drop', 'bad', '--json');
+    assert.deepEqual([dropped.exitCode, dropped.stderr], [0, '']);
+    const { accepted, paid: count, dropped: left, invalid: lines0 } = JSON.parse(dropped.stdout);
+    assert.deepEqual([accepted, count, left, lines0], [5, 4, 1, []]);
+    assert.equal(await balanceOf(address), '4000000');
+    const { exitCode, stderr } = await collect([], '--requeue', 'bad', '--json');
+    assert.deepEqual([exitCode, JSON.parse(stderr).error], [1, 'ERR_ITEM_STATE']);
+  });
+
+  function start(words: readonly string[]) {
+    const child = spawn(process.execPath, [FLYWHEEL, 'collect', '--wallet', wallet, ...words], {
+      env: { ...process.env, XDG_STATE_HOME: STATE_HOME, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const exited = once(child, 'exit');
+    return { child, exited };
+  }
+
+  it('keeps what it has accepted when SIGTERM stops it, and the next start pays it', async () => {
+    const { address } = await generateKeyPairSigner();
+    const store = join(folder.path, 'stopped.db');
+    const { child, exited } = start(['--store', store, '--max-age', '3600', '--json']);
+    const [output, errors] = [text(child.stdout), text(child.stderr)];
+    child.stdin.write(`${eventFor(address, 'kept')}\n`);
+    await untilAccepted(store);
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [143, null], await errors);
+    assert.match(await errors, /ERR_INTERRUPTED.*run the same command again/);
+    assert.equal(JSON.parse(await output).pending, 1);
+    assert.equal(await balanceOf(address), null);
+    const next = await collect([], '--store', store);
+    assert.equal(next.exitCode, 0, next.stderr);
+    assert.equal(await balanceOf(address), '1000000');
+  });
+
+  async function untilAccepted(store: string): Promise<void> {
+    const { DatabaseSync } = await import('node:sqlite');
+    for (;;) {
+      try {
+        const database = new DatabaseSync(store, { readOnly: true });
+        const row = database.prepare('select count(*) as n from flywheel_collector_items').get();
+        database.close();
+        if (Number(row?.n) > 0) return;
+      } catch {
+        // The command has not created it yet.
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  it('--listen pays what a caller with the token posts from this machine, up to the caps of the hour', async () => {
+    const { address } = await generateKeyPairSigner();
+    const store = join(folder.path, 'listen.db');
+    const { child, exited } = start(['--store', store, '--listen', '0', '--hourly-tokens', '3', '--max-age', '0']);
+    const output = text(child.stdout);
+    let port = '';
+    for await (const line of createInterface({ input: child.stderr })) {
+      port = /^Listening at http:\/\/127\.0\.0\.1:(\d+)\/events\./.exec(line)?.[1] ?? '';
+      if (port !== '') break;
+    }
+    const token = await readFile(`${store}.token`, 'utf8');
+    assert.equal((await stat(`${store}.token`)).mode & 0o777, 0o600);
+    const good = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const event = eventFor(address, 'one');
+    const post = (headers: Record<string, string>, body = event) => ask(port, { headers, body });
+
+    for (const [headers, status, error] of [
+      [{ ...good, authorization: 'Bearer x' }, 401, 'ERR_UNAUTHORIZED'],
+      [{ 'content-type': 'application/json' }, 401, 'ERR_UNAUTHORIZED'],
+      [{ ...good, host: `attacker.example:${port}` }, 403, 'ERR_HOST'],
+      [{ ...good, origin: `http://127.0.0.1:${port}` }, 403, 'ERR_ORIGIN'],
+      [{ ...good, origin: 'null' }, 403, 'ERR_ORIGIN'],
+      [{ ...good, 'content-type': 'text/plain' }, 415, 'ERR_CONTENT_TYPE'],
+    ] as const) {
+      const answer = await post(headers);
+      assert.deepEqual([answer.status, answer.document.error], [status, error]);
+    }
+    const typo = await post(good, JSON.stringify({ ...JSON.parse(event), action: [] }));
+    assert.deepEqual([typo.status, typo.document.problems?.[0]?.path], [400, 'action']);
+    assert.equal((await ask(port, { headers: good, path: '/events/one' })).status, 404);
+
+    const accepted = await post(good);
+    assert.deepEqual([accepted.status, accepted.document.id, accepted.document.state], [202, 'one', 'pending']);
+    const tooMuch = await post(good, eventFor(address, 'two', 4));
+    assert.deepEqual([tooMuch.status, tooMuch.document.error], [400, 'ERR_INVALID_REQUEST']);
+    const over = await post(good, eventFor(address, 'three', 2.5));
+    assert.deepEqual([over.status, over.document.error], [429, 'ERR_HOURLY_CAP']);
+    assert.equal((await post(good)).status, 202);
+    const changed = await post(good, eventFor(address, 'one', 2));
+    assert.deepEqual([changed.status, changed.document.error], [409, 'ERR_ITEM_CHANGED']);
+    const isPaid = async () =>
+      (await ask(port, { headers: good, path: '/events/one' })).document.state === 'paid' ||
+      new Promise<false>((resolve) => setTimeout(() => resolve(false), 100));
+    while (!(await isPaid()));
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [0, null]);
+    assert.deepEqual(
+      documentsOf(await output).map(({ id, state }) => [id, state]),
+      [['one', 'paid']],
+    );
+    assert.equal(await balanceOf(address), '1000000');
+    const { batches } = await createFlywheelClient({ url: service.url, apiKey: project.apiKey }).listBatches();
+    assert.equal(batches[0]?.status, 'EXECUTED');
+  });
+
+  it('--listen needs a cap in tokens', async () => {
+    const { exitCode, stderr } = await runCommand(['collect', '--wallet', wallet, '--listen', '0', '--json'], env);
+    assert.deepEqual([exitCode, JSON.parse(stderr).error], [2, 'ERR_USAGE']);
+  });
+});
+
+describe('the caps of an hour', () => {
+  it('count what the store has accepted within the hour, also before a restart', async () => {
+    const minutes = (count: number) => 1_000_000_000_000 + count * 60_000;
+    const store = createVolatileMemoryStore();
+    const airdrop = (amount: number) => ({ action: 'AIRDROP', toAddress: 'x', amount });
+    const add = (id: string, acceptedAtMs: number, amount: number) =>
+      store.add([
+        { id, acceptedAtMs, content: JSON.stringify({ type: 'T', payload: '{}', actions: [airdrop(amount)] }) },
+      ]);
+    for (let i = 0; i < 9; i += 1) await add(`old ${i}`, minutes(i), 10);
+    await add('recent', minutes(100), 3);
+    await add('unpayable', minutes(101), 0.001);
+    let now = minutes(130);
+    const limits = { events: 4, baseUnits: 500n };
+    const caps = await openHourlyCaps(store, limits, { decimals: 2, now: () => now });
+    assert.equal(caps.take(201n), false);
+    assert.equal(caps.take(100n), true);
+    assert.equal(caps.take(100n), true);
+    assert.equal(caps.take(0n), false);
+    now = minutes(162);
+    assert.equal(caps.take(300n), true);
+  });
+});
+
+function eventFor(toAddress: string, id: string, amount = 1): string {
+  return JSON.stringify({ id, type: 'WATCH_AD', payload: { id }, actions: [{ action: 'AIRDROP', toAddress, amount }] });
+}
+
+interface ResultLine {
+  readonly id: string | null;
+  readonly state: string;
+  readonly position?: number;
+  readonly line?: number;
+  readonly error?: string;
+}
+
+function documentsOf(lines: string): ResultLine[] {
+  return lines
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly document: {
+    readonly id?: string;
+    readonly state?: string;
+    readonly error?: string;
+    readonly problems?: readonly { readonly path: string }[];
+  };
+}
+
+/** `fetch` does not send a host or an origin of the caller’s choice. */
+async function ask(
+  port: string,
+  {
+    headers,
+    path = '/events',
+    body,
+  }: { readonly headers: Record<string, string>; readonly path?: string; readonly body?: string },
+): Promise<Answer> {
+  const asked = request({ host: '127.0.0.1', port, path, method: body === undefined ? 'GET' : 'POST', headers });
+  asked.end(body);
+  const [answer] = await once(asked, 'response');
+  return { status: answer.statusCode, document: JSON.parse(await text(answer)) };
+}
