@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Commitment } from '@solana/kit';
+import { waitUntil } from './batches.ts';
 import { readBatchOnChain } from './chain.ts';
 import { WITH_BUNDLES } from './cluster.ts';
 import type { TestProject } from './project.ts';
@@ -137,7 +139,7 @@ export const ENGINES = [
 export type Engine = (typeof ENGINES)[number];
 
 export interface Hold {
-  /** Resolves when a call is held, with the number of pipelines that the newest block has executed by then. */
+  /** Resolves when a call is held, with the number of pipelines executed by then. What was sent before is confirmed. */
   readonly reached: Promise<number>;
   /**
    * Lets all calls pass again. Rejected and dropped transactions expire at once: slots are skipped until their
@@ -158,10 +160,17 @@ export function holdSends(world: GatedWorld, { environment }: Engine, project: T
   const method = 'JITO_BLOCK_ENGINE_URL' in environment ? 'sendTransaction' : 'sendBundle';
   const reached = Promise.withResolvers<number>();
   const released = Promise.withResolvers<void>();
+  const countExecuted = async (commitment: Commitment) =>
+    (await readBatchOnChain(world, project, batchIndex, commitment)).batch.executedTransactionIndex;
   gate.intercept(method, async (_call, pass) => {
-    const { batch } = await readBatchOnChain(world, project, batchIndex, 'processed');
-    if (batch.executedTransactionIndex > 0) {
-      reached.resolve(batch.executedTransactionIndex);
+    const executed = await countExecuted('processed');
+    if (executed > 0) {
+      await waitUntil(
+        'the confirmation',
+        () => countExecuted('confirmed'),
+        (confirmed) => confirmed === executed,
+      );
+      reached.resolve(executed);
       await released.promise;
     }
     const answer = await pass();
