@@ -8,6 +8,7 @@ import { addRunCommand } from './commands/batch/run.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
 import { addExecuteCommand, addInitCommand, addSignCommand } from './commands/batch/steps.ts';
 import { addCollectCommand } from './commands/collect/collect.ts';
+import { addCompanyCommands } from './commands/company/company.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addDemoCommand } from './commands/demo/demo.ts';
 import { addDoctorCommand } from './commands/doctor/doctor.ts';
@@ -98,6 +99,7 @@ function createProgram(context: Context): Command {
   addDemoCommand(program, context);
   addServiceCommands(program, context);
   addDoctorCommand(program, context);
+  addCompanyCommands(program, context);
   addJobsCommands(program, context);
   addRecoverOperatorCommand(program, context);
   addLocalnetCommands(program, context);

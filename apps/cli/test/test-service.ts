@@ -12,7 +12,7 @@ export interface TestService extends Pick<App, 'rpcUrl' | 'stop'> {
 }
 
 /** Starts a service with its own database and cluster, and rate limits so high that tests never wait. */
-export async function startTestService(): Promise<TestService> {
+export async function startTestService(environment: Readonly<Record<string, string>> = {}): Promise<TestService> {
   const folder = await makeTemporaryFolder();
   const database = await openTestDatabase();
   const settings = {
@@ -25,6 +25,7 @@ export async function startTestService(): Promise<TestService> {
     RATE_LIMIT_PREVIEW: '10000/60',
     RATE_LIMIT_EXECUTE: '10000/60',
     RATE_LIMIT_PROOF: '10000/60',
+    ...environment,
   };
   const cluster = { LOCALNET_PORT: '0', LOCALNET_SLOT_MS: '100', FLYWHEEL_SQUADS_PROGRAM: 'emulation' };
   const roles = new Set(['http', 'worker', 'localnet'] as const);

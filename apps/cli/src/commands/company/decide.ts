@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline/promises';
+import type { DecisionSignature } from '@flywheel/api';
+import { type DecisionSubject, findDecisionIssue, writeDecisionText } from '@flywheel/protocol';
+import { readGenesisHash } from '@flywheel/sdk';
+import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
+import type { Command } from 'commander';
+import type { ConsoleClient } from '../../console-client.ts';
+import { type Context, openConsole, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
+import { addRpcUrlOption, addUrlOption } from '../../options.ts';
+
+export interface OperatorOptions extends UrlOption, RpcUrlOption {
+  readonly wallet: string;
+}
+
+/** Adds `--wallet`, the company operator's, and `--url`. */
+export function addOperatorOptions(command: Command): Command {
+  return addUrlOption(
+    command.requiredOption('--wallet <file>', 'keypair file of a wallet that COMPANY_OPERATORS lists'),
+  );
+}
+
+/** Adds `--rpc-url`, the node at which a decision is read. */
+export function addDecisionOptions(command: Command): Command {
+  return addRpcUrlOption(addOperatorOptions(command));
+}
+
+/** A signed-in operator, and the node at which a decision is read before it is signed. */
+export interface Operator {
+  readonly wallet: KeyPairSigner;
+  readonly console: ConsoleClient;
+  readonly rpcUrl: string;
+}
+
+export async function openOperator(context: Context, options: OperatorOptions): Promise<Operator> {
+  const wallet = await readWallet(options.wallet);
+  const rpcUrl = await trustedRpcUrl(context, options);
+  const console = openConsole(context, options);
+  await console.signIn(wallet);
+  return { wallet, console, rpcUrl };
+}
+
+/**
+ * Shows what a decision is about, and asks for it on a terminal.
+ * @param isConfirmed true if an option has confirmed exactly this already.
+ * @throws CliError `ERR_USAGE` if it is not confirmed: nothing is signed then.
+ */
+export async function confirmDecision(
+  { output, stdin }: Context,
+  facts: readonly string[],
+  {
+    question,
+    isConfirmed,
+    option,
+  }: { readonly question: string; readonly isConfirmed: boolean; readonly option: string },
+): Promise<void> {
+  for (const fact of facts) output.note(fact);
+  if (isConfirmed) return;
+  if (output.json || !('isTTY' in stdin) || !stdin.isTTY) {
+    // With --json nothing else has shown it.
+    const shown = output.json ? ` ${facts.map((fact) => fact.trim()).join('; ')}.` : '';
+    throw new CliError('ERR_USAGE', `Nothing was signed.${shown} To sign without a terminal, pass ${option}.`);
+  }
+  const terminal = createInterface({ input: stdin, output: output.stderr });
+  try {
+    const answer = await terminal.question(`${question} Type yes: `);
+    if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', 'Nothing was signed.');
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Long enough for a worker that is down or a project that is paused for a night. */
+const VALID_MS = 24 * 3_600_000;
+
+/** Signs a decision as the text that the worker writes as well, for the cluster of the operator's own node. */
+export async function signDecision(
+  { wallet, rpcUrl }: Pick<Operator, 'wallet' | 'rpcUrl'>,
+  subject: DecisionSubject,
+): Promise<DecisionSignature> {
+  const nonce = randomBytes(16).toString('hex');
+  const expiresAt = new Date(Date.now() + VALID_MS);
+  const genesisHash = await readGenesisHash(rpcUrl);
+  const text = await writeDecisionText({ subject, genesisHash, operator: wallet.address, nonce, expiresAt });
+  const signedMessage = new TextEncoder().encode(text);
+  const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
+  const signature = signatures?.[wallet.address];
+  if (!signature) throw new Error('The operator’s wallet gave no signature.');
+  const issue = await findDecisionIssue(text, wallet.address, { signedMessage, signature });
+  if (issue !== null) throw new Error(issue);
+  const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+  return {
+    nonce,
+    expiresAt: expiresAt.toISOString(),
+    signedMessage: base64(signedMessage),
+    signature: base64(signature),
+  };
+}

@@ -1,0 +1,175 @@
+import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, type CompanyTerms } from '@flywheel/api';
+import { type AdmissionDecision, address, describeTerms, type ResumeDecision, toBaseUnits } from '@flywheel/protocol';
+import { readMint } from '@flywheel/sdk';
+import type { Command } from 'commander';
+import type { ConsoleClient } from '../../console-client.ts';
+import { type Context, openConsole } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
+import {
+  addDecisionOptions,
+  addOperatorOptions,
+  confirmDecision,
+  type OperatorOptions,
+  openOperator,
+  signDecision,
+} from './decide.ts';
+
+interface ConfirmedOptions extends OperatorOptions {
+  readonly yes?: boolean;
+}
+
+interface AdmitOptions extends ConfirmedOptions {
+  readonly withdraw?: boolean;
+}
+
+interface PauseOptions extends OperatorOptions {
+  readonly all?: boolean;
+  readonly reason?: string;
+}
+
+/** `flywheel company admit`, `pause` and `resume` */
+export function addProjectDecisionCommands(company: Command, context: Context): void {
+  addYesOption(addDecisionOptions(company.command('admit')))
+    .summary('admit a project, or withdraw its admission')
+    .description(
+      'Show a project’s wallet, its token on chain, and what the company then approves by itself, and sign its admission on these terms. Confirm the wallet and the token with the project through another channel.',
+    )
+    .argument('<project-id>', 'id of the project')
+    .option('--withdraw', 'withdraw the admission: the project can create no more batches')
+    .addHelpText('after', '\nExample:\n  flywheel company admit 0198a3c2-… --wallet operator.json')
+    .action((projectId: string, options: AdmitOptions) => admit(context, projectId, options));
+  addAllOption(addOperatorOptions(company.command('pause')))
+    .summary('pause a project, or all')
+    .description('Pause a project, or all: nothing of its batches is sent any more. It needs no signature.')
+    .option('--reason <text>', 'shown in the error of the requests that a pause stops')
+    .addHelpText('after', '\nExample:\n  flywheel company pause --all --wallet operator.json --reason "Maintenance"')
+    .action((projectId: string | undefined, options: PauseOptions) => pause(context, projectId, options));
+  addYesOption(addAllOption(addDecisionOptions(company.command('resume'))))
+    .summary('resume a project, or all')
+    .description('Sign the end of a pause. Projects that were paused one by one stay paused after --all.')
+    .addHelpText('after', '\nExample:\n  flywheel company resume --all --wallet operator.json')
+    .action((projectId: string | undefined, options: ConfirmedOptions & PauseOptions) =>
+      resume(context, projectId, options),
+    );
+}
+
+function addYesOption(command: Command): Command {
+  return command.option('--yes', 'sign without asking');
+}
+
+function addAllOption(command: Command): Command {
+  return command.argument('[project-id]', 'id of the project').option('--all', 'all projects');
+}
+
+async function admit(context: Context, projectId: string, { withdraw, yes, ...options }: AdmitOptions): Promise<void> {
+  const operator = await openOperator(context, options);
+  const { console, rpcUrl } = operator;
+  const params = { projectId };
+  const project = await console.call(CONSOLE_OPERATIONS.getProject, { params });
+  const { companyTerms } = await console.call(CONSOLE_OPERATIONS.getSettings, { params });
+  const { mint, decimals } = project.token;
+  const onChain = await readMint(rpcUrl, mint);
+  if (onChain.decimals !== decimals) {
+    throw new CliError(
+      'ERR_CLUSTER',
+      `Nothing was signed: on chain the token has ${onChain.decimals} decimals, not ${decimals}.`,
+    );
+  }
+  const terms = withdraw ? null : companyTerms;
+  const subject: AdmissionDecision = {
+    type: 'admission',
+    multisig: address(project.multisig.address),
+    wallet: address(project.multisig.wallet),
+    token: { mint: address(mint), decimals },
+    terms: terms && toBaseUnitTerms(terms, decimals),
+  };
+  const { token } = subject;
+  const facts = [
+    `${withdraw ? 'Withdraw the admission of' : 'Admit'} project ${projectId}:`,
+    `  Wallet: ${subject.wallet}`,
+    `  Multisig: ${subject.multisig}`,
+    `  Token: ${mint}, ${decimals} decimals`,
+    `  Can create more tokens: ${onChain.mintAuthority ?? 'no wallet'}`,
+    `  Can freeze accounts: ${onChain.freezeAuthority ?? 'no wallet'}`,
+    ...(subject.terms === null ? [] : describeTerms({ token, to: subject.terms }).map((line) => `  ${line}`)),
+  ];
+  const question = withdraw ? 'Sign and withdraw?' : 'Sign and admit?';
+  await confirmDecision(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
+  const body = { ...(await signDecision(operator, subject)), terms };
+  const state = await console.call(COMPANY_OPERATIONS.changeAdmission, { params, body });
+  const text = state.isAdmitted ? 'is admitted.' : 'is not admitted.';
+  const isPending = state.isAdmitted === (withdraw === true);
+  context.output.result(state, `Project ${projectId} ${text}${isPending ? PENDING : ''}`);
+}
+
+const PENDING = ' A worker applies the decision when one runs.';
+
+function toBaseUnitTerms({ approvalMode, burnLimit, airdropLimit }: CompanyTerms, decimals: number) {
+  const parse = (limit: string) => {
+    const baseUnits = toBaseUnits(limit, decimals);
+    if (baseUnits === null) throw new Error(`${limit} is not an amount of a token with ${decimals} decimals.`);
+    return baseUnits;
+  };
+  return { approvalMode, burnBaseUnits: parse(burnLimit), airdropBaseUnits: parse(airdropLimit) };
+}
+
+async function pause(
+  context: Context,
+  projectId: string | undefined,
+  { all, reason, ...options }: PauseOptions,
+): Promise<void> {
+  const chosen = chooseProject(projectId, all);
+  const console = openConsole(context, options);
+  await console.signIn(await readWallet(options.wallet));
+  const body = reason === undefined ? {} : { reason };
+  const state =
+    chosen === null
+      ? await console.call(COMPANY_OPERATIONS.pauseAll, { body })
+      : await console.call(COMPANY_OPERATIONS.pauseProject, { params: { projectId: chosen }, body });
+  context.output.result(state, chosen === null ? 'All projects are paused.' : `Project ${chosen} is paused.`);
+}
+
+async function resume(
+  context: Context,
+  projectId: string | undefined,
+  { all, yes, ...options }: ConfirmedOptions & PauseOptions,
+): Promise<void> {
+  const chosen = chooseProject(projectId, all);
+  const operator = await openOperator(context, options);
+  const { console } = operator;
+  const { multisig, pausedAt } = await readPause(console, chosen);
+  const name = chosen === null ? 'all projects' : `project ${chosen}`;
+  if (pausedAt === undefined) throw new CliError('ERR_USAGE', `There is no pause of ${name}. Nothing was signed.`);
+  const facts = [
+    `Resume ${name}:`,
+    `  Paused since: ${pausedAt}`,
+    ...(multisig === null ? [] : [`  Multisig: ${multisig}`]),
+  ];
+  const question = 'Sign and resume?';
+  await confirmDecision(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
+  const subject: ResumeDecision = { type: 'resume', multisig, pausedAt: new Date(pausedAt) };
+  const body = { ...(await signDecision(operator, subject)), pausedAt };
+  const state =
+    chosen === null
+      ? await console.call(COMPANY_OPERATIONS.resumeAll, { body })
+      : await console.call(COMPANY_OPERATIONS.resumeProject, { params: { projectId: chosen }, body });
+  context.output.result(state, state.isPaused ? `The end of the pause is signed.${PENDING}` : `Resumed: ${name}.`);
+}
+
+async function readPause(console: ConsoleClient, projectId: string | null) {
+  if (projectId === null) {
+    const { pausedAt } = await console.call(COMPANY_OPERATIONS.getCompany, {});
+    return { multisig: null, pausedAt };
+  }
+  const project = await console.call(CONSOLE_OPERATIONS.getProject, { params: { projectId } });
+  return { multisig: address(project.multisig.address), pausedAt: project.pausedAt };
+}
+
+/** @returns null for all projects. */
+function chooseProject(projectId: string | undefined, all = false): string | null {
+  if (all !== (projectId === undefined)) {
+    throw new CliError('ERR_USAGE', 'Name a project, or pass --all.');
+  }
+  return projectId ?? null;
+}

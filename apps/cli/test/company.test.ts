@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { RegisteredProject, WaitingBatch } from '@flywheel/api';
+import { parseDocument, runCommand } from './run-command.ts';
+import { startTestService, type TestService } from './test-service.ts';
+import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
+
+/** It would clear the screen above what is signed. */
+const MEMO = { action: 'MEMO', message: 'thanks\u001b[2J' };
+
+describe('flywheel company', () => {
+  let service: TestService;
+  let folder: TemporaryFolder;
+  let env: Record<string, string>;
+  let operator: string;
+  let wallet: string;
+  let project: RegisteredProject;
+
+  before(async () => {
+    folder = await makeTemporaryFolder();
+    const { file, signer } = await writeWallet(folder, 'operator.json');
+    operator = file;
+    service = await startTestService({ COMPANY_OPERATORS: signer.address, REGISTRATION: 'approval' });
+    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
+    const owner = await writeWallet(folder);
+    wallet = owner.file;
+    await run('localnet', 'fund', owner.signer.address, '--sol', '5');
+    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
+    const limits = ['--burn-limit', '100', '--airdrop-limit', '0', '--scopes', 'burn', '--approval', 'manual'];
+    project = await run('register', '--wallet', wallet, '--mint', mint, ...limits);
+    env.FLYWHEEL_API_KEY = project.apiKey;
+    await run('localnet', 'fund', project.vaultAddress, '--sol', '2', '--mint', mint, '--tokens', '500');
+  });
+  after(async () => {
+    await service?.stop();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  async function run<Document>(...words: string[]): Promise<Document> {
+    return parseDocument<Document>(await runCommand([...words, '--json'], env));
+  }
+
+  function company(...words: string[]) {
+    return runCommand(['company', ...words, '--wallet', operator], env);
+  }
+
+  async function runBurn(amount: number) {
+    const pipelines = [{ type: 'SALE', payload: '{"order":1}', actions: [{ action: 'BURN', amount }, MEMO] }];
+    const file = await folder.write(`burn-${amount}.json`, JSON.stringify({ pipelines }));
+    return runCommand(['run', file, '--wallet', wallet, '--json'], env);
+  }
+
+  async function untilPending(): Promise<WaitingBatch> {
+    for (;;) {
+      const { batches } = await run<{ batches: WaitingBatch[] }>('company', 'pending', '--wallet', operator);
+      if (batches[0]) return batches[0];
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  it('admit shows wallet, token and terms, and signs only what was confirmed', async () => {
+    const before = await runBurn(1);
+    assert.match(before.stderr, /ERR_PROJECT_NOT_ADMITTED/);
+    const asked = await company('admit', project.projectId);
+    assert.equal(asked.exitCode, 2);
+    assert.match(asked.stderr, new RegExp(`Multisig: ${project.multisig}\n`));
+    assert.match(asked.stderr, /Approval: manual\n.*Burns per day: 100 tokens/s);
+    assert.match(asked.stderr, /Nothing was signed\. To sign without a terminal, pass --yes\./);
+    const admitted = await company('admit', project.projectId, '--yes');
+    assert.equal(admitted.stdout, `Project ${project.projectId} is admitted.\n`, admitted.stderr);
+  });
+
+  it('approve shows what the chain would execute, and signs exactly the content that was confirmed', async () => {
+    const running = runBurn(3);
+    const { id, batchIndex } = await untilPending();
+    const listed = await company('pending');
+    assert.match(listed.stdout, new RegExp(`^BATCH.*\n${id} +${batchIndex} +pipelines +${project.projectId} +3 `));
+    const shown = await company('approve', id);
+    assert.equal(shown.exitCode, 2);
+    assert.match(shown.stderr, /Burns 3 tokens of the mint/);
+    assert.match(shown.stderr, /Memo writes “thanks\uFFFD\[2J”/);
+    const [, content = ''] = /--content ([0-9a-f]{64})\./.exec(shown.stderr) ?? [];
+    const other = await company('approve', id, '--content', 'f'.repeat(64));
+    assert.deepEqual([other.exitCode, other.stdout], [2, '']);
+    assert.match(other.stderr, new RegExp(`has the content ${content}, not ffff`));
+    assert.equal((await untilPending()).id, id);
+    const approved = await company('approve', id, '--content', content);
+    assert.equal(approved.stdout, `Batch ${batchIndex} approved. It is executing now.\n`, approved.stderr);
+    const { exitCode, stderr } = await running;
+    assert.equal(exitCode, 0, stderr);
+    assert.match((await company('approve', id)).stderr, /does not wait for the company\. See flywheel company pending/);
+  });
+
+  it('reject ends a batch with the reason', async () => {
+    const running = runBurn(4);
+    const { id } = await untilPending();
+    const reason = ['--reason', 'Not agreed'];
+    const [, content = ''] = /--content ([0-9a-f]{64})\./.exec((await company('reject', id, ...reason)).stderr) ?? [];
+    const rejected = await company('reject', id, ...reason, '--content', content);
+    assert.equal(rejected.exitCode, 0, rejected.stderr);
+    const { exitCode, stderr } = await running;
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, /Not agreed/);
+  });
+
+  it('pause stops a project, or all, and resume signs the end of each pause', async () => {
+    for (const words of [[project.projectId], ['--all']]) {
+      const paused = await company('pause', ...words, '--reason', 'Maintenance');
+      assert.equal(paused.exitCode, 0, paused.stderr);
+      assert.match((await runBurn(5)).stderr, /PAUSED.*Maintenance/);
+      const resumed = await company('resume', ...words, '--yes');
+      assert.match(resumed.stdout, /^Resumed: /, resumed.stderr);
+      assert.match((await company('resume', ...words, '--yes')).stderr, /There is no pause of/);
+    }
+    assert.match((await company('pause')).stderr, /ERR_USAGE {2}Name a project, or pass --all\./);
+  });
+
+  it('is for the company’s operators only', async () => {
+    const { stderr } = await runCommand(['company', 'pending', '--wallet', wallet, '--json'], env);
+    assert.match(JSON.parse(stderr).error, /^ERR_/);
+  });
+});
