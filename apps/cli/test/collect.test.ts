@@ -174,7 +174,7 @@ describe('flywheel collect', () => {
       assert.deepEqual([answer.status, answer.document.error], [status, error]);
     }
     const typo = await post(good, JSON.stringify({ ...JSON.parse(event), action: [] }));
-    assert.deepEqual([typo.status, typo.document.problems?.[0]?.path], [400, 'action']);
+    assert.deepEqual([typo.status, typo.document.problems?.[0]?.place], [400, 'action']);
     assert.equal((await ask(port, { headers: good, path: '/events/one' })).status, 404);
 
     const accepted = await post(good);
@@ -257,7 +257,7 @@ interface Answer {
     readonly id?: string;
     readonly state?: string;
     readonly error?: string;
-    readonly problems?: readonly { readonly path: string }[];
+    readonly problems?: readonly { readonly place?: string }[];
   };
 }
 

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { burnPipeline } from '@flywheel/testing/client';
+import { createProject } from '@flywheel/testing/project';
+import { createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
 import { alterAnswers } from './alterations.ts';
 import {
@@ -17,6 +28,8 @@ import {
   signIn,
   takeScreenshot,
 } from './story.ts';
+
+const FLYWHEEL = fileURLToPath(new URL('../../../cli/bin/flywheel.js', import.meta.url));
 
 describe('a session in a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -122,6 +135,88 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     // A project of its own gives no access either.
     const own = await register(stranger);
     assert.equal((await askApi(stranger, `/projects/${own.projectId}/batches/${batchId}`)).status, 404);
+  });
+
+  it('cannot make a collector on this machine pay, not even with its token', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'flywheel-page-'));
+    const store = join(folder, 'events.db');
+    const keyBytes = crypto.getRandomValues(new Uint8Array(32));
+    const wallet = await createKeyPairSignerFromPrivateKeyBytes(keyBytes);
+    const paying = await createProject(story.world, { wallet });
+    await writeFile(
+      join(folder, 'wallet.json'),
+      JSON.stringify([...keyBytes, ...getAddressEncoder().encode(wallet.address)]),
+    );
+    const words = [
+      'collect',
+      '--wallet',
+      join(folder, 'wallet.json'),
+      '--store',
+      store,
+      '--max-age',
+      '0',
+      '--listen',
+      '0',
+    ];
+    const collector = spawn(process.execPath, [FLYWHEEL, ...words, '--hourly-tokens', '10'], {
+      env: {
+        ...process.env,
+        XDG_STATE_HOME: folder,
+        FLYWHEEL_URL: story.world.url,
+        FLYWHEEL_API_KEY: paying.apiKey,
+        SOLANA_RPC_URL: story.world.localnet.url,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = once(collector, 'exit');
+    let events = '';
+    for await (const line of createInterface({ input: collector.stderr })) {
+      events = /http:\/\/127\.0\.0\.1:\d+\/events/.exec(line)?.[0] ?? '';
+      if (events !== '') break;
+    }
+    const token = await readFile(`${store}.token`, 'utf8');
+    const event = JSON.stringify({ id: 'page', type: 'SALE', payload: '{}', actions: [{ action: 'BURN', amount: 1 }] });
+
+    const other = createServer((_, response) =>
+      response.setHeader('content-type', 'text/html').end('<title>other</title>'),
+    );
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo; // a TCP server that listens has one
+    const { page } = await story.visit();
+    const answers: number[] = [];
+    page.on('response', (response) => {
+      if (response.url().startsWith(events)) answers.push(response.status());
+    });
+    await page.goto(`http://127.0.0.1:${port}/`);
+    const [json, simple, form] = await page.evaluate<string[]>(`(async () => {
+      const body = ${JSON.stringify(event)};
+      const headers = { authorization: 'Bearer ${token}', 'content-type': 'application/json' };
+      const send = (options) => fetch('${events}', { method: 'POST', body, ...options }).then(({ type }) => type, ({ name }) => name);
+      const json = await send({ headers });
+      const simple = await send({ mode: 'no-cors', credentials: 'include' });
+      document.body.innerHTML = '<iframe name="sink"></iframe><form method="post" enctype="text/plain" target="sink"><input></form>';
+      const form = document.forms[0];
+      form.action = '${events}';
+      form.elements[0].name = body.slice(0, -1) + ',"x":"';
+      form.elements[0].value = '"}';
+      const loaded = new Promise((resolve) => { document.querySelector('iframe').onload = () => resolve('loaded'); });
+      form.submit();
+      return [json, simple, await loaded];
+    })()`);
+    assert.deepEqual([json, simple, form], ['TypeError', 'opaque', 'loaded']);
+    assert.ok(answers.length >= 2 && answers.every((status) => status === 403), String(answers));
+
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    assert.equal((await fetch(`${events}/page`, { headers })).status, 404);
+    // The same event of a program on this machine is taken.
+    const { status } = await fetch(events, { method: 'POST', headers, body: event });
+    assert.equal(status, 202);
+    collector.kill('SIGKILL');
+    await ended;
+    other.closeAllConnections();
+    other.close();
+    await rm(folder, { recursive: true });
   });
 
   it('that is signed out has ended on every screen and in the service', async () => {

@@ -52,7 +52,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function invalid(path: string, message: string, cause?: unknown): FlywheelError {
-  const problems = path === '' ? [] : [{ path, code: 'ERR_INVALID_REQUEST', message }];
+export function invalid(place: string, message: string, cause?: unknown): FlywheelError {
+  const problems = place === '' ? [] : [{ place, code: 'ERR_INVALID_REQUEST', message }];
   return new FlywheelError({ code: 'ERR_INVALID_REQUEST', message, problems, cause });
 }
