@@ -13,6 +13,7 @@ export type CliErrorCode =
   | 'ERR_DATABASE_LOST'
   | 'ERR_BATCH_FAILED'
   | 'ERR_EVENTS_LEFT'
+  | 'ERR_PREVIEW_FAILED'
   | 'ERR_ALREADY_PAID'
   | 'ERR_AIRDROP_REFUSED'
   | 'ERR_DEMO_FAILED'
@@ -39,7 +40,7 @@ export const EXIT_CODES = [
   [0, 'success'],
   [1, 'error: see the message'],
   [2, 'usage error, bad input file, or a run requested too early: nothing was sent'],
-  [3, 'negative result: failed batch, missing proof, rejected airdrop, unpayable event, failed check'],
+  [3, 'negative result: failed batch or preview, missing proof, rejected airdrop, unpayable event, failed check'],
   [4, 'no answer, or no end in time: the request may still take effect'],
   [5, 'paid by an earlier run: nothing was sent'],
   [130, 'interrupted by Ctrl-C (143: by SIGTERM)'],
@@ -53,6 +54,7 @@ export const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]
   ERR_FILE: 2,
   ERR_BATCH_FAILED: 3,
   ERR_EVENTS_LEFT: 3,
+  ERR_PREVIEW_FAILED: 3,
   ERR_AIRDROP_REFUSED: 3,
   ERR_DEMO_FAILED: 3,
   ERR_NOT_PROVEN: 3,

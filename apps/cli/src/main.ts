@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
 import { addBatchesCommand, addCancelCommand } from './commands/batch/batches.ts';
+import { addPreviewCommand } from './commands/batch/preview.ts';
 import { addRunCommand } from './commands/batch/run.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
 import { addExecuteCommand, addInitCommand, addSignCommand } from './commands/batch/steps.ts';
@@ -80,6 +81,7 @@ function createProgram(context: Context): Command {
       styleCommandText: (text) => styleText('cyan', text, { stream: stdout }),
     });
   program.commandsGroup('Batches:');
+  addPreviewCommand(program, context);
   addRunCommand(program, context);
   addAirdropCommand(program, context);
   addCollectCommand(program, context);

@@ -31,6 +31,7 @@ const COMMANDS = [
   ['project', 'show'],
   ['project', 'limits'],
   ['project', 'proof-types'],
+  ['preview'],
   ['run'],
   ['airdrop'],
   ['collect'],

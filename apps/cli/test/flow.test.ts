@@ -140,6 +140,20 @@ describe('commands, one after another', () => {
     assert.match(stdout, /executed +1 of 1 pipeline, \d+ signatures?: /);
   });
 
+  it('preview shows the cost, and what would stop the batch, and creates nothing', async () => {
+    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const before = (await client.listBatches()).batches.length;
+    const preview = await runCommand(['preview', requestFile], env);
+    assert.deepEqual([preview.exitCode, preview.stderr], [0, ''], preview.stdout);
+    assert.match(preview.stdout, /fees +0\.0\d+ SOL, paid by the operator/);
+    const file = await folder.write('large.json', JSON.stringify(REQUEST).replace('0.5', '5000000'));
+    const { exitCode, stdout, stderr } = await runCommand(['preview', file, '--json'], env);
+    assert.equal(exitCode, 3);
+    assert.ok(JSON.parse(stdout).problems.length > 0);
+    assert.equal(JSON.parse(stderr).error, 'ERR_PREVIEW_FAILED');
+    assert.equal((await client.listBatches()).batches.length, before);
+  });
+
   it('run executes a batch, with a line per step on stderr', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile], env);
     assert.equal(exitCode, 0, stderr);
