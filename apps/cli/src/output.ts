@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
-import { isFlywheelError } from '@flywheel/sdk';
+import { type FlywheelError, isFlywheelError } from '@flywheel/sdk';
 import { CliError, exitCodeOf, nextStepOf } from './errors.ts';
 
 export interface Output {
@@ -74,21 +74,23 @@ interface ErrorReport {
   readonly message: string;
   readonly nextStep: string | null;
   readonly requestId: string | null;
+  /** What is wrong at which place of the request; empty if no place is known. */
+  readonly problems: FlywheelError['problems'];
   /** The stack of an unexpected error. */
   readonly stack: string | null;
 }
 
 function describeError(error: unknown): ErrorReport {
   if (error instanceof CliError) {
-    return { code: error.code, message: error.message, nextStep: null, requestId: null, stack: null };
+    return { code: error.code, message: error.message, nextStep: null, requestId: null, problems: [], stack: null };
   }
   if (isFlywheelError(error)) {
-    const { code, message, requestId } = error;
-    return { code, message, nextStep: nextStepOf(error), requestId, stack: null };
+    const { code, message, requestId, problems } = error;
+    return { code, message, nextStep: nextStepOf(error), requestId, problems, stack: null };
   }
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? (error.stack ?? null) : null;
-  return { code: 'ERR_INTERNAL', message, nextStep: null, requestId: null, stack };
+  return { code: 'ERR_INTERNAL', message, nextStep: null, requestId: null, problems: [], stack };
 }
 
 /** Writes the commands of an error's next step as the person can type them. */
@@ -97,10 +99,11 @@ function withProgram({ message, nextStep, ...report }: ErrorReport, program = 'f
   return { ...report, message: write(message), nextStep: nextStep === null ? null : write(nextStep) };
 }
 
-function toJson({ code, message, nextStep, batchId, idempotencyKey }: ErrorReport & BatchNames): string {
+function toJson({ code, message, nextStep, problems, batchId, idempotencyKey }: ErrorReport & BatchNames): string {
   const document = {
     error: code,
     message: nextStep === null ? message : `${message.replace(/[^.!?]$/, '$&.')} ${nextStep}`,
+    ...(problems.length > 0 && { problems }),
     ...(batchId !== null && { batchId }),
     ...(idempotencyKey !== null && { idempotencyKey }),
   };

@@ -175,6 +175,8 @@ describe('flywheel collect', () => {
     }
     const typo = await post(good, JSON.stringify({ ...JSON.parse(event), action: [] }));
     assert.deepEqual([typo.status, typo.document.problems?.[0]?.place], [400, 'action']);
+    const unknownType = await post(good, eventFor(address, 'one').replace('WATCH_AD', 'WATCH AD'));
+    assert.deepEqual([unknownType.status, unknownType.document.problems?.[0]?.place], [400, 'type']);
     assert.equal((await ask(port, { headers: good, path: '/events/one' })).status, 404);
 
     const accepted = await post(good);

@@ -151,6 +151,9 @@ describe('commands, one after another', () => {
     assert.equal(exitCode, 3);
     assert.ok(JSON.parse(stdout).problems.length > 0);
     assert.equal(JSON.parse(stderr).error, 'ERR_PREVIEW_FAILED');
+    const invalid = await folder.write('invalid.json', JSON.stringify(REQUEST).replace('0.5', '-1'));
+    const { problems } = JSON.parse((await runCommand(['preview', invalid, '--json'], env)).stderr);
+    assert.equal(problems[0].place, 'pipelines[0].actions[0].amount');
     assert.equal((await client.listBatches()).batches.length, before);
   });
 

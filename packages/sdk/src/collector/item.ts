@@ -49,7 +49,9 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
   const [item] = parsed.data?.pipelines ?? [];
   if (!item) {
     const [issue] = parsed.error?.issues ?? [];
-    throw invalid(`Item ${id}: ${issue?.path.slice(2).join('.') || 'the item'} ${issue?.message}`);
+    const place = placeOf(issue?.path ?? []);
+    const message = issue?.message ?? 'is not valid';
+    throw invalid(`Item ${id}: ${place || 'the item'} ${message}`, place === '' ? [] : [{ place, message }]);
   }
   const { share, bytes, instructions } = pipelineSize(item);
   if (share > 1) {
@@ -81,6 +83,16 @@ export function statusOf(item: StoredItem): ItemStatus {
   };
 }
 
-function invalid(message: string): FlywheelError {
-  return new FlywheelError({ code: 'ERR_INVALID_REQUEST', message });
+/** Writes a path below `pipelines[0]`, which is the item, as the service writes places: `actions[0].amount`. */
+function placeOf(path: readonly PropertyKey[]): string {
+  const steps = path.slice(2).map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
+  return steps.join('').replace(/^\./, '');
+}
+
+function invalid(
+  message: string,
+  places: readonly { readonly place: string; readonly message: string }[] = [],
+): FlywheelError {
+  const code = 'ERR_INVALID_REQUEST';
+  return new FlywheelError({ code, message, problems: places.map((each) => ({ code, ...each })) });
 }
