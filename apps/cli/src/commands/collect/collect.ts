@@ -3,11 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
-import { groupDigits, pluralize, toBaseUnits } from '@flywheel/protocol';
+import { pluralize, toBaseUnits } from '@flywheel/protocol';
 import { isFlywheelError } from '@flywheel/sdk';
 import {
   type Collector,
-  type CollectorAlarm,
   type CollectorMetrics,
   type CollectorStore,
   createCollector,
@@ -32,6 +31,7 @@ import { createProgressBar, type ProgressBar } from '../../progress.ts';
 import { stateDirectory, writeWhole } from '../../run-state.ts';
 import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
+import { noteAlarm, showMetrics } from './display.ts';
 import { invalid, movedBaseUnits, parseEvent } from './event.ts';
 import { AnswerError, describeEvent, openEventServer } from './event-server.ts';
 import { openHourlyCaps } from './hourly-caps.ts';
@@ -195,54 +195,6 @@ function writeResult({ stdout }: Output): (item: ItemStatus) => Promise<void> {
     new Promise((resolve, reject) => {
       stdout.write(`${JSON.stringify(describeEvent(item))}\n`, (error) => (error ? reject(error) : resolve()));
     });
-}
-
-function noteAlarm(bar: ProgressBar, alarm: CollectorAlarm): void {
-  switch (alarm.kind) {
-    case 'quarantined':
-      for (const { id, reason } of alarm.items) {
-        bar.note(`Quarantined ${id}: ${reason?.code} ${reason?.message} Decide with --requeue or --drop.`);
-      }
-      break;
-    case 'waiting':
-      bar.note(`Waiting: ${alarm.code} ${alarm.message}`);
-      break;
-    case 'approvalNeeded':
-      bar.note(`Batch ${alarm.batchId} waits for an approval.`);
-      break;
-    case 'stopped':
-      break;
-    default:
-      alarm satisfies never;
-  }
-}
-
-const LIVE_INTERVAL_MS = 200;
-/** A line in a log; the bar prints one only when its text has changed. */
-const LOG_INTERVAL_MS = 5_000;
-
-/** @returns a function that shows the last state and ends the display. */
-function showMetrics(collector: Collector, bar: ProgressBar, { terminal }: Output): () => void {
-  const show = () => {
-    const metrics = collector.metrics();
-    if (metrics.accepted > 0) bar.show(1 - metrics.pending / metrics.accepted, describeMetrics(metrics));
-  };
-  const timer = setInterval(show, terminal ? LIVE_INTERVAL_MS : LOG_INTERVAL_MS);
-  return () => {
-    clearInterval(timer);
-    show();
-  };
-}
-
-function describeMetrics({ accepted, paid, pending, quarantined, dropped, openBatches }: CollectorMetrics): string {
-  return [
-    `${groupDigits(String(paid))} of ${pluralize(accepted, 'event')} paid`,
-    ...(pending > 0
-      ? [`${groupDigits(String(pending))} pending in ${pluralize(openBatches, 'open batch', 'open batches')}`]
-      : []),
-    ...(quarantined > 0 ? [`${groupDigits(String(quarantined))} quarantined`] : []),
-    ...(dropped > 0 ? [`${groupDigits(String(dropped))} dropped`] : []),
-  ].join(', ');
 }
 
 interface Serving {

@@ -1,7 +1,37 @@
+import { BATCH_OPERATIONS, COMPANY_OPERATIONS, type WaitingBatch } from '@flywheel/api';
+import {
+  address,
+  type BatchDecision,
+  contentHash,
+  describeInstruction,
+  pluralize,
+  summarizeContent,
+} from '@flywheel/protocol';
+import { readProposalContent } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { addBatchDecisionCommands } from './batches.ts';
+import type { ConsoleClient } from '../../console-client.ts';
+import { type Context, openConsole } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
+import { layOutTable } from '../../format.ts';
+import {
+  addDecisionOptions,
+  addOperatorOptions,
+  confirmDecision,
+  type Operator,
+  type OperatorOptions,
+  openOperator,
+  signDecision,
+} from './decide.ts';
 import { addProjectDecisionCommands } from './projects.ts';
+
+interface BatchDecisionOptions extends OperatorOptions {
+  readonly content?: string;
+}
+
+interface RejectOptions extends BatchDecisionOptions {
+  readonly reason: string;
+}
 
 /** `flywheel company`: what the wallets of COMPANY_OPERATORS decide. */
 export function addCompanyCommands(program: Command, context: Context): void {
@@ -13,4 +43,144 @@ export function addCompanyCommands(program: Command, context: Context): void {
     );
   addBatchDecisionCommands(company, context);
   addProjectDecisionCommands(company, context);
+}
+
+/** `flywheel company pending`, `approve` and `reject` */
+function addBatchDecisionCommands(company: Command, context: Context): void {
+  addPending(company, context);
+  addContentOption(addDecisionOptions(company.command('approve')))
+    .summary('approve a pending batch for the company')
+    .description(
+      'Read from the chain what a pending batch does, show it, and sign the approval of exactly that. The batch then executes.',
+    )
+    .argument('<batch-id>', 'id of the batch: flywheel company pending')
+    .addHelpText('after', '\nExample:\n  flywheel company approve 0198a3c2-… --wallet operator.json')
+    .action((batchId: string, options: BatchDecisionOptions) => decide(context, batchId, { options, reason: null }));
+  addContentOption(addDecisionOptions(company.command('reject')))
+    .summary('reject a pending batch for the company')
+    .description(
+      'Read from the chain what a pending batch does, show it, and sign its rejection. The batch fails without executing anything.',
+    )
+    .argument('<batch-id>', 'id of the batch: flywheel company pending')
+    .requiredOption('--reason <text>', 'shown to the project, 1 to 500 characters')
+    .addHelpText(
+      'after',
+      '\nExample:\n  flywheel company reject 0198a3c2-… --wallet operator.json --reason "Not agreed with us"',
+    )
+    .action((batchId: string, options: RejectOptions) => decide(context, batchId, { options, reason: options.reason }));
+}
+
+function addContentOption(command: Command): Command {
+  return command.option('--content <hash>', 'sign without asking if the batch on chain has this content');
+}
+
+function addPending(company: Command, context: Context): void {
+  const { output } = context;
+  addOperatorOptions(company.command('pending'))
+    .summary('list the batches that wait for the company')
+    .description(
+      'List the batches that wait for a person of the company, oldest first, as the service describes them. approve and reject read each from the chain.',
+    )
+    .addHelpText('after', '\nExample:\n  flywheel company pending --wallet operator.json')
+    .action(async (options: OperatorOptions) => {
+      const console = openConsole(context, options);
+      await console.signIn(await readWallet(options.wallet));
+      const waiting = await console.call(COMPANY_OPERATIONS.listWaitingBatches, {});
+      const { heading, lines } = layOutTable(
+        ['BATCH', 'INDEX', 'KIND', 'PROJECT', 'BURNS', 'AIRDROPS', 'SINCE'],
+        waiting.batches.map(cellsOf),
+        output.stdout,
+      );
+      output.result(waiting, lines.length === 0 ? 'No batches wait for the company.' : [heading, ...lines].join('\n'));
+    });
+}
+
+function cellsOf({ id, batchIndex, kind, projectId, burned, airdropped, requestedAt }: WaitingBatch): string[] {
+  return [id, batchIndex, kind ?? 'pipelines', projectId, burned, airdropped, requestedAt];
+}
+
+interface Verdict {
+  readonly options: BatchDecisionOptions;
+  /** Null approves. */
+  readonly reason: string | null;
+}
+
+async function decide(context: Context, batchId: string, { options, reason }: Verdict): Promise<void> {
+  const { output } = context;
+  output.nameBatch({ batchId, idempotencyKey: null });
+  const operator = await openOperator(context, options);
+  const batch = await findWaiting(operator.console, batchId);
+  const { subject, issues, facts, hash } = await readDecision(operator, batch, reason);
+  if (options.content !== undefined && options.content !== hash) {
+    throw new CliError(
+      'ERR_USAGE',
+      `Nothing was signed: the batch on chain has the content ${hash}, not ${options.content}.`,
+    );
+  }
+  if (reason === null && issues.length > 0) {
+    throw new CliError('ERR_CLUSTER', `Nothing was signed: ${issues.join(' ')} Only a rejection can be signed.`);
+  }
+  const verb = reason === null ? 'approve' : 'reject';
+  await confirmDecision(context, [...issues, ...facts], {
+    question: `Sign and ${verb} batch ${batch.batchIndex}?`,
+    isConfirmed: options.content !== undefined,
+    option: `--content ${hash}`,
+  });
+  const signature = await signDecision(operator, subject);
+  const params = { batchId };
+  const verdict =
+    reason === null
+      ? await operator.console.call(COMPANY_OPERATIONS.approveBatch, { params, body: signature })
+      : await operator.console.call(COMPANY_OPERATIONS.rejectBatch, { params, body: { ...signature, reason } });
+  const done = reason === null ? 'approved. It is executing now.' : 'rejected. The project can read the reason.';
+  output.result({ ...verdict, content: hash }, `Batch ${batch.batchIndex} ${done}`);
+}
+
+async function findWaiting(console: ConsoleClient, batchId: string): Promise<WaitingBatch> {
+  const { batches } = await console.call(COMPANY_OPERATIONS.listWaitingBatches, {});
+  const batch = batches.find(({ id }) => id === batchId);
+  if (batch) return batch;
+  throw new CliError('ERR_USAGE', `Batch ${batchId} does not wait for the company. See flywheel company pending.`);
+}
+
+/** Reads at the operator's node what a batch does. The service says only which proposal is meant, and the text names it. */
+async function readDecision(
+  { console, rpcUrl }: Operator,
+  { id: batchId, projectId, batchIndex, kind }: WaitingBatch,
+  reason: string | null,
+) {
+  const { batch } = await console.call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
+  const { multisig } = batch;
+  const proposal = { multisig, batchIndex, isRotation: kind === 'rotation' };
+  const { content, issues } = await readProposalContent(rpcUrl, proposal);
+  const { effects, pipelines, recipients } = summarizeContent(content);
+  const hash = await contentHash(content);
+  const subject: BatchDecision = {
+    type: 'batch',
+    decision: reason === null ? 'approve' : 'reject',
+    reason,
+    multisig: address(multisig),
+    batchIndex: BigInt(batchIndex),
+    content,
+  };
+  const instructions = 'pipelines' in content ? content.pipelines.flat().map((each) => describeInstruction(each)) : [];
+  const facts = [
+    `On chain, batch ${batchIndex} of the multisig ${multisig}:`,
+    ...(effects.length === 0 ? ['  Moves nothing'] : effects.map((effect) => `  ${effect}`)),
+    `  ${pluralize(recipients, 'recipient')}, ${pluralize(pipelines, 'pipeline')}`,
+    ...instructions.slice(0, MAX_SHOWN).map(({ program, text }) => `    ${program} ${printable(text)}`),
+    ...(instructions.length > MAX_SHOWN
+      ? [`    and ${instructions.length - MAX_SHOWN} more: the sums above and the content below cover all`]
+      : []),
+    `  Content: ${hash}`,
+  ];
+  return { subject, issues, facts, hash };
+}
+
+/** About two screens. */
+const MAX_SHOWN = 60;
+
+/** A memo must not move the terminal's cursor, or look like another line. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
