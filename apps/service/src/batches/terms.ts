@@ -67,15 +67,19 @@ export async function countSigned(deps: RunDeps, project: Project, batch: Batch)
 /**
  * Stops counting a batch that has ended if nothing of it was executed, and nothing can be: an approval that was sent never
  * expires, because it is built on a nonce, and Squads executes what is approved.
+ * @returns false if the accounts that tell are not finalized yet. Once they are closed, nothing tells it any more.
  */
-export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
   const { multisig, batchIndex } = locate(project, batch);
-  if ((await findBundles(deps.db, batch.id, 'execution')).length > 0) return;
+  if (batch.kind === 'rotation') return true;
+  if ((await findBundles(deps.db, batch.id, 'execution')).length > 0) return true;
   const addresses = [transactionAddress(multisig, batchIndex), proposalAddress(multisig, batchIndex)];
   const [account, proposal] = await deps.chain.accounts(addresses, { commitment: 'finalized' });
-  if (!account || decodeBatch(account).executedTransactionIndex > 0) return;
-  if (!proposal || decodeProposal(proposal).status.__kind === 'Approved') return;
+  if (!account || !proposal) return (await deps.chain.accounts(addresses)).includes(null);
+  const isExecuted = decodeBatch(account).executedTransactionIndex > 0;
+  if (isExecuted || decodeProposal(proposal).status.__kind === 'Approved') return true;
   await fencedTransaction(deps, (trx) => uncountBatch(trx, { multisig, batchIndex }));
+  return true;
 }
 
 /** A company without operators cannot sign terms, so those of the project count, unless one was signed before. */

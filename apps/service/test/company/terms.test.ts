@@ -166,6 +166,17 @@ describe('the company’s signature without a person', () => {
       .execute();
     await makeDue(world, 'expire', ended.id);
     await waitForBatch(world, project, ended.id, ({ status }) => status === 'FAILED');
+    // It counts until the chain has finalized what shows that nothing was executed.
+    await waitUntil(
+      'the batch to count for none',
+      () =>
+        world.db
+          .selectFrom('company_totals')
+          .select('burned')
+          .where('multisig', '=', address(project.multisig))
+          .execute(),
+      (counted) => counted.every(({ burned }) => burned === 0n),
+    );
     const yesterdays = await setUpBatch(world, project, [burnPipeline(10)]);
     const yesterday = utcDay(new Date(Date.now() - DAY_MS));
     await world.db

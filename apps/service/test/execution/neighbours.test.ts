@@ -28,10 +28,13 @@ test('a batch is set up beside a dozen tenants whose transactions the cluster ne
     return { status, body: JSON.stringify(answer) };
   });
   await Promise.all(tenants.map((tenant) => openBatch(world, tenant, [burnPipeline()])));
+  const sent = world.db.selectFrom('bundles').select('signatures').where('phase', '=', 'setup');
   await waitUntil(
     'the requests for statuses',
-    async () => unreported.size,
-    (size) => size >= tenants.length,
+    () => sent.execute(),
+    (bundles) =>
+      bundles.length === tenants.length &&
+      bundles.every(({ signatures }) => signatures.every((each) => unreported.has(each))),
   );
   isFilling = false;
   await setUpBatch(world, other, [burnPipeline()]);

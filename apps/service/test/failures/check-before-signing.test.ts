@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
-import { WITH_BUNDLES } from '@flywheel/testing/cluster';
+import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
@@ -62,7 +62,7 @@ describe('a change between an accepted execute and the company’s signature', (
 
   it(
     'is detected after a bundle was lost: the request is released only when the state that shows it is final',
-    WITH_BUNDLES,
+    onlyLocal('stop the slots'),
     async () => {
       const mint = await createOwnMint(world, false);
       const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
-import { WITH_BUNDLES } from '@flywheel/testing/cluster';
+import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 
@@ -47,7 +47,7 @@ describe('a bundle that lands during the second check, after it counted as lost,
 
   it(
     'is detected if only the approval lands, after the bundle expired: no new signature is needed, and tokens move once',
-    WITH_BUNDLES,
+    onlyLocal('land a part of a bundle'),
     async () => {
       const project = await createProject(world);
       const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);

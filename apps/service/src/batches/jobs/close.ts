@@ -29,6 +29,7 @@ import { findContent } from '../compile-again.ts';
 import { findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { boundBurnedIndex, boundClosing } from '../exposure.ts';
+import { uncountUnexecuted } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
@@ -53,6 +54,9 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   const { multisig } = project.flywheel;
   if (batch.status === 'FAILED') await recordRejection(deps, project, batch);
   await settleBundles(deps, batch);
+  if (batch.status === 'FAILED' && !(await uncountUnexecuted(deps, project, batch))) {
+    return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
+  }
   const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
   const retryMs = isShownEarly ? await finalizeEnd(deps, project, batch) : null;
   if (retryMs !== null) return enqueueAgain(deps, multisig, batch, retryMs);

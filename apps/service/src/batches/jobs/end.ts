@@ -19,7 +19,6 @@ import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles
 import { kindOf } from '../compile-again.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
-import { uncountUnexecuted } from '../terms.ts';
 import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
 
 export interface Ending {
@@ -42,7 +41,6 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
     ending.failure === null ? ending : { ...ending, bundles: await readFinalBundles(deps, batch, ending.executed) };
   const recorded = batch.status === 'EXECUTED' && final.failure !== null ? undone(final, final.failure) : final;
   await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, recorded));
-  if (ending.executed === 0) await uncountUnexecuted(deps, project, batch);
 }
 
 function undone(ending: Ending, failure: ExecutionFailure): Ending {
