@@ -9,7 +9,7 @@ export interface Floor {
   at(commitment: Commitment): { readonly minContextSlot?: bigint };
   /** Remembers that a commitment has reached a slot. */
   raise(commitment: Commitment, slot: bigint): void;
-  /** Repeats a request while the node has not reached the slot that it asks for. */
+  /** Repeats a request while the node has not reached the slot that it asks for, or the lookup table that it names. */
   await<T>(request: () => Promise<T>): Promise<T>;
 }
 
@@ -32,10 +32,22 @@ export function createFloor(clock: Pick<Clock, 'sleep'>, seenSlot: bigint): Floo
         try {
           return await request();
         } catch (error) {
-          if (nodeErrorOf(error)?.code !== MIN_CONTEXT_SLOT_NOT_REACHED || polls === MAX_BEHIND_POLLS) throw error;
+          if (!isBehind(error) || polls === MAX_BEHIND_POLLS) throw error;
           await clock.sleep(BEHIND_POLL_MS);
         }
       }
     },
   };
+}
+
+/**
+ * A table can be used from the slot after the one that filled it, and a request names none but a project's, which is filled
+ * when it is registered and never closed. The node tells such a request by its text alone (-32602).
+ */
+const MISSING_TABLE = /\baddress table (?:account|lookup)\b/;
+
+function isBehind(error: unknown): boolean {
+  const nodeError = nodeErrorOf(error);
+  if (nodeError === null) return false;
+  return nodeError.code === MIN_CONTEXT_SLOT_NOT_REACHED || MISSING_TABLE.test(nodeError.message);
 }

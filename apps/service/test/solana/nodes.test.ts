@@ -166,4 +166,14 @@ describe('a view', () => {
     await chain.finalizedBlock();
     assert.equal(asked.at(-1), null);
   });
+
+  it('waits for a lookup table that can be used from the next slot on', async () => {
+    const text = 'invalid transaction: Transaction address table lookup uses an invalid index';
+    const { chain } = await openNodes((_call, count) => {
+      if (count === 1) return { error: { code: -32602, message: text } };
+      return { result: { context: { slot: 100 }, value: { err: null, logs: [], unitsConsumed: 150 } } };
+    });
+    const options = { sigVerify: false, replaceRecentBlockhash: true } as const;
+    assert.equal((await chain.view(100n).simulate(WIRE, options)).unitsConsumed, 150n);
+  });
 });
