@@ -117,7 +117,7 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
         bundles.delete(oldest);
       }
       if (lose) return bundleId;
-      // What waits alone is simulated when it lands, on the same bank.
+      // A bundle that waits alone is simulated when it lands, on the same bank.
       const simulated = pending.length > 0 && landOnly === null ? ledger.simulateAtomically(transactions) : null;
       if (simulated?.landed === false) settle(bundleId, failed(simulated));
       else pending.push({ bundleId, transactions, landOnly });

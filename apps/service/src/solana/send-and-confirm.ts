@@ -50,7 +50,7 @@ const POLL_INTERVAL_GROWTH = 1.5;
 const MAX_POLL_INTERVAL_MS = 400;
 /** An expiry may be seen two seconds later: it takes a minute. */
 const POLLS_PER_BLOCK = 5;
-/** As often as the node itself does. */
+/** The node itself sends as often. */
 const RESEND_MS = 2_000;
 /** Five minutes, while a blockhash lives for one: after that the cluster has halted or forked. */
 const MAX_POLLS = 750;

@@ -90,7 +90,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   send(response, 202, describeEvent(status));
 }
 
-/** What the command says of an event, on stdout and to HTTP clients. */
+/** Describes an event as the command does, on stdout and to HTTP clients. */
 export function describeEvent({ id, state, batchId, position, reason }: ItemStatus) {
   return { id, state, batchId, position, reason };
 }

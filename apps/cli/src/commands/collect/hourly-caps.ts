@@ -6,7 +6,7 @@ export interface HourlyLimits {
   readonly baseUnits: bigint;
 }
 
-/** What was accepted in the last hour, against its caps. */
+/** Counts what was accepted in the last hour, against its caps. */
 export interface HourlyCaps {
   /** Counts an event if it fits. @returns false if it does not fit now. */
   take(baseUnits: bigint): boolean;

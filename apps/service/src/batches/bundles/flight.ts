@@ -76,12 +76,12 @@ export async function withFlight<Content, Result>(
     return await work(flight);
   } finally {
     ending.abort();
-    // They end with the signal. An error that nobody awaits would end the process.
+    // They end with the signal. An error that is not awaited would end the process.
     await Promise.allSettled(flying.map(({ landing }) => landing));
   }
 }
 
-/** What planned transactions are sent for. */
+/** Names the purpose of planned transactions. */
 export interface Purpose extends Pick<BundleToSend, 'batchId'> {
   readonly phase: Exclude<Bundle['phase'], 'execution'>;
   /** Number of earlier attempts that did not land. */

@@ -175,7 +175,7 @@ interface LostBundle extends NextBundle {
   readonly landing: Landing;
 }
 
-/** What the bundles of an execution teach about the next ones. */
+/** Facts that the bundles of an execution teach about the next ones. */
 interface Known {
   /** Compute units by position of the pipeline. Units that are measured are added. */
   readonly computeUnits: Map<number, number>;
