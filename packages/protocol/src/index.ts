@@ -8,6 +8,7 @@ export * from './describe-instruction.ts';
 export * from './instruction-data.ts';
 export * from './key-succession.ts';
 export * from './limits.ts';
+export * from './merged-payload.ts';
 export * from './proof-memo.ts';
 export * from './reserved-addresses.ts';
 export * from './wording.ts';

@@ -33,6 +33,7 @@ export {
   type Proof,
   type ProofMemo,
   type PublishedSuccession,
+  parseMergedPayload,
   parseProofMemo,
   proofHash,
   proofMemo,

@@ -1,4 +1,12 @@
-import { type Proof, type ProofMemo, parseProofMemo, proofHash, proofMemo } from '@flywheel/protocol';
+import {
+  isMergedIn,
+  type Proof,
+  type ProofMemo,
+  parseMergedPayload,
+  parseProofMemo,
+  proofHash,
+  proofMemo,
+} from '@flywheel/protocol';
 import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
 
@@ -7,6 +15,8 @@ export interface ProofQuery extends Proof {
   readonly signature: string;
   /** Address of the project's vault. It is public: take it from the project, not from the person who shows the proof. */
   readonly vault: string;
+  /** The merged payload that paid for the event together with others, as the project publishes it. */
+  readonly mergedPayload?: string | undefined;
 }
 
 export interface VerifyProofOptions {
@@ -43,9 +53,10 @@ export interface ProofVerification {
  */
 export async function verifyProofOnChain(
   rpcUrl: RpcUrl,
-  { signature, vault, ...proof }: ProofQuery,
+  { signature, vault, mergedPayload, ...event }: ProofQuery,
   { commitment = 'confirmed' }: VerifyProofOptions = {},
 ): Promise<ProofVerification> {
+  const proof = mergedPayload === undefined ? event : { type: event.type, payload: mergedPayload };
   const memo = proofMemo(proof);
   const transaction = await readVaultProofs(rpcUrl, { signature, vault, commitment });
   if (!transaction) {
@@ -53,9 +64,10 @@ export async function verifyProofOnChain(
     return { isProven: false, memo, reason, found: [], slot: null, executedAt: null };
   }
   const { proofs, slot, executedAt, failure } = transaction;
-  const isProven = proofs.some(({ text }) => text === memo);
+  const isListed = mergedPayload === undefined || isMergedIn(event, mergedPayload);
+  const isProven = isListed && proofs.some(({ text }) => text === memo);
   const found = proofs.map(({ type, hash }) => ({ type, hash }));
-  const reason = isProven ? null : reasonOf(proof.type, found, failure);
+  const reason = isProven ? null : isListed ? reasonOf(proof.type, found, failure) : NOT_LISTED;
   return { isProven, memo, reason, found, slot, executedAt };
 }
 
@@ -70,8 +82,11 @@ export const proof = {
   hash: proofHash,
   memo: proofMemo,
   parseMemo: parseProofMemo,
+  parseMergedPayload,
   verifyOnChain: verifyProofOnChain,
 } as const;
+
+const NOT_LISTED = 'The merged payload is not one, or does not list this event.';
 
 function reasonOf(type: string, found: readonly ProofMemo[], failure: string | null): string {
   if (failure !== null) return `The transaction failed: ${failure}.`;

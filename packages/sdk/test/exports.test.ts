@@ -29,6 +29,7 @@ it('the SDK exports these names and no others', () => {
     'isFlywheelError',
     'memo',
     'packActions',
+    'parseMergedPayload',
     'parsePins',
     'parseProofMemo',
     'pinRegistration',

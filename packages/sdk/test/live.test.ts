@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { writeMergedPayload } from '@flywheel/protocol';
 import {
   airdrop,
   type BatchEvent,
@@ -9,6 +10,7 @@ import {
   createFlywheelClient,
   type FlywheelClient,
   isFlywheelError,
+  type ProofQuery,
   pipeline,
   proof,
   runBatch,
@@ -74,11 +76,14 @@ describe('the SDK with a service and its cluster', () => {
     const [sent] = await pipelines();
     assert.ok(sent);
     const { wallet, vaultAddress: vault } = project;
-    const batch = await runBatch(client, [sent], { wallet, verify: { rpcUrl } });
-    // The approval lands in the same bundle.
+    const ads = ['{"adId":"1"}', '{"adId":"2"}'];
+    const mergedPayload = writeMergedPayload('REFERRAL', ads);
+    const merged = pipeline('REFERRAL', mergedPayload, burn(2));
+    const batch = await runBatch(client, [sent, merged], { wallet, verify: { rpcUrl } });
+    // Both pipelines fit one transaction.
     const signature = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes).at(-1) ?? '';
     const question = { type: sent.type, payload: sent.payload, signature, vault };
-    const ask = async (changes: Partial<typeof question>) => {
+    const ask = async (changes: Partial<ProofQuery>) => {
       const { isProven, reason } = await proof.verifyOnChain(rpcUrl, { ...question, ...changes });
       return isProven ? 'proven' : reason;
     };
@@ -86,12 +91,23 @@ describe('the SDK with a service and its cluster', () => {
     assert.match((await ask({ payload: `${sent.payload} ` })) ?? '', /of other payloads/);
     assert.match(
       (await ask({ type: 'WATCH_AD' })) ?? '',
-      /proofs of PRODUCT_PURCHASE in this transaction, not of WATCH_AD/,
+      /proofs of PRODUCT_PURCHASE, REFERRAL in this transaction, not of WATCH_AD/,
     );
     assert.match((await ask({ vault: wallet.address })) ?? '', /wrote no proof/);
     const [setUp = ''] = batch.initResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
     assert.match((await ask({ signature: setUp })) ?? '', /wrote no proof/);
     assert.match((await ask({ signature: '1'.repeat(64) })) ?? '', /knows no confirmed transaction/);
+
+    const ofMerged = { type: 'REFERRAL', mergedPayload };
+    for (const payload of ads) assert.equal(await ask({ ...ofMerged, payload }), 'proven');
+    assert.match((await ask({ ...ofMerged, payload: '{"adId":"3"}' })) ?? '', /does not list this event/);
+    assert.match(
+      (await ask({ ...ofMerged, payload: '{"adId":"1"}', type: 'WATCH_AD' })) ?? '',
+      /does not list this event/,
+    );
+    const other = writeMergedPayload('REFERRAL', ['{"adId":"1"}', '{"adId":"3"}']);
+    const byOther = await ask({ ...ofMerged, payload: '{"adId":"1"}', mergedPayload: other });
+    assert.match(byOther ?? '', /of other payloads/);
   });
 
   it(

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CONSOLE_OPERATIONS, type ProvenPipeline } from '@flywheel/api';
-import { formatProofMemo, type Proof } from '@flywheel/protocol';
+import { formatProofMemo, isMergedIn, type Proof } from '@flywheel/protocol';
 import { type ProofVerification, verifyProofOnChain } from '@flywheel/sdk';
 import { isSignature } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -23,6 +23,7 @@ interface VerifyOptions extends UrlOption, RpcUrlOption {
   readonly type?: string;
   readonly payload?: string;
   readonly payloadFile?: string;
+  readonly mergedPayloadFile?: string;
   readonly signature?: string;
   readonly vault?: string;
 }
@@ -43,6 +44,7 @@ export function addProofCommands(program: Command, context: Context): void {
     .option('--type <type>', 'type of the pipeline')
     .option('--payload <json>', 'payload of the pipeline, byte for byte as it was sent')
     .option('--payload-file <file>', 'read the payload from a file; a newline at its end counts')
+    .option('--merged-payload-file <file>', 'the merged payload that paid for the event together with others')
     .option('--signature <signature>', 'signature of the transaction that should contain the proof', parseSignature)
     .option(
       '--vault <address>',
@@ -71,9 +73,15 @@ function parseSignature(text: string): string {
   throw new InvalidArgumentError('It must be a transaction signature: 64 bytes in base58.');
 }
 
-type ProofQuery =
-  | ({ readonly by: 'event'; readonly signature: string | null; readonly vault: string | null } & Proof)
-  | { readonly by: 'signature'; readonly signature: string; readonly vault: string | null };
+interface EventQuery extends Proof {
+  readonly by: 'event';
+  readonly signature: string | null;
+  readonly vault: string | null;
+  /** The merged payload that lists the event; undefined if it was paid alone. */
+  readonly mergedPayload: string | undefined;
+}
+
+type ProofQuery = EventQuery | { readonly by: 'signature'; readonly signature: string; readonly vault: string | null };
 
 async function toQuery(options: VerifyOptions): Promise<ProofQuery> {
   const { type, signature, vault = null } = options;
@@ -82,7 +90,11 @@ async function toQuery(options: VerifyOptions): Promise<ProofQuery> {
     throw new CliError('ERR_USAGE', 'Pass --type together with --payload or --payload-file.');
   }
   if (type !== undefined && payload !== null) {
-    return { by: 'event', type, payload, signature: signature ?? null, vault };
+    const mergedPayload = await readMergedPayload(options);
+    return { by: 'event', type, payload, mergedPayload, signature: signature ?? null, vault };
+  }
+  if (options.mergedPayloadFile !== undefined) {
+    throw new CliError('ERR_USAGE', 'Pass the event that the merged payload lists: --type and --payload.');
   }
   if (signature !== undefined) return { by: 'signature', signature, vault };
   throw new CliError('ERR_USAGE', 'Nothing to verify. Pass --type and --payload, or --signature, or all of them.');
@@ -92,6 +104,12 @@ async function readPayload({ payload, payloadFile }: VerifyOptions): Promise<str
   if (payloadFile === undefined) return payload ?? null;
   if (payload === undefined) return readTextFile(payloadFile, 'Expected the payload as it was sent.');
   throw new CliError('ERR_USAGE', 'Pass --payload or --payload-file, not both.');
+}
+
+async function readMergedPayload({ mergedPayloadFile: file }: VerifyOptions): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  // A merged payload has no white space, so a newline at the end of the file is the editor's.
+  return (await readTextFile(file, 'Expected the merged payload as the project publishes it.')).trimEnd();
 }
 
 interface Verification {
@@ -121,12 +139,19 @@ interface VerifyDeps {
 
 async function verifyProof(deps: VerifyDeps, query: ProofQuery): Promise<Verification> {
   const { signature, vault } = query;
+  const mergedPayload = query.by === 'event' ? query.mergedPayload : undefined;
+  if (query.by === 'event' && mergedPayload !== undefined && !isMergedIn(query, mergedPayload)) {
+    return { isProven: false, message: NOT_LISTED, proofs: [], trustsServiceForVault: vault === null };
+  }
   if (signature !== null && vault !== null) {
     const result = await verifyAt(deps, query, { signature, vaultAddress: vault });
     return { ...conclude([result]), trustsServiceForVault: false };
   }
   const check = await deps.console.call(CONSOLE_OPERATIONS.checkProof, {
-    body: query.by === 'event' ? { type: query.type, payload: query.payload } : { signature: query.signature },
+    body:
+      query.by === 'event'
+        ? { type: query.type, payload: mergedPayload ?? query.payload }
+        : { signature: query.signature },
   });
   const candidates = candidatesOf(check.pipelines, query);
   if (candidates.length === 0) {
@@ -136,6 +161,8 @@ async function verifyProof(deps: VerifyDeps, query: ProofQuery): Promise<Verific
   const results = await Promise.all(candidates.map((candidate) => verifyAt(deps, query, candidate)));
   return { ...conclude(results), trustsServiceForVault: vault === null };
 }
+
+const NOT_LISTED = 'The file is not a merged payload, or does not list this event.';
 
 /** A transaction to look at, and the vault that must have signed the proof in it. */
 interface Candidate {
@@ -175,8 +202,9 @@ async function verifyAt(
   { signature, vaultAddress }: Candidate,
 ): Promise<TransactionResult> {
   // A query by signature accepts any proof of the vault; the result lists what it found.
-  const { type, payload } = query.by === 'event' ? query : { type: '', payload: '' };
-  const verdict = await verifyProofOnChain(rpcUrls, { type, payload, signature, vault: vaultAddress });
+  const { type, payload, mergedPayload } =
+    query.by === 'event' ? query : { type: '', payload: '', mergedPayload: undefined };
+  const verdict = await verifyProofOnChain(rpcUrls, { type, payload, mergedPayload, signature, vault: vaultAddress });
   const { slot, executedAt } = verdict;
   const proofs = matchesOf(verdict, query).map((found) => ({
     ...{ type: found.type, hash: found.hash, signature, vaultAddress, slot, executedAt },
