@@ -14,8 +14,8 @@ export interface SendingTerms {
 
 /**
  * Reads the present price of a compute unit in micro-lamports: three of four recent blocks accepted transactions that
- * write these accounts for at most this price. It is kept within bounds, and is the lower one if the node does not
- * answer.
+ * write these accounts for at most this price. It is rounded down to a step and kept within bounds; it is the lower bound if
+ * the node does not answer.
  */
 export async function readComputeUnitPrice(
   { chain, log }: { readonly chain: Pick<Chain, 'recentPrioritizationFees'>; readonly log?: Warn },
@@ -24,7 +24,8 @@ export async function readComputeUnitPrice(
 ): Promise<bigint> {
   try {
     const fees = (await chain.recentPrioritizationFees(accounts)).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-    const price = fees[Math.floor((fees.length - 1) * QUANTILE)] ?? 0n;
+    const accepted = fees[Math.floor((fees.length - 1) * QUANTILE)] ?? 0n;
+    const price = accepted - (accepted % PRICE_STEP);
     if (price > maxMicroLamports) return maxMicroLamports;
     return price > MIN_COMPUTE_UNIT_PRICE ? price : MIN_COMPUTE_UNIT_PRICE;
   } catch (error) {
@@ -34,6 +35,11 @@ export async function readComputeUnitPrice(
 }
 
 const QUANTILE = 0.75;
+/**
+ * Micro-lamports. A transaction of version 1 pays whole lamports, rounded up, so the service's own show a price that is up to
+ * 70 higher than the one it chose. It would follow itself upwards without this step.
+ */
+const PRICE_STEP = 100n;
 /** Micro-lamports. It gives priority over transactions that offer nothing, and costs at most 1,400 lamports. */
 export const MIN_COMPUTE_UNIT_PRICE = 1_000n;
 

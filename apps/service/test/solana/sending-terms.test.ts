@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { priorityFeeLamports } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { ChainAccount } from '../../src/solana/chain.ts';
 import { createVersionChoice, readComputeUnitPrice } from '../../src/solana/sending-terms.ts';
@@ -48,6 +49,14 @@ describe('createVersionChoice', () => {
 describe('readComputeUnitPrice', () => {
   it('returns the price that three of four recent blocks accepted', async () => {
     assert.equal(await priceOf([9_000n, 2_000n, 5_000n, 7_000n, 3_000n]), 7_000n);
+  });
+
+  it('does not follow what its own fees show, which are whole lamports', async () => {
+    const units = 15_500;
+    const paid = priorityFeeLamports(units, 1_000n);
+    const shown = (paid * 1_000_000n) / BigInt(units);
+    assert.ok(shown > 1_000n);
+    assert.equal(await priceOf([shown, shown]), 1_000n);
   });
 
   it('stays within its bounds', async () => {
