@@ -1,26 +1,19 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getBase58Decoder } from '@solana/kit';
-import {
-  createAssociatedTokenAccountIdempotentInstruction,
-  createBurnCheckedInstruction,
-  createTransferCheckedInstruction,
-  getAssociatedTokenAddressSync,
-} from '@solana/spl-token';
 import {
   type AddressLookupTableAccount,
   AddressLookupTableProgram,
   ComputeBudgetProgram,
   Connection,
-  Keypair,
+  type Keypair,
   PublicKey,
   SystemProgram,
-  TransactionInstruction,
+  type TransactionInstruction,
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
 import * as multisig from '@sqds/multisig';
+import { createMultisig, MEMO_PROGRAM, openParties, pipelineInstructions, runOnceFunded } from './parties.ts';
 
 /**
  * A program that somebody who knows Solana and Squads well would write for one batch: transactions of version 0 with a lookup
@@ -30,13 +23,8 @@ import * as multisig from '@sqds/multisig';
  */
 const [url = '', wsEndpoint = '', mintText = '', countText = '', engineUrl = ''] = process.argv.slice(2);
 const connection = new Connection(url, { commitment: 'confirmed', wsEndpoint });
-const { instructions, types } = multisig;
-const mint = new PublicKey(mintText);
+const { instructions } = multisig;
 const count = Number(countText);
-const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
-const DECIMALS = 6;
-const TOKEN = 10n ** 6n;
-const OPERATOR_SOL_PER_PIPELINE = 0.006;
 const MAX_BYTES = 1_232;
 const BUNDLE_TRANSACTIONS = 5;
 const TIP_LAMPORTS = 1_000;
@@ -45,124 +33,67 @@ const LANDING_MS = 20_000;
 /** An execution of one of these pipelines calls nine instructions; a transaction may call 64 (MaxInstructionTraceLength). */
 const EXECUTIONS_PER_TRANSACTION = 6;
 
-const [operator, company, wallet, createKey] = [
-  Keypair.generate(),
-  Keypair.generate(),
-  Keypair.generate(),
-  Keypair.generate(),
-];
-const members = [operator, company, wallet];
-await Promise.all(members.map(({ publicKey }) => fund(publicKey, 1 + count * OPERATOR_SOL_PER_PIPELINE)));
-const [multisigPda] = multisig.getMultisigPda({ createKey: createKey.publicKey });
-const [vault] = multisig.getVaultPda({ multisigPda, index: 0 });
-const [programConfig] = multisig.getProgramConfigPda({});
-const { treasury } = await multisig.accounts.ProgramConfig.fromAccountAddress(connection, programConfig);
-const { Permission, Permissions } = types;
+const parties = await openParties(connection, mintText, count);
+const { operator, company, wallet, createKey, members, multisigPda, vault, vaultTokens, mint } = parties;
 const creator = operator.publicKey;
 const tables: AddressLookupTableAccount[] = [];
 let sent = 0;
 let lastSignature = '';
 let lastBundle = 'it was sent over RPC.';
 const [tipAccount] = engineUrl === '' ? [] : await callEngine('getTipAccounts', []);
-await sendAll([
-  sign(
-    await blockhash(),
-    [
-      instructions.multisigCreateV2({
-        treasury,
-        creator,
-        multisigPda,
-        configAuthority: null,
-        timeLock: 0,
-        members: [
-          { key: creator, permissions: Permissions.fromPermissions([Permission.Initiate, Permission.Execute]) },
-          { key: company.publicKey, permissions: Permissions.fromPermissions([Permission.Vote]) },
-          { key: wallet.publicKey, permissions: Permissions.fromPermissions([Permission.Vote]) },
-        ],
-        threshold: 2,
-        createKey: createKey.publicKey,
-        rentCollector: creator,
-      }),
-    ],
-    [operator, createKey],
-  ),
-]);
+await sendAll([sign(await blockhash(), [await createMultisig(parties)], [operator, createKey])]);
 const batchIndex = 1n;
 const [batchPda] = multisig.getTransactionPda({ multisigPda, index: batchIndex });
 const [proposalPda] = multisig.getProposalPda({ multisigPda, transactionIndex: batchIndex });
-const vaultTokens = getAssociatedTokenAddressSync(mint, vault, true);
 tables.push(await createTable());
-const lines = createInterface({ input: process.stdin });
-process.stdout.write(`${vault.toBase58()}\n`);
-await once(lines, 'line');
-
-const pipelines = Array.from({ length: count }, (_, i) => pipelineInstructions(i));
-sent = 0;
-const before = await balances();
-const start = performance.now();
-
-const of = { multisigPda, batchIndex };
 const anyBlockhash = PublicKey.default.toBase58();
-await sendPacked([
-  instructions.batchCreate({ ...of, creator, rentPayer: creator, vaultIndex: 0 }),
-  instructions.proposalCreate({ multisigPda, creator, transactionIndex: batchIndex, isDraft: true }),
-  ...pipelines.map((pipeline, i) =>
-    instructions.batchAddTransaction({
-      ...of,
-      member: creator,
-      rentPayer: creator,
-      vaultIndex: 0,
-      transactionIndex: i + 1,
-      ephemeralSigners: 0,
-      transactionMessage: new TransactionMessage({
-        payerKey: vault,
-        recentBlockhash: anyBlockhash,
-        instructions: pipeline,
-      }),
-      addressLookupTableAccounts: tables,
-    }),
-  ),
-  instructions.proposalActivate({ multisigPda, transactionIndex: batchIndex, member: creator }),
-]);
-const setupTransactions = sent;
-const votes = [company, wallet].map(({ publicKey }) =>
-  instructions.proposalApprove({ multisigPda, transactionIndex: batchIndex, member: publicKey }),
-);
-await sendAll([sign(await blockhash(), votes, members)]);
-const executions = await Promise.all(
-  pipelines.map(async (_, i) => {
-    const execute = { connection, ...of, member: creator, transactionIndex: i + 1 };
-    return (await instructions.batchExecuteTransaction(execute)).instruction;
-  }),
-);
-await sendPacked(executions, EXECUTIONS_PER_TRANSACTION);
-await until('confirmed');
-const wallMs = performance.now() - start;
-const netLamports = before - (await balances());
-process.stdout.write(`${JSON.stringify({ setupTransactions, totalTransactions: sent, netLamports, wallMs })}\n`);
-process.exit(0);
+const pipelines = Array.from({ length: count }, (_, i) => pipelineInstructions(parties, i));
 
-/** Builds a memo, a burn, and an airdrop to a new wallet. */
-function pipelineInstructions(i: number): TransactionInstruction[] {
-  const recipient = Keypair.generate().publicKey;
-  const to = getAssociatedTokenAddressSync(mint, recipient, true);
-  return [
-    new TransactionInstruction({
-      programId: MEMO_PROGRAM,
-      keys: [{ pubkey: vault, isSigner: true, isWritable: true }],
-      data: Buffer.from(`flywheel:v1:WATCH_AD:${String(i).padStart(64, '0')}`),
+await runOnceFunded(parties, async () => {
+  sent = 0;
+  const of = { multisigPda, batchIndex };
+  await sendPacked([
+    instructions.batchCreate({ ...of, creator, rentPayer: creator, vaultIndex: 0 }),
+    instructions.proposalCreate({ multisigPda, creator, transactionIndex: batchIndex, isDraft: true }),
+    ...pipelines.map((pipeline, i) =>
+      instructions.batchAddTransaction({
+        ...of,
+        member: creator,
+        rentPayer: creator,
+        vaultIndex: 0,
+        transactionIndex: i + 1,
+        ephemeralSigners: 0,
+        transactionMessage: new TransactionMessage({
+          payerKey: vault,
+          recentBlockhash: anyBlockhash,
+          instructions: pipeline,
+        }),
+        addressLookupTableAccounts: tables,
+      }),
+    ),
+    instructions.proposalActivate({ multisigPda, transactionIndex: batchIndex, member: creator }),
+  ]);
+  const setupTransactions = sent;
+  const votes = [company, wallet].map(({ publicKey }) =>
+    instructions.proposalApprove({ multisigPda, transactionIndex: batchIndex, member: publicKey }),
+  );
+  await sendAll([sign(await blockhash(), votes, members)]);
+  const executions = await Promise.all(
+    pipelines.map(async (_, i) => {
+      const execute = { connection, ...of, member: creator, transactionIndex: i + 1 };
+      return (await instructions.batchExecuteTransaction(execute)).instruction;
     }),
-    createBurnCheckedInstruction(vaultTokens, mint, vault, TOKEN, DECIMALS),
-    createAssociatedTokenAccountIdempotentInstruction(vault, to, recipient, mint),
-    createTransferCheckedInstruction(vaultTokens, mint, to, vault, TOKEN, DECIMALS),
-  ];
-}
+  );
+  await sendPacked(executions, EXECUTIONS_PER_TRANSACTION);
+  await until('confirmed');
+  return { setupTransactions, totalTransactions: sent };
+});
 
 /** Puts every account that all transactions name into a lookup table, and waits until it can be used. */
 async function createTable(): Promise<AddressLookupTableAccount> {
   const recentSlot = await connection.getSlot('finalized');
   const [create, key] = AddressLookupTableProgram.createLookupTable({ authority: creator, payer: creator, recentSlot });
-  const [probe] = pipelineInstructions(0).slice(2);
+  const [probe] = pipelineInstructions(parties, 0).slice(2);
   const shared = [...(probe?.keys ?? []), { pubkey: probe?.programId ?? vault }].map(({ pubkey }) => pubkey);
   const addresses = [multisigPda, vault, batchPda, proposalPda, vaultTokens, mint, MEMO_PROGRAM, ...shared];
   addresses.push(multisig.PROGRAM_ID, SystemProgram.programId);
@@ -267,15 +198,4 @@ async function callEngine(method: string, params: readonly unknown[]): Promise<s
 
 async function blockhash(): Promise<string> {
   return (await connection.getLatestBlockhash()).blockhash;
-}
-
-async function fund(account: PublicKey, sol: number): Promise<void> {
-  const latest = await connection.getLatestBlockhash();
-  const signature = await connection.requestAirdrop(account, Math.ceil(sol * 1e9));
-  await connection.confirmTransaction({ signature, ...latest });
-}
-
-async function balances(): Promise<number> {
-  const held = await Promise.all(members.map(({ publicKey }) => connection.getBalance(publicKey)));
-  return held.reduce((sum, lamports) => sum + lamports, 0);
 }
