@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BatchDetail, BatchProgress } from '@flywheel/api';
-import { approvalStage, batchState, costSoFar, totalsOf } from '../src/features/batch/batch-summary.ts';
+import {
+  amountStage,
+  approvalStage,
+  batchState,
+  costOfRow,
+  costSoFar,
+  totalsOf,
+} from '../src/features/batch/batch-summary.ts';
+import { filterPipelines, offerChoices, type PipelineFilter } from '../src/features/batch/pipeline-filter.ts';
 import { writeReceipt } from '../src/features/batch/receipt.ts';
 import { applyProgress } from '../src/lib/api/apply-progress.ts';
 
@@ -47,6 +55,37 @@ describe('a batch on the page', () => {
     assert.deepEqual(costSoFar(ledger), { paidLamports: 6_179n, lockedLamports: 5_000_000n });
   });
 
+  it('in a list has a cost without rent that comes back, until nothing of it is left on chain', () => {
+    const lamports = { operatorLamports: '84006179', lockedLamports: '84000000' };
+    const open = costOfRow({ ...lamports, waitsFor: 'wallet' });
+    assert.deepEqual(open, { paidLamports: 6_179n, lockedLamports: 84_000_000n });
+    const closed = costOfRow({ operatorLamports: '7179', lockedLamports: '1000', waitsFor: 'nothing' });
+    assert.deepEqual(closed, { paidLamports: 7_179n, lockedLamports: 0n });
+    assert.equal(amountStage('FINALIZED'), 'planned');
+    assert.equal(amountStage('EXECUTED'), null);
+    assert.equal(amountStage('FAILED'), 'requested');
+  });
+
+  it('finds pipelines by what their cards show, and offers only choices that leave some out', () => {
+    const { pipelines } = applyProgress(detailOf(4), progressOf({ executedPipelines: 3, status: 'FAILED' }));
+    const memo = { type: 'THANKS', payload: '{"n":1}', actions: [{ action: 'MEMO' as const, message: 'Well Done' }] };
+    const all = [...pipelines, memo];
+    const find = (text: string, choice: PipelineFilter['choice'] = 'all') =>
+      filterPipelines(all, { choice, text }, new Set([2]));
+    assert.deepEqual(find(''), [0, 1, 2, 3, 4]);
+    assert.deepEqual(find(' well done '), [4]);
+    assert.deepEqual(find('watch_ad', 'open'), [3]);
+    assert.deepEqual(find(WALLET.slice(0, 8), 'executed'), [0, 1, 2]);
+    assert.deepEqual(find('second'), [2]);
+    assert.deepEqual(find('4'), [4]);
+    assert.deepEqual(find('', 'mismatches'), [2]);
+    assert.deepEqual(find('nothing of the kind'), []);
+    assert.deepEqual(
+      offerChoices(all, new Set()).map(({ choice, count }) => `${choice} ${count}`),
+      ['all 5', 'executed 3', 'open 1', 'burns 4', 'airdrops 4', 'memos 1'],
+    );
+  });
+
   it('fills the ring as pipelines are executed', () => {
     const standings = [
       { status: 'AVAILABLE_TO_QUEUE', waitsFor: 'setup', executedPipelines: 0 },
@@ -84,7 +123,7 @@ describe('a batch on the page', () => {
     assert.deepEqual(totalsOf([{ actions }]), {
       burned: '0.3',
       airdropped: '999999999999999.000000001',
-      counts: { burns: 2, airdrops: 2 },
+      counts: { burns: 2, airdrops: 2, memos: 1 },
     });
   });
 

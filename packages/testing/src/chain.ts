@@ -80,7 +80,7 @@ export async function findMultisig(
 /** Reads a set-up batch from the chain, at `confirmed` by default. */
 export async function readBatchOnChain(
   world: World,
-  project: TestProject,
+  project: Pick<TestProject, 'projectId'>,
   batchIndex: bigint,
   commitment: Commitment = 'confirmed',
 ): Promise<{

@@ -88,7 +88,12 @@ export async function openGate({ url, blockEngineUrl }: World['localnet']): Prom
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
   const own = `http://127.0.0.1:${port}`;
   return {
-    environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl && `${own}${BUNDLES_PATH}` },
+    environment: {
+      SOLANA_RPC_URL: own,
+      // Browsers need the CORS headers of the cluster itself.
+      PUBLIC_SOLANA_RPC_URL: url,
+      JITO_BLOCK_ENGINE_URL: blockEngineUrl && `${own}${BUNDLES_PATH}`,
+    },
     intercept,
     hold: (method) => {
       const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -155,7 +160,12 @@ const EXPIRY_SLOTS = 151n;
  * Holds what is sent after the first pipelines of a batch were executed, so that a test can act in the middle of an
  * execution, however busy the machine is.
  */
-export function holdSends(world: GatedWorld, { environment }: Engine, project: TestProject, batchIndex: bigint): Hold {
+export function holdSends(
+  world: GatedWorld,
+  { environment }: Engine,
+  project: Pick<TestProject, 'projectId'>,
+  batchIndex: bigint,
+): Hold {
   const { gate, localnet } = world;
   const method = 'JITO_BLOCK_ENGINE_URL' in environment ? 'sendTransaction' : 'sendBundle';
   const reached = Promise.withResolvers<number>();

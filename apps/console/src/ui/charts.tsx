@@ -1,3 +1,4 @@
+import { pluralize } from '@flywheel/protocol';
 import { cn } from './cn.ts';
 
 // Drawn by hand: each chart is one to three rectangles, for which a chart library would be more code than it saves.
@@ -8,27 +9,52 @@ export interface ActionCounts {
   readonly memos: number;
 }
 
-/** A bar of the shares of burns, airdrops and memos in a batch. */
-export function ActionMixBar({ burns, airdrops, memos }: ActionCounts) {
-  const parts = [
-    { name: 'burns', count: burns, className: 'fill-ember' },
-    { name: 'airdrops', count: airdrops, className: 'fill-tide' },
-    { name: 'memos', count: memos, className: 'fill-slate' },
+/** The kinds of actions that a batch has, with their colours. */
+function partsOf({ burns, airdrops, memos }: ActionCounts) {
+  return [
+    { name: 'burn', count: burns, fill: 'fill-ember', dot: 'bg-ember' },
+    { name: 'airdrop', count: airdrops, fill: 'fill-tide', dot: 'bg-tide' },
+    { name: 'memo', count: memos, fill: 'fill-slate', dot: 'bg-slate' },
   ].filter(({ count }) => count > 0);
-  const total = burns + airdrops + memos;
+}
+
+/** The mix of actions in a batch: a bar of their shares, and how many there are of each kind. Nothing without actions. */
+export function ActionMix(counts: ActionCounts) {
+  const parts = partsOf(counts);
+  if (parts.length === 0) return null;
+  return (
+    <div className="flex flex-col gap-2">
+      <ActionMixBar {...counts} />
+      {/* The bar says the same to screen readers. */}
+      <p aria-hidden className="tabular flex flex-wrap gap-x-4 gap-y-1 text-sm text-quiet">
+        {parts.map(({ name, count, dot }) => (
+          <span key={name} className="inline-flex items-center gap-1.5">
+            <span className={cn('size-2 rounded-full', dot)} />
+            {pluralize(count, name)}
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
+/** A bar of the shares of burns, airdrops and memos in a batch. */
+export function ActionMixBar(counts: ActionCounts) {
+  const parts = partsOf(counts);
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
   let from = 0;
   return (
     <svg
       role="img"
-      aria-label={parts.map(({ name, count }) => `${count} ${name}`).join(', ') || 'nothing'}
+      aria-label={parts.map(({ name, count }) => pluralize(count, name)).join(', ') || 'No actions'}
       viewBox="0 0 100 8"
       preserveAspectRatio="none"
       className="h-2 w-full min-w-16 overflow-hidden rounded-full bg-sunken"
     >
-      {parts.map(({ name, count, className }) => {
+      {parts.map(({ name, count, fill }) => {
         const x = from;
         from += (count / total) * 100;
-        return <rect key={name} x={x} width={from - x} height="8" className={className} />;
+        return <rect key={name} x={x} width={from - x} height="8" className={fill} />;
       })}
     </svg>
   );

@@ -32,7 +32,11 @@ export interface Registered {
 }
 
 export async function openStory(environment: Readonly<Record<string, string>> = {}): Promise<Story> {
-  const world = await openWorld(environment);
+  return tellStory(await openWorld(environment));
+}
+
+/** A story in a world that the test has opened. It stops the world at its end. */
+export function tellStory(world: World): Story {
   const visits: Visit[] = [];
   return {
     world,

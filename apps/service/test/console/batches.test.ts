@@ -69,7 +69,8 @@ describe('a batch of the console', () => {
 
     const { batches } = await list(project);
     assert.equal(batches.length, 1);
-    const { dateCreated, dateUpdated, dateEnded, operatorLamports, ...row } = batches[0] ?? assert.fail();
+    const { dateCreated, dateUpdated, dateEnded, operatorLamports, lockedLamports, ...row } =
+      batches[0] ?? assert.fail();
     assert.deepEqual(row, {
       id: batch.id,
       kind: 'pipelines',
@@ -84,6 +85,8 @@ describe('a batch of the console', () => {
       executedPipelines: 2,
     });
     assert.equal(operatorLamports, whole.batch.ledger?.operatorNetLamports);
+    const { feeLamports = '', tipLamports = '' } = whole.batch.ledger ?? {};
+    assert.equal(BigInt(operatorLamports) - BigInt(lockedLamports), BigInt(feeLamports) + BigInt(tipLamports));
     assert.ok(dateCreated <= (dateEnded ?? '') && dateUpdated >= dateCreated);
     assert.deepEqual(await audited(project), ['batch.initialized', 'batch.executed']);
   });

@@ -29,6 +29,7 @@ export const BatchRow = z
     airdropped: wholeTokens,
     executedPipelines: z.int(),
     operatorLamports: z.string().describe('Lamports that the operator has paid so far, including locked rent.'),
+    lockedLamports: z.string().describe('The part of them that is rent, which comes back when the accounts close.'),
     problem: z.string().optional().describe('Why the batch cannot continue, or why it failed.'),
     dateCreated: isoDateTime,
     dateUpdated: isoDateTime,

@@ -1,5 +1,5 @@
-import type { BatchDetail, BatchFailure } from '@flywheel/api';
-import { pluralize } from '@flywheel/protocol';
+import type { BatchDetail, BatchFailure, BatchStatus } from '@flywheel/api';
+import { groupDigits, pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
@@ -14,7 +14,7 @@ import { Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
 import { AmountText, MessageText } from '../../ui/text.tsx';
-import { costSoFar, deriveBatchState, totalsOf } from './batch-summary.ts';
+import { amountStage, costSoFar, deriveBatchState, totalsOf } from './batch-summary.ts';
 
 interface BatchStatusCardProps {
   readonly projectId: string;
@@ -61,7 +61,7 @@ function hasPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolea
   return kind === 'pipelines';
 }
 
-/** Shows what the batch burns and airdrops, or withdraws; a rotation moves nothing. */
+/** Shows what the batch will burn and airdrop and what it has, or withdraws; a rotation moves nothing. */
 function BatchTotals({ batch, unit }: { readonly batch: BatchDetail; readonly unit: string }) {
   const { pipelines } = batch;
   const { status } = batch.batch;
@@ -78,42 +78,59 @@ function BatchTotals({ batch, unit }: { readonly batch: BatchDetail; readonly un
         ),
     );
   }
-  const { burned, airdropped, counts } = totalsOf(pipelines);
+  const planned = totalsOf(pipelines);
+  const done = totalsOf(pipelines.filter(({ state }) => state === 'executed'));
+  const shared = { status, unit };
   return (
     <>
-      <Total
-        name={BURN_NAMES[status]}
-        value={<AmountText amount={burned} unit={unit} />}
-        note={pluralize(counts.burns, 'burn')}
+      <PlannedTotal
+        {...shared}
+        names={BURN_NAMES}
+        planned={planned.burned}
+        done={done.burned}
+        count={pluralize(planned.counts.burns, 'burn')}
       />
-      <Total
-        name={AIRDROP_NAMES[status]}
-        value={<AmountText amount={airdropped} unit={unit} />}
-        note={pluralize(counts.airdrops, 'airdrop')}
+      <PlannedTotal
+        {...shared}
+        names={AIRDROP_NAMES}
+        planned={planned.airdropped}
+        done={done.airdropped}
+        count={pluralize(planned.counts.airdrops, 'airdrop')}
       />
     </>
   );
 }
 
-// A failed batch may have executed some of its pipelines; the list of pipelines shows which.
+interface PlannedTotalProps {
+  readonly status: BatchStatus;
+  readonly names: { readonly planned: string; readonly done: string };
+  /** Whole tokens, decimal. */
+  readonly planned: string;
+  readonly done: string;
+  /** For example `3 burns`. */
+  readonly count: string;
+  readonly unit: string;
+}
+
+/** Shows what is planned while a batch is open, and what was done once it has ended, beside what was requested. */
+function PlannedTotal({ status, names, planned, done, count, unit }: PlannedTotalProps) {
+  const stage = amountStage(status);
+  if (stage === 'planned') {
+    const note = done === '0' ? count : `${groupDigits(done)} of it done`;
+    return <Total name={names.planned} value={<AmountText amount={planned} unit={unit} />} note={note} />;
+  }
+  const note = stage === null ? count : `of ${groupDigits(planned)} requested`;
+  return <Total name={names.done} value={<AmountText amount={done} unit={unit} />} note={note} />;
+}
+
 const WITHDRAW_NAMES = {
   AVAILABLE_TO_QUEUE: 'To withdraw',
   FINALIZED: 'To withdraw',
   EXECUTED: 'Withdrawn',
   FAILED: 'Withdrawal requested',
 } as const;
-const BURN_NAMES = {
-  AVAILABLE_TO_QUEUE: 'To burn',
-  FINALIZED: 'To burn',
-  EXECUTED: 'Burned',
-  FAILED: 'Burn requested',
-} as const;
-const AIRDROP_NAMES = {
-  AVAILABLE_TO_QUEUE: 'To airdrop',
-  FINALIZED: 'To airdrop',
-  EXECUTED: 'Airdropped',
-  FAILED: 'Airdrop requested',
-} as const;
+const BURN_NAMES = { planned: 'To burn', done: 'Burned' } as const;
+const AIRDROP_NAMES = { planned: 'To airdrop', done: 'Airdropped' } as const;
 
 function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
   const all = pluralize(pipelines.length, 'pipeline');

@@ -74,12 +74,12 @@ interface BatchTotals {
   /** Whole tokens, decimal. */
   readonly burned: string;
   readonly airdropped: string;
-  readonly counts: { readonly burns: number; readonly airdrops: number };
+  readonly counts: { readonly burns: number; readonly airdrops: number; readonly memos: number };
 }
 
 /** Adds up what pipelines burn and airdrop; exact. */
 export function totalsOf(pipelines: readonly { readonly actions: readonly BatchAction[] }[]): BatchTotals {
-  let [burned, airdropped, burns, airdrops] = [0n, 0n, 0, 0];
+  let [burned, airdropped, burns, airdrops, memos] = [0n, 0n, 0, 0, 0];
   for (const action of pipelines.flatMap(({ actions }) => actions)) {
     if (action.action === 'BURN') {
       burned += toFinestUnits(decimalOf(action.amount));
@@ -87,19 +87,55 @@ export function totalsOf(pipelines: readonly { readonly actions: readonly BatchA
     } else if (action.action === 'AIRDROP') {
       airdropped += toFinestUnits(decimalOf(action.amount));
       airdrops += 1;
+    } else if (action.action === 'MEMO') {
+      memos += 1;
     }
   }
   return {
     burned: fromFinestUnits(burned),
     airdropped: fromFinestUnits(airdropped),
-    counts: { burns, airdrops },
+    counts: { burns, airdrops, memos },
   };
+}
+
+/** Says how far the amounts of a batch in a list are from done; null once the batch is executed. */
+export function amountStage(status: BatchRow['status']): 'planned' | 'requested' | null {
+  switch (status) {
+    case 'AVAILABLE_TO_QUEUE':
+    case 'FINALIZED':
+      return 'planned';
+    case 'EXECUTED':
+      return null;
+    case 'FAILED':
+      // It may have executed some of its pipelines; its own screen shows which.
+      return 'requested';
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Splits what the operator has paid for a batch in a list: for good, and rent that comes back. */
+export function costOfRow({
+  operatorLamports,
+  lockedLamports,
+  waitsFor,
+}: Pick<BatchRow, 'operatorLamports' | 'lockedLamports' | 'waitsFor'>): OperatorCost {
+  // Once everything is closed, rent that is still out has become a cost.
+  const locked = waitsFor === 'nothing' ? 0n : BigInt(lockedLamports);
+  return { paidLamports: BigInt(operatorLamports) - locked, lockedLamports: locked };
+}
+
+interface OperatorCost {
+  /** Fees and tips. */
+  readonly paidLamports: bigint;
+  /** Rent, until the accounts close. */
+  readonly lockedLamports: bigint;
 }
 
 /** Splits what the operator has paid for an open batch: fees and tips, and rent that is locked until its accounts close. */
 export function costSoFar(
   ledger: Pick<Ledger, 'feeLamports' | 'tipLamports' | 'rentOutLamports' | 'rentBackLamports'>,
-): { readonly paidLamports: bigint; readonly lockedLamports: bigint } {
+): OperatorCost {
   const { feeLamports, tipLamports, rentOutLamports, rentBackLamports } = ledger;
   return {
     paidLamports: BigInt(feeLamports) + BigInt(tipLamports),
@@ -108,7 +144,16 @@ export function costSoFar(
 }
 
 /** An action of a batch; only the console creates withdrawals and rotations. */
-export type BatchAction = BatchDetail['pipelines'][number]['actions'][number];
+export type BatchAction = PipelineRecord['actions'][number];
+
+export type PipelineRecord = BatchDetail['pipelines'][number];
+
+/** A pipeline of a batch, or one still being composed, which has no proof, instructions or state yet. */
+export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'payload' | 'actions'>> {
+  readonly type: string;
+  readonly payload: string;
+  readonly actions: readonly BatchAction[];
+}
 
 /** Stage of a batch on the approval screen; `wallet` means that the wallet can sign now. */
 export type ApprovalStage = 'settingUp' | 'wallet' | 'company' | 'executing' | 'over';

@@ -9,10 +9,10 @@ import { cn } from '../../ui/cn.ts';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
 import { TimeText } from '../../ui/text.tsx';
-import { batchKindName, batchState } from './batch-summary.ts';
+import { amountStage, batchKindName, batchState, costOfRow } from './batch-summary.ts';
 
 /** Heights of a table row, and of a card on a phone. */
-const ROW_PX = { wide: 60, narrow: 172 } as const;
+const ROW_PX = { wide: 60, narrow: 196 } as const;
 /** The next page is fetched this many rows before the end, so that scrolling does not stop. */
 const ROWS_AHEAD = 15;
 /** Placeholder rows below the last row while the next page loads. */
@@ -78,9 +78,9 @@ const HEADS = [
   { name: 'Created', className: 'text-left' },
   { name: 'Actions', className: 'text-left' },
   { name: 'Pipelines', className: 'text-right' },
-  { name: 'Burned', className: 'text-right' },
-  { name: 'Airdropped', className: 'text-right' },
-  { name: 'Cost', className: 'text-right' },
+  { name: 'Burn', className: 'text-right' },
+  { name: 'Airdrop', className: 'text-right' },
+  { name: 'Operator cost', className: 'text-right' },
 ] as const;
 
 function TableHead() {
@@ -140,7 +140,7 @@ export function TableSkeleton() {
 
 /** Head, rows and placeholders share these columns, so that nothing moves when rows arrive. */
 const COLUMNS =
-  'md:grid md:grid-cols-[minmax(170px,1.4fr)_120px_minmax(90px,1fr)_80px_minmax(90px,1fr)_minmax(90px,1fr)_minmax(110px,1fr)] md:items-center md:gap-4 md:px-4';
+  'md:grid md:grid-cols-[minmax(140px,1.4fr)_112px_minmax(48px,0.8fr)_64px_minmax(72px,1fr)_minmax(72px,1fr)_minmax(108px,1.5fr)] md:items-center md:gap-3 md:px-4 lg:gap-4';
 
 interface BatchRowProps {
   readonly projectId: string;
@@ -191,29 +191,42 @@ function BatchRow({ projectId, row, index, style }: BatchRowProps) {
         </span>
       </td>
       <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
-      <Amount name="Burned" tokens={row.burned} isFinal={row.status !== 'FAILED'} />
-      <Amount name="Airdropped" tokens={row.airdropped} isFinal={row.status !== 'FAILED'} />
-      <td className="flex justify-between text-sm md:justify-end">
-        <span className="text-quiet md:sr-only">Cost</span>
-        <span className="tabular text-right text-quiet">{formatSol(row.operatorLamports)}</span>
-      </td>
+      <Amount name="Burn" tokens={row.burned} status={row.status} />
+      <Amount name="Airdrop" tokens={row.airdropped} status={row.status} />
+      <OperatorCost row={row} />
     </tr>
   );
 }
 
-interface AmountProps {
+interface AmountProps extends Pick<Row, 'status'> {
   readonly name: string;
   readonly tokens: string;
-  /** False for a failed batch: the amount was requested, and may have been executed in part. */
-  readonly isFinal: boolean;
 }
 
-function Amount({ name, tokens, isFinal }: AmountProps) {
+function Amount({ name, tokens, status }: AmountProps) {
+  const stage = tokens === '0' ? null : amountStage(status);
   return (
-    <td className="flex justify-between text-sm md:justify-end md:text-base">
-      <span className="text-quiet md:sr-only">{isFinal ? name : `${name}, as requested`}</span>
-      <span className={cn('tabular text-right', tokens === '0' || !isFinal ? 'text-quiet' : 'font-medium')}>
-        {groupDigits(tokens)}
+    <td className="flex justify-between text-sm md:block md:text-right md:text-base">
+      <span className="text-quiet md:sr-only">{name}</span>
+      <span className="tabular">
+        <span className={cn(tokens === '0' || stage !== null ? 'text-quiet' : 'font-medium')}>
+          {groupDigits(tokens)}
+        </span>
+        {stage && <span className="ml-1.5 text-xs text-quiet md:ml-0 md:block">{stage}</span>}
+      </span>
+    </td>
+  );
+}
+
+/** Shows what the operator has paid for good; rent that comes back stands apart. */
+function OperatorCost({ row }: { readonly row: Row }) {
+  const { paidLamports, lockedLamports } = costOfRow(row);
+  return (
+    <td className="tabular flex justify-between text-right text-sm text-quiet md:block">
+      <span className="md:sr-only">Operator cost</span>
+      <span>
+        {formatSol(paidLamports)}
+        {lockedLamports > 0n && <span className="block text-xs">+ {formatSol(lockedLamports)} rent, comes back</span>}
       </span>
     </td>
   );

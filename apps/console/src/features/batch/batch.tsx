@@ -1,11 +1,10 @@
-import { BATCH_OPERATIONS, type BatchDetail, type BatchProgress, type TimelineStep } from '@flywheel/api';
+import type { BatchDetail, BatchProgress, TimelineStep } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { progressQuery } from '../../lib/api/batches.ts';
-import { call } from '../../lib/api/call.ts';
 import { explorerLink, useEnvironment } from '../../lib/api/environment.ts';
 import { useLiveBatch } from '../../lib/api/live-batch.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
@@ -18,6 +17,7 @@ import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx'
 import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
 import { batchKindName } from './batch-summary.ts';
+import { CancelVoteNotice, cancelBatch, mayOweCancelVote } from './cancel-vote.tsx';
 import { PipelineList } from './pipeline-list.tsx';
 
 /** The screen of one batch, updated live. */
@@ -33,6 +33,7 @@ export function BatchScreen() {
 
 function BatchDetails({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
   const { id, batchIndex, dateCreated, ledger } = batch.batch;
+  const [owesVote, setOwesVote] = useState(false);
   const canApprove = batch.waitsFor === 'wallet';
   const approve = (
     <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId: id }} tone="primary">
@@ -50,13 +51,14 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
       }
       action={
         <div className="flex gap-2">
-          <CancelButton projectId={projectId} batch={batch} />
+          <CancelButton projectId={projectId} batch={batch} onCancelled={setOwesVote} />
           {batch.executedPipelines > 0 && <ReceiptButton batch={batch} />}
         </div>
       }
     >
       <BatchStatusCard projectId={projectId} batch={batch} />
       {batch.failure && <FailureNotice failure={batch.failure} />}
+      {(owesVote || mayOweCancelVote(batch)) && <CancelVoteNotice projectId={projectId} batch={batch} />}
       <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <div className="lg:sticky lg:top-20">
           <Panel title="Timeline">
@@ -77,25 +79,25 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
   );
 }
 
-/** The service waits for a bundle in flight before it answers. */
-const CANCEL_TIMEOUT_MS = 60_000;
+interface CancelButtonProps {
+  readonly projectId: string;
+  readonly batch: BatchDetail;
+  /** Called with true if the chain needs the wallet's cancel vote before the rent comes back. */
+  readonly onCancelled: (owesVote: boolean) => void;
+}
 
 /** Cancels an open batch after its name is typed; hidden when the batch has ended or the wallet does not own the project. */
-function CancelButton({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
+function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
   const queries = useQueryClient();
   const isOwner = useOwnsProject(projectId);
   const [isOpen, setOpen] = useState(false);
   const { id: batchId, status, batchIndex } = batch.batch;
   const name = `${batchKindName(batch.kind)} ${batchIndex}`;
   const cancel = useMutation({
-    mutationFn: () =>
-      call(
-        BATCH_OPERATIONS.cancelProjectBatch,
-        { params: { projectId, batchId }, headers: { prefer: 'wait=20' }, body: {} },
-        { timeoutMs: CANCEL_TIMEOUT_MS, repeatable: true },
-      ),
-    onSuccess: async () => {
+    mutationFn: () => cancelBatch(projectId, batchId),
+    onSuccess: async (answer) => {
       await queries.invalidateQueries(progressQuery(projectId, batchId));
+      onCancelled('cancelTx' in answer && answer.cancelTx !== undefined);
       setOpen(false);
     },
   });
@@ -120,6 +122,12 @@ function CancelButton({ projectId, batch }: { readonly projectId: string; readon
           The batch ends now, and the daily limits it reserved are released. Pipelines that have been executed stay
           executed; no others will be. You cannot undo this.
         </p>
+        {batch.waitsFor === 'execution' && (
+          <p className="mt-2">
+            If its approval is on chain already, your wallet is asked for a cancel vote afterwards, so that the rent
+            comes back.
+          </p>
+        )}
       </ConfirmDialog>
     </>
   );

@@ -1,4 +1,4 @@
-import type { BatchDetail, Pipeline } from '@flywheel/api';
+import type { Pipeline } from '@flywheel/api';
 import { decimalOf, decodeInstruction, describeInstruction, groupDigits, proofMemo, shorten } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
@@ -9,16 +9,7 @@ import { CopyButton } from '../../ui/copy.tsx';
 import type { Status } from '../../ui/status.ts';
 import { StatusBadge, StatusIcon } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
-import type { BatchAction } from './batch-summary.ts';
-
-type PipelineRecord = BatchDetail['pipelines'][number];
-
-/** A pipeline of a batch, or one still being composed, which has no proof, instructions or state yet. */
-export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'payload' | 'actions'>> {
-  readonly type: string;
-  readonly payload: string;
-  readonly actions: readonly BatchAction[];
-}
+import type { BatchAction, PipelineRecord, ShownPipeline } from './batch-summary.ts';
 
 interface PipelineCardProps {
   readonly position: number;

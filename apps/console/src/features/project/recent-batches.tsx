@@ -10,7 +10,7 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
 import { NoBatches } from '../batch/batch-status.tsx';
-import { batchKindName, batchState } from '../batch/batch-summary.ts';
+import { amountStage, batchKindName, batchState } from '../batch/batch-summary.ts';
 
 const SHOWN = 5;
 
@@ -80,9 +80,28 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
       ),
     },
     { name: 'Pipelines', isExtra: true, isAmount: true, render: ({ pipelines }) => pipelines },
-    { name: `Burned, ${unit}`, isAmount: true, render: ({ burned }) => <AmountText amount={burned} /> },
-    { name: `Airdropped, ${unit}`, isAmount: true, render: ({ airdropped }) => <AmountText amount={airdropped} /> },
+    {
+      name: `Burn, ${unit}`,
+      isAmount: true,
+      render: ({ burned, status }) => <StagedAmount amount={burned} status={status} />,
+    },
+    {
+      name: `Airdrop, ${unit}`,
+      isAmount: true,
+      render: ({ airdropped, status }) => <StagedAmount amount={airdropped} status={status} />,
+    },
   ];
+}
+
+/** An amount, with a word if it is only planned or requested. */
+function StagedAmount({ amount, status }: { readonly amount: string; readonly status: BatchRow['status'] }) {
+  const stage = amount === '0' ? null : amountStage(status);
+  return (
+    <>
+      {stage && <span className="mr-1.5 text-xs text-quiet">{stage}</span>}
+      <AmountText amount={amount} />
+    </>
+  );
 }
 
 function BatchStatus({ batch }: { readonly batch: BatchRow }) {

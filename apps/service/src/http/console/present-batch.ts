@@ -23,6 +23,7 @@ export function presentRow(batch: ListItem, { token: { decimals } }: Decimals): 
     airdropped: toDecimal(batch.airdropBaseUnits, decimals),
     executedPipelines: batch.executedPipelines,
     operatorLamports: String(batch.operatorLamports),
+    lockedLamports: String(batch.lockedLamports),
     ...(batch.problem !== null && { problem: batch.problem }),
     dateCreated: batch.createdAt.toISOString(),
     dateUpdated: batch.updatedAt.toISOString(),

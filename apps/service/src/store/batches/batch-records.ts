@@ -46,6 +46,8 @@ export interface ListedBatch
   readonly executedPipelines: number;
   /** Fees, tips and rent out, less returned rent, in the ledger. */
   readonly operatorLamports: bigint;
+  /** The part of them that is rent out, less returned rent. */
+  readonly lockedLamports: bigint;
   readonly failedTxMsg: string | null;
 }
 
@@ -106,7 +108,8 @@ export function toListed(row: ListedRow): ListedBatch {
     burnBaseUnits: row.burn_amount,
     airdropBaseUnits: row.airdrop_amount,
     executedPipelines: row.executed ?? Number(row.landed ?? 0n),
-    operatorLamports: row.operator_lamports ?? 0n,
+    operatorLamports: (row.paid_lamports ?? 0n) + (row.locked_lamports ?? 0n),
+    lockedLamports: row.locked_lamports ?? 0n,
     executionError: row.execution_error,
     failedTxMsg: row.failed_message,
     createdAt: row.created_at,
@@ -170,7 +173,8 @@ export function selectListed(db: Db) {
       sql<number | null>`(execute_result->>'totalSuccessful')::integer`.as('executed'),
       sql<string | null>`coalesce(execute_result->>'failedTxMsg', init_result->>'failedTxMsg')`.as('failed_message'),
       landedPipelines(eb).as('landed'),
-      operatorLamports(eb).as('operator_lamports'),
+      sumOfLedger(eb, sql`fee_lamports + tip_lamports`).as('paid_lamports'),
+      sumOfLedger(eb, sql`rent_out_lamports - rent_back_lamports`).as('locked_lamports'),
     ]);
 }
 
@@ -204,11 +208,9 @@ function landedPipelines(eb: ExpressionBuilder<Schema, 'batches'>) {
     .where(sql<boolean>`sent.signature = any(bundles.landed_signatures)`);
 }
 
-function operatorLamports(eb: ExpressionBuilder<Schema, 'batches'>) {
+function sumOfLedger(eb: ExpressionBuilder<Schema, 'batches'>, lamports: RawBuilder<unknown>) {
   return eb
     .selectFrom('ledger_entries')
-    .select(
-      sql<bigint | null>`sum(fee_lamports + tip_lamports + rent_out_lamports - rent_back_lamports)`.as('lamports'),
-    )
+    .select(sql<bigint | null>`sum(${lamports})`.as('lamports'))
     .whereRef('ledger_entries.batch_id', '=', 'batches.id');
 }

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { airdropPipeline, heavyBurnPipeline } from '@flywheel/testing/client';
+import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
+import { address, generateKeyPairSigner } from '@solana/kit';
+import { noBrowser } from '../browser.ts';
+import {
+  approve,
+  checkScreenOnBoth,
+  initByApi,
+  openApproval,
+  type Person,
+  register,
+  type Story,
+  signIn,
+  tellStory,
+} from './story.ts';
+
+/** More pipelines than are sent at first. */
+const PIPELINES = 20;
+/** Position of the pipeline whose recipient's account is frozen while the batch runs. */
+const FAILING = 18;
+
+describe('a batch that fails after its approval, in a browser', { skip: noBrowser }, () => {
+  const [, engine] = ENGINES;
+  let world: GatedWorld;
+  let story: Story;
+  let person: Person;
+  before(async () => {
+    world = await openGatedWorld(engine.environment);
+    story = tellStory(world);
+    person = await story.visit({ colorScheme: 'dark' });
+  });
+  after(() => story.stop());
+
+  it('says what was done of what was requested, shows the failed pipeline, and takes the wallet’s cancel vote', async () => {
+    const { page } = person;
+    await signIn(person);
+    const mint = await createOwnMint(world, false);
+    const frozenBy = { mint: mint.address, freezeAuthority: mint.authority.address };
+    const project = await register(person, { frozenBy });
+    await mintTo(world, mint, address(project.vault), 10n ** 9n);
+    const recipient = (await generateKeyPairSigner()).address;
+    const tokenAccount = await mintTo(world, mint, recipient, 1n);
+    const pipelines = Array.from({ length: PIPELINES }, (_, i) =>
+      i === FAILING ? airdropPipeline(recipient, 1) : heavyBurnPipeline(),
+    );
+    const batchId = await initByApi(story, project, pipelines);
+    await openApproval(person, project, batchId);
+    const hold = holdSends(world, engine, project, 1n);
+    await approve(person);
+    await hold.reached;
+    await freeze(world, mint, tokenAccount);
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    await page.getByText(/^\d+ of it done$/).waitFor();
+    await checkScreenOnBoth(person, 'batch-executing');
+    hold.release();
+    await page.getByText(`${FAILING} of ${PIPELINES} pipelines executed`).waitFor();
+    await page.getByText('of 19 requested').waitFor();
+    await page.getByText('of 1 requested').waitFor();
+    await page.getByLabel('Show').selectOption({ label: 'Failed (1)' });
+    await page.getByRole('button', { name: `Pipeline ${FAILING} WATCH_AD` }).waitFor();
+    assert.equal(await page.getByRole('article').count(), 1);
+    await checkScreenOnBoth(person, 'batch-failed');
+    await page.getByLabel('Search pipelines').fill('nothing of the kind');
+    await page.getByText(`None of ${PIPELINES} pipelines matches.`).waitFor();
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByLabel('Search pipelines').fill(recipient.slice(0, 12));
+    await page.getByRole('button', { name: `Pipeline ${FAILING} WATCH_AD` }).waitFor();
+
+    await page.getByRole('button', { name: 'Sign the cancel vote' }).click();
+    await page.getByText('Cancel vote cast').waitFor();
+    await page.getByText('All rent returned').waitFor();
+    await page.getByText('Rent stays locked until your wallet votes to cancel').waitFor({ state: 'detached' });
+  });
+});
