@@ -26,11 +26,12 @@ import { createChain } from './solana/chain.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
 import { ping } from './store/db.ts';
+import { deleteExpired } from './store/expired.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { type Jobs, startJobs } from './store/jobs/jobs.ts';
 import type { LostDatabase } from './store/postgres.ts';
-import { findApiKey, touchApiKey } from './store/projects/api-keys.ts';
-import { findProject } from './store/projects/projects.ts';
+import { touchApiKey } from './store/projects/api-keys.ts';
+import { findKeyHolder } from './store/projects/key-holders.ts';
 import { createRateLimits } from './store/rate-limits.ts';
 import { readServiceState } from './store/service-state.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -210,6 +211,23 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
   return { database: () => ping(db), cluster: async () => void (await chain.blockHeight()) };
 }
 
+const DELETE_EXPIRED_MS = 5 * 60_000;
+
+/** Deletes what has expired, from time to time: strangers may open sign-in challenges, and count against limits. */
+async function deleteRegularly({
+  db,
+  clock,
+  log,
+  signal,
+}: Pick<Deps, 'db' | 'clock' | 'log'> & { readonly signal: AbortSignal }): Promise<void> {
+  while (!signal.aborted) {
+    await deleteExpired(db, clock.now()).catch((err: unknown) => {
+      if (!signal.aborted) log.warn({ err }, 'what has expired could not be deleted');
+    });
+    await clock.sleep(DELETE_EXPIRED_MS, signal).catch(() => undefined);
+  }
+}
+
 /** The output of `npm run build --workspace apps/console`. */
 const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
 
@@ -229,8 +247,11 @@ async function listen(
   started.defer(() => feed.stop());
   const schemas = createSchemaPool({ log, clock });
   started.defer(() => schemas.close());
-  const limits = createRateLimits(db, config.rateLimits);
+  const limits = createRateLimits(db, config.rateLimits, clock);
   const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits, clock) };
+  const stopping = new AbortController();
+  started.defer(() => stopping.abort());
+  void deleteRegularly({ db, clock, log, signal: stopping.signal });
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });
@@ -247,8 +268,7 @@ async function listen(
       explorerUrl,
       tokenNames: createTokenNames(deps),
     }),
-    findApiKey: (prefix) => findApiKey(db, prefix),
-    findProject: (projectId) => findProject(db, projectId),
+    findKeyHolder: (key, name, now) => findKeyHolder(db, key, { name, limit: rateLimits[name], now }),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),
     companyOperators,

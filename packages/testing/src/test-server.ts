@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { ApiError, CONSOLE_OPERATIONS, type OPERATIONS, type RateLimitName } from '@flywheel/api';
-import type { FoundApiKey } from '@flywheel/service/internal/http/operations/authentication.ts';
+import type { FoundApiKey, FoundKeyHolder } from '@flywheel/service/internal/http/operations/authentication.ts';
 import { clearedSessionCookie, sessionCookie } from '@flywheel/service/internal/http/operations/authentication.ts';
 import type { Handlers, OperationTable } from '@flywheel/service/internal/http/operations/handlers.ts';
 import { createServer, type ServerDeps } from '@flywheel/service/internal/http/server.ts';
@@ -63,6 +63,8 @@ export interface TestServerOptions extends Partial<Omit<ServerDeps, 'handlers' |
   readonly handlers?: Partial<Handlers<typeof OPERATIONS>>;
   readonly consoleHandlers?: Partial<Handlers<typeof CONSOLE_OPERATIONS>>;
   readonly requestsPerWindow?: number;
+  /** What every key opens; by default `PROJECT`. */
+  readonly project?: FoundKeyHolder['project'];
 }
 
 /** Starts a server on a free port with handlers in memory: the HTTP layer without what is behind it. */
@@ -71,15 +73,18 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const lines: string[] = [];
   const sink = new PassThrough();
   sink.on('data', (chunk) => lines.push(String(chunk)));
-  const { handlers, consoleHandlers, requestsPerWindow = 1_000_000, ...deps } = options;
+  const { handlers, consoleHandlers, requestsPerWindow = 1_000_000, project = PROJECT, ...deps } = options;
+  const { rateLimits = countingLimits(requestsPerWindow) } = deps;
   const server = createServer({
-    findApiKey: async (prefix) => keys.get(prefix) ?? null,
-    findProject: async () => PROJECT,
+    findKeyHolder: async ({ prefix }, name) => {
+      const key = keys.get(prefix);
+      return key ? { key, project, limit: await rateLimits.consume(name, key.id) } : null;
+    },
     touchApiKey: async () => undefined,
     clock: { now: () => NOW },
     findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),
     companyOperators: new Set(),
-    rateLimits: countingLimits(requestsPerWindow),
+    rateLimits,
     addressLimits: { count: () => undefined, requireSearch: () => undefined, record: () => undefined },
     readiness: {},
     site: null,

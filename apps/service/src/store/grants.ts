@@ -204,6 +204,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     serve: { select: true, insert: ['nonce', 'wallet', 'message', 'expires_at'], delete: true },
     work: NONE,
   },
+  rate_limits: {
+    serve: { select: true, insert: ['key', 'points', 'expire'], update: ['points', 'expire'], delete: true },
+    work: NONE,
+  },
   sessions: {
     serve: { select: true, insert: ['hash', 'wallet', 'expires_at'], delete: true },
     work: NONE,
@@ -315,15 +319,11 @@ const JOB_COLUMNS = [
   ...['retry_delay_max', 'policy', 'dead_letter', 'heartbeat_seconds', 'blocked', 'blocking', 'pending_dependencies'],
 ];
 
-/** Tables that libraries own: the migrator, the rate limits, and pg-boss in the schema `jobs`. */
+/** Tables that libraries own: the migrator, and pg-boss in the schema `jobs`. */
 const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
   // A process that may not migrate compares its release with what was applied.
   kysely_migration: { serve: { select: true }, work: { select: true } },
   kysely_migration_lock: { serve: NONE, work: NONE },
-  rate_limits: {
-    serve: { select: true, insert: ['key', 'points', 'expire'], update: ['points', 'expire'], delete: true },
-    work: NONE,
-  },
   // A view with the older names that migration 0008 replaced, for processes of that release, which run as the owner.
   vault_watch: { serve: NONE, work: NONE },
   'jobs.version': {

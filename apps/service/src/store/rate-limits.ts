@@ -1,6 +1,6 @@
 import type { RateLimitName } from '@flywheel/api';
-import { CompiledQuery } from 'kysely';
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RawBuilder, sql } from 'kysely';
+import type { Clock } from '../model/clock.ts';
 import type { Db } from './db.ts';
 
 export interface RateLimits {
@@ -22,57 +22,46 @@ export interface RateLimitState {
   readonly resetSeconds: number;
 }
 
-/**
- * Creates limits counted in the database, which are exact across processes, since one statement both counts and
- * answers.
- */
-export function createRateLimits(db: Db, limits: RateLimits['limits']): RateLimits {
-  const names = Object.keys(limits) as RateLimitName[]; // a record's keys are its names
-  const limiters = new Map(names.map((name) => [name, createLimiter(db, name, limits[name])]));
+/** Requests of a key within its window, and the window's end in milliseconds since 1970. */
+export interface WindowCount {
+  readonly points: number;
+  readonly expire: bigint;
+}
+
+/** Creates limits counted in the database, which are exact across processes, since one statement both counts and answers. */
+export function createRateLimits(db: Db, limits: RateLimits['limits'], clock: Pick<Clock, 'now'>): RateLimits {
   return {
     limits,
     async consume(name, key) {
-      const limiter = limiters.get(name);
-      if (!limiter) throw new Error(`There is no rate limit ${name}.`);
-      try {
-        return toState(true, await limiter.consume(key));
-      } catch (refused) {
-        if (refused instanceof RateLimiterRes) return toState(false, refused);
-        throw refused;
-      }
+      const nowMs = clock.now().getTime();
+      const { rows } = await countRequests(sql`select ${name}::text, ${key}::text`, limits[name], nowMs).execute(db);
+      const [counted] = rows;
+      if (!counted) throw new Error(`A request of ${name} was not counted.`);
+      return stateOf(counted, limits[name], nowMs);
     },
   };
 }
 
-function createLimiter(db: Db, name: RateLimitName, { requests, seconds }: RateLimit): RateLimiterPostgres {
-  return new RateLimiterPostgres({
-    storeClient: { query: (query: Query) => runQuery(db, query) },
-    storeType: 'client',
-    tableName: 'rate_limits',
-    tableCreated: true,
-    keyPrefix: name,
-    points: requests,
-    duration: seconds,
-    // A rejected key is rejected from memory until its window ends, so that a flood does not reach the database.
-    inMemoryBlockOnConsumed: requests + 1,
-  });
+/**
+ * Builds the statement that counts one request for each row of a query, whose columns are the name of the limit and the key.
+ * It returns a `WindowCount` for each.
+ */
+export function countRequests(keys: RawBuilder<unknown>, { seconds }: RateLimit, nowMs: number) {
+  const end = nowMs + seconds * 1_000;
+  return sql<WindowCount>`
+    insert into rate_limits as counted (key, points, expire)
+    select keys.name || ':' || keys.key, 1, ${end}::bigint from (${keys}) as keys (name, key)
+    on conflict (key) do update set
+      points = case when counted.expire <= ${nowMs}::bigint then 1 else counted.points + 1 end,
+      expire = case when counted.expire <= ${nowMs}::bigint then excluded.expire else counted.expire end
+    returning points, expire
+  `;
 }
 
-interface Query {
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
-
-/** The library counts with numbers: milliseconds since 1970, which a number holds exactly. */
-async function runQuery(db: Db, { text, values }: Query) {
-  const query = CompiledQuery.raw(text, [...values]);
-  const { rows, numAffectedRows } = await db.executeQuery<{ points: number; expire: bigint | null }>(query);
+export function stateOf({ points, expire }: WindowCount, { requests }: RateLimit, nowMs: number): RateLimitState {
   return {
-    rows: rows.map(({ points, expire }) => ({ points, expire: expire === null ? null : Number(expire) })),
-    rowCount: Number(numAffectedRows ?? rows.length),
+    allowed: points <= requests,
+    remaining: Math.max(0, requests - points),
+    resetSeconds: Math.max(0, Math.ceil((Number(expire) - nowMs) / 1_000)),
   };
-}
-
-function toState(allowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): RateLimitState {
-  return { allowed, remaining: remainingPoints, resetSeconds: Math.ceil(msBeforeNext / 1_000) };
 }

@@ -40,6 +40,7 @@ export interface Schema extends CompanyTables {
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
   sessions: SessionsTable;
+  rate_limits: RateLimitsTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
   webhook_endpoints: WebhookEndpointsTable;
@@ -299,6 +300,14 @@ interface SessionsTable {
   hash: Uint8Array;
   wallet: string;
   expires_at: Date;
+}
+
+interface RateLimitsTable {
+  /** Name of the limit, a colon, and whom it counts. */
+  key: string;
+  points: number;
+  /** End of the window, in milliseconds since 1970. */
+  expire: bigint;
 }
 
 interface BatchEventsTable {

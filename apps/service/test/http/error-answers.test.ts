@@ -109,7 +109,7 @@ describe('an API key', () => {
       ['flywheel-gone', 'ERR_FLYWHEEL_NOT_FOUND'],
       [null, 'ERR_KEY_NOT_FOUND'],
     ] as const) {
-      await using emptied = await startTestServer({ findProject: async () => found });
+      await using emptied = await startTestServer({ project: found });
       await refused(emptied.fetch(CURRENT), 404, code);
     }
   });
@@ -234,7 +234,7 @@ describe('an error', () => {
   });
 
   it('during the key’s check is the operation’s own 500', async () => {
-    await using failing = await startTestServer({ findApiKey: () => Promise.reject(new Error('no database')) });
+    await using failing = await startTestServer({ findKeyHolder: () => Promise.reject(new Error('no database')) });
     await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
   });
 

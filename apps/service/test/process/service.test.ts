@@ -21,6 +21,7 @@ import { createSignerFile } from '../../src/solana/signer.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { findNonces } from '../../src/store/nonces.ts';
+import { insertChallenge, insertSession } from '../../src/store/projects/sessions.ts';
 
 const [SOMEBODY, SOMEBODY_ELSE] = [
   '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
@@ -70,6 +71,23 @@ describe('a running service', () => {
       assert.equal(await tokenSupply(world, project.mint), supply - 7_000_000n);
     },
   );
+
+  it('deletes sessions, challenges and counts whose time is over, whoever opened them', async () => {
+    const [hash, wallet, over] = [new Uint8Array(32), SOMEBODY, new Date(0)];
+    await insertSession(world.db, { hash, wallet, expiresAt: over });
+    await insertChallenge(world.db, { nonce: 'of a stranger', wallet, message: '', expiresAt: over });
+    await world.db.insertInto('rate_limits').values({ key: 'console:1.2.3.4', points: 1, expire: 0n }).execute();
+    await world.restart({ LOG_LEVEL: 'fatal' });
+    const countLeft = async () => {
+      const isOver = [
+        world.db.selectFrom('sessions').select('wallet').where('expires_at', '<=', over).execute(),
+        world.db.selectFrom('sign_in_challenges').select('wallet').where('expires_at', '<=', over).execute(),
+        world.db.selectFrom('rate_limits').select('key').where('expire', '<=', 0n).execute(),
+      ];
+      return (await Promise.all(isOver)).flat().length;
+    };
+    await waitUntil('what has expired to be deleted', countLeft, (left) => left === 0);
+  });
 
   it('can run as two parts: HTTP that knows only the signers’ addresses, and a worker without HTTP', async () => {
     const project = await createProject(world);

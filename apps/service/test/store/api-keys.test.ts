@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { openTestDatabase } from '@flywheel/testing/postgres';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { later, NOW, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
+import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import {
   type ApiKeyRecord,
   findApiKey,
@@ -11,8 +12,11 @@ import {
   revokeApiKey,
   touchApiKey,
 } from '../../src/store/projects/api-keys.ts';
+import { findKeyHolder } from '../../src/store/projects/key-holders.ts';
+import { findProject } from '../../src/store/projects/projects.ts';
 
-const { db } = await openTestDatabase();
+const { db, poolConfig } = await openTestDatabase();
+const LIMIT = { requests: 5, seconds: 7 };
 
 test('an API key is found by its prefix, as it was stored', async () => {
   const key = await storeKey(await storeProject(db), { expiresAt: later(1_000), scopes: new Set(['burn']) });
@@ -56,6 +60,39 @@ test('the last use of an API key is its latest use', async () => {
   await touchApiKey(db, key.id, later(1));
   await touchApiKey(db, key.id, NOW);
   assert.deepEqual((await findApiKey(db, key.prefix))?.lastUsedAt, later(1));
+});
+
+test('an API key is found with its project, and its requests are counted exactly over two pools', async () => {
+  const project = await storeProject(db);
+  const key = await storeKey(project, { scopes: new Set(['burn']) });
+  const other = openDb(poolConfig, quietLog);
+  const ask = (on: Db) => findKeyHolder(on, key, { name: 'get', limit: LIMIT, now: NOW });
+  const found = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i % 2 === 0 ? db : other)));
+  await closeDb(other);
+  assert.equal(found.filter((holder) => holder?.limit?.allowed).length, LIMIT.requests);
+  assert.deepEqual(found[0]?.key, await findApiKey(db, key.prefix));
+  assert.deepEqual(found[0]?.project, await findProject(db, project.id));
+  const later = await findKeyHolder(db, key, { name: 'get', limit: LIMIT, now: new Date(NOW.getTime() + 7_000) });
+  assert.deepEqual(later?.limit, { allowed: true, remaining: 4, resetSeconds: 7 });
+});
+
+test('a request is not counted for a wrong, revoked or expired key, or without a project', async () => {
+  const project = await storeProject(db);
+  const counted = { name: 'get', limit: LIMIT, now: NOW } as const;
+  const key = await storeKey(project);
+  assert.equal((await findKeyHolder(db, { ...key, hash: new Uint8Array(32) }, counted))?.limit, null);
+  assert.equal((await findKeyHolder(db, key, counted))?.limit?.remaining, 4);
+  await revokeApiKey(db, project.id, key.id, NOW);
+  assert.equal((await findKeyHolder(db, key, counted))?.limit, null);
+  const expired = await storeKey(project, { expiresAt: NOW });
+  assert.equal((await findKeyHolder(db, expired, counted))?.limit, null);
+
+  const emptied = await storeProject(db);
+  const left = await storeKey(emptied);
+  await db.updateTable('tokens').set({ archived_at: NOW }).where('project_id', '=', emptied.id).execute();
+  const found = await findKeyHolder(db, left, counted);
+  assert.deepEqual([found?.key.id, found?.project, found?.limit], [left.id, 'token-gone', null]);
+  assert.equal(await findKeyHolder(db, { prefix: 'fwk_unknown1', hash: left.hash }, counted), null);
 });
 
 async function storeKey(project: Project, changes: Partial<ApiKeyRecord> = {}): Promise<ApiKeyRecord> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { systemClock } from '../../src/clock.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { createRateLimits, type RateLimits } from '../../src/store/rate-limits.ts';
 
@@ -21,7 +22,7 @@ const LIMITS: RateLimits['limits'] = {
 
 test('a rate limit passes exactly its number of 200 simultaneous requests over two pools', async () => {
   const other = openDb(poolConfig, quietLog);
-  const limits = [createRateLimits(db, LIMITS), createRateLimits(other, LIMITS)];
+  const limits = [createRateLimits(db, LIMITS, systemClock), createRateLimits(other, LIMITS, systemClock)];
   const key = randomUUID();
   const states = await Promise.all(
     limits.flatMap((rateLimits) => Array.from({ length: 100 }, () => rateLimits.consume('init', key))),
@@ -31,7 +32,7 @@ test('a rate limit passes exactly its number of 200 simultaneous requests over t
 });
 
 test('a rate limit reports what remains and when it resets', async () => {
-  const rateLimits = createRateLimits(db, LIMITS);
+  const rateLimits = createRateLimits(db, LIMITS, systemClock);
   const key = randomUUID();
   assert.deepEqual(await rateLimits.consume('init', key), { allowed: true, remaining: 9, resetSeconds: 60 });
   for (let i = 0; i < 9; i++) await rateLimits.consume('init', key);
@@ -41,7 +42,7 @@ test('a rate limit reports what remains and when it resets', async () => {
 });
 
 test('rate limits count keys and operations separately', async () => {
-  const rateLimits = createRateLimits(db, LIMITS);
+  const rateLimits = createRateLimits(db, LIMITS, systemClock);
   const [one, two] = [randomUUID(), randomUUID()];
   for (let i = 0; i < 11; i++) await rateLimits.consume('init', one);
   assert.equal((await rateLimits.consume('init', one)).allowed, false);
@@ -50,7 +51,7 @@ test('rate limits count keys and operations separately', async () => {
 });
 
 test('a rate limit passes a rejected key again in its next window', async () => {
-  const rateLimits = createRateLimits(db, LIMITS);
+  const rateLimits = createRateLimits(db, LIMITS, systemClock);
   const key = randomUUID();
   const states = await Promise.all([1, 2, 3, 4].map(() => rateLimits.consume('get', key)));
   assert.equal(states.filter(({ allowed }) => allowed).length, 3);
@@ -60,6 +61,6 @@ test('a rate limit passes a rejected key again in its next window', async () => 
 
 test('a rate limit throws if the database fails, and neither passes nor rejects', async () => {
   const broken = openDb({ ...poolConfig, host: '/nowhere' }, quietLog);
-  await assert.rejects(createRateLimits(broken, LIMITS).consume('init', 'key'), /ENOENT/);
+  await assert.rejects(createRateLimits(broken, LIMITS, systemClock).consume('init', 'key'), /ENOENT/);
   await closeDb(broken);
 });

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { later, NOW, randomAddress } from '@flywheel/testing/records';
+import { deleteExpired } from '../../src/store/expired.ts';
 import {
-  deleteExpired,
   deleteSession,
   findSession,
   insertChallenge,

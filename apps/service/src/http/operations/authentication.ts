@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { ApiError, type Scope } from '@flywheel/api';
+import { ApiError, type RateLimitName, type Scope } from '@flywheel/api';
 import type { Project } from '../../model/project.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
@@ -8,15 +8,33 @@ import type { AddressLimits } from './address-limits.ts';
 
 export interface AuthenticateDeps {
   readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
-  /** Finds a key by its first twelve characters. */
-  findApiKey(prefix: string): Promise<FoundApiKey | null>;
-  /** Answers `token-gone` or `flywheel-gone` when that part of the project was archived. */
-  findProject(projectId: string): Promise<Project | null | 'token-gone' | 'flywheel-gone'>;
+  /** Finds a key by its first twelve characters, and counts the request if the key has this hash and can be used. */
+  findKeyHolder(given: GivenKey, limit: RateLimitName, now: Date): Promise<FoundKeyHolder | null>;
   /** Records that the key was used at this time. */
   touchApiKey(keyId: string, now: Date): Promise<void>;
   /** Finds the open session of a cookie's token; null when there is none or it has expired. */
   findOpenSession(sessionToken: string): Promise<OpenSession | null>;
   readonly clock: { now(): Date };
+}
+
+export interface GivenKey {
+  readonly prefix: string;
+  readonly hash: Uint8Array;
+}
+
+export interface FoundKeyHolder {
+  readonly key: FoundApiKey;
+  /** `token-gone` or `flywheel-gone` when that part of the project was archived. */
+  readonly project: Project | null | 'token-gone' | 'flywheel-gone';
+  /** The limit after this request; null when the key cannot be used, so that nothing was counted. */
+  readonly limit: RateLimitState | null;
+}
+
+export interface RateLimitState {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** Seconds until the window ends, rounded up. */
+  readonly resetSeconds: number;
 }
 
 export interface FoundApiKey {
@@ -45,17 +63,18 @@ export interface SessionHolder extends OpenSession {
 }
 
 /**
- * Authenticates the API key given in `x-service-api-key`.
+ * Authenticates the API key given in `x-service-api-key`, and counts the request against a limit of the key.
  * @throws ApiError ERR_UNAUTHORIZED when the key is missing, malformed, revoked or expired; ERR_KEY_NOT_FOUND when it is
  * well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project was
  * archived; ERR_RATE_LIMITED when too many keys of the address were unknown.
  * @param address the caller's, as it is counted.
+ * @returns the caller, and the state of the limit, which may be passed.
  */
 export async function authenticateKey(
   deps: AuthenticateDeps,
   apiKey: string | undefined,
-  address: string,
-): Promise<KeyHolder> {
+  { address, rateLimit }: { readonly address: string; readonly rateLimit: RateLimitName },
+): Promise<{ readonly holder: KeyHolder; readonly limit: RateLimitState }> {
   if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
   const given = parseApiKey(apiKey);
   if (!given) {
@@ -66,23 +85,25 @@ export async function authenticateKey(
   }
   const credential = Buffer.from(given.hash).toString('base64');
   deps.addressLimits.requireSearch(address, credential);
-  const key = await deps.findApiKey(given.prefix);
-  // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
-  const matches = timingSafeEqual(given.hash, key?.hash ?? NO_HASH);
-  deps.addressLimits.record(address, credential, key !== null && matches && key.revokedAt === null);
-  if (!key || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
-
   const now = deps.clock.now();
+  const found = await deps.findKeyHolder(given, rateLimit, now);
+  // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
+  const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
+  deps.addressLimits.record(address, credential, found !== null && matches && found.key.revokedAt === null);
+  if (!found || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
+
+  const { key, project, limit } = found;
   if (key.revokedAt) throw unauthorized(`The API key was revoked at ${key.revokedAt.toISOString()}.`);
   if (key.expiresAt && key.expiresAt <= now) {
     throw unauthorized(`The API key expired at ${key.expiresAt.toISOString()}.`);
   }
-  const isTouchDue = key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_INTERVAL_MS;
-  const [project] = await Promise.all([deps.findProject(key.projectId), isTouchDue && deps.touchApiKey(key.id, now)]);
   if (project === null) throw new ApiError('ERR_KEY_NOT_FOUND');
   if (project === 'token-gone') throw new ApiError('ERR_TOKEN_NOT_FOUND');
   if (project === 'flywheel-gone') throw new ApiError('ERR_FLYWHEEL_NOT_FOUND');
-  return { project, keyId: key.id, keyScopes: key.scopes };
+  if (limit === null) throw new Error(`A request of key ${key.id} was not counted.`);
+  const isTouchDue = key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_INTERVAL_MS;
+  if (isTouchDue) await deps.touchApiKey(key.id, now);
+  return { holder: { project, keyId: key.id, keyScopes: key.scopes }, limit };
 }
 
 const NO_HASH = new Uint8Array(32);

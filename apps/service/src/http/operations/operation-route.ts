@@ -12,7 +12,13 @@ import { tracedRequest } from '../../telemetry/tracing.ts';
 import { API_KEY_HEADER } from '../wire/errors.ts';
 import { parseInput } from '../wire/parse-input.ts';
 import type { AddressLimits } from './address-limits.ts';
-import { type AuthenticateDeps, authenticateKey, authenticateSession, requireOwnOrigin } from './authentication.ts';
+import {
+  type AuthenticateDeps,
+  authenticateKey,
+  authenticateSession,
+  type RateLimitState,
+  requireOwnOrigin,
+} from './authentication.ts';
 import { sendEvents } from './events.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
 
@@ -27,13 +33,6 @@ export interface RateLimits {
   readonly limits: Readonly<Record<RateLimitName, { readonly requests: number; readonly seconds: number }>>;
   /** Counts one request; exact across processes. */
   consume(name: RateLimitName, key: string): Promise<RateLimitState>;
-}
-
-interface RateLimitState {
-  readonly allowed: boolean;
-  readonly remaining: number;
-  /** Seconds until the window ends, rounded up. */
-  readonly resetSeconds: number;
 }
 
 /** The state of one request, from its first hook to its log line. Each request carries its own: see `createServer`. */
@@ -105,9 +104,12 @@ async function admit(
   if (operation.rateLimit === 'heavy') deps.addressLimits.count('heavy', context.address);
   switch (operation.authentication) {
     case 'apiKey': {
-      const holder = await authenticateKey(deps, single(request.headers[API_KEY_HEADER]), context.address);
+      const { address } = context;
+      const { rateLimit } = operation;
+      const apiKey = single(request.headers[API_KEY_HEADER]);
+      const { holder, limit } = await authenticateKey(deps, apiKey, { address, rateLimit });
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
-      await limitRate(deps, operation.rateLimit, holder.keyId, reply);
+      limitRate(deps, rateLimit, limit, reply);
       return { ...context, ...holder };
     }
     case 'session':
@@ -115,7 +117,7 @@ async function admit(
       const holder = await authenticateSession(deps, request.headers.cookie, context.origin, context.address);
       const { wallet } = holder;
       exchange.caller = { wallet };
-      await limitRate(deps, operation.rateLimit, wallet, reply);
+      limitRate(deps, operation.rateLimit, await deps.rateLimits.consume(operation.rateLimit, wallet), reply);
       if (operation.authentication === 'company' && !deps.companyOperators.has(wallet)) {
         throw new ApiError('ERR_COMPANY_ONLY', { wallet });
       }
@@ -123,7 +125,7 @@ async function admit(
       return { ...context, ...holder };
     }
     case 'none':
-      await limitRate(deps, operation.rateLimit, context.address, reply);
+      limitRate(deps, operation.rateLimit, await deps.rateLimits.consume(operation.rateLimit, context.address), reply);
       if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
       return context;
     default:
@@ -137,17 +139,16 @@ function single(header: string | readonly string[] | undefined): string | undefi
 }
 
 /**
- * Counts a request and sets the rate limit headers (IETF draft-ietf-httpapi-ratelimit-headers), also when it is refused.
+ * Sets the rate limit headers of a counted request (IETF draft-ietf-httpapi-ratelimit-headers), also when it is refused.
  * @throws ApiError ERR_RATE_LIMITED once the limit is passed.
  */
-async function limitRate(
+function limitRate(
   { rateLimits }: Pick<OperationRouteDeps, 'rateLimits'>,
   name: RateLimitName,
-  key: string,
+  { allowed, remaining, resetSeconds }: RateLimitState,
   reply: FastifyReply,
-): Promise<void> {
+): void {
   const { requests, seconds } = rateLimits.limits[name];
-  const { allowed, remaining, resetSeconds } = await rateLimits.consume(name, key);
   reply.header('RateLimit-Policy', `"${name}";q=${requests};w=${seconds}`);
   reply.header('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
   if (!allowed) {

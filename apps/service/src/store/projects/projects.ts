@@ -113,7 +113,8 @@ async function insertProofTypes(trx: Db, projectId: string, proofTypes: readonly
   await trx.insertInto('proof_types').values(rows).execute();
 }
 
-function selectWhole(db: Db) {
+/** Selects what `toProject` reads, of projects whose token and flywheel are not archived. */
+export function selectWhole(db: Db) {
   return select(db).where('tokens.archived_at', 'is', null).where('flywheels.archived_at', 'is', null);
 }
 
@@ -123,7 +124,15 @@ function select(db: Db) {
     .innerJoin('tokens', 'tokens.project_id', 'projects.id')
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
     .leftJoin('company_admissions', 'company_admissions.multisig', 'flywheels.multisig')
-    .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode', 'admitted_at'])
+    .select([
+      'projects.id',
+      'projects.wallet',
+      'projects.scopes',
+      'burn_limit',
+      'airdrop_limit',
+      'approval_mode',
+      'admitted_at',
+    ])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
     .select([
       'flywheels.id as flywheel_id',
@@ -149,7 +158,7 @@ function select(db: Db) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof select>['executeTakeFirstOrThrow']>>;
 
-function toProject(row: Row): Project {
+export function toProject(row: Row): Project {
   return {
     id: row.id,
     wallet: row.wallet,

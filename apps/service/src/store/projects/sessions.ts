@@ -44,9 +44,3 @@ export async function findSession(db: Db, hash: Uint8Array): Promise<SessionReco
 export async function deleteSession(db: Db, hash: Uint8Array): Promise<void> {
   await db.deleteFrom('sessions').where('hash', '=', hash).execute();
 }
-
-/** Deletes expired sessions and challenges. */
-export async function deleteExpired(db: Db, now: Date): Promise<void> {
-  await db.deleteFrom('sign_in_challenges').where('expires_at', '<=', now).execute();
-  await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
-}
