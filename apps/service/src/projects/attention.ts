@@ -36,7 +36,7 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
     ...(summary.isPaused ? [paused(summary.pauseReason)] : []),
     ...(needs === null ? [UNREACHABLE] : []),
     ...inBatches(withIssue, 'TROUBLE', ({ issue }) => (issue === null ? '' : describeIssue(issue))),
-    ...(needs === null ? [] : underfunded(needs, state.project)),
+    ...(needs === null ? [] : [...underfunded(needs, state.project), ...emptyVault(needs)]),
     ...inBatches(
       forWallet,
       'APPROVE',
@@ -88,6 +88,15 @@ function underfunded({ tokens, lamports }: VaultNeeds, { token }: Project): Atte
         message: `The vault holds ${holds} ${unit}; the open batches need ${needs}. Deposit ${lacks} more.`,
       };
     });
+}
+
+/** Reports a vault that holds nothing of an asset, also before a batch needs it; what batches lack is reported already. */
+function emptyVault({ tokens, lamports }: VaultNeeds): Attention[] {
+  if (tokens.missing > 0n || lamports.missing > 0n) return [];
+  const empty = [...(lamports.available === 0n ? ['SOL'] : []), ...(tokens.available === 0n ? ['tokens'] : [])];
+  if (empty.length === 0) return [];
+  const message = `The vault has no ${empty.join(' and no ')}. Deposit ${empty.join(' and ')} so that batches can execute.`;
+  return [{ kind: 'UNDERFUNDED', message }];
 }
 
 function expiryOf(createdAt: Date, { batchExpirySeconds }: AttentionRules): string {

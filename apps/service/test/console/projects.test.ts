@@ -96,6 +96,16 @@ describe('the overview of a project', () => {
     assert.deepEqual(overview.scopes, ['burn', 'airdrop']);
   });
 
+  it('needs attention while the vault is empty, before any batch needs what it lacks', async () => {
+    const empty = await createProject(world, { vaultBaseUnits: 0n, vaultLamports: 0n });
+    assert.deepEqual((await overviewOf(empty)).attention, [
+      {
+        kind: 'UNDERFUNDED',
+        message: 'The vault has no SOL and no tokens. Deposit SOL and tokens so that batches can execute.',
+      },
+    ]);
+  });
+
   it('counts open batches, the amounts that they need and lack, and says who has to act', async () => {
     const poor = await createProject(world, { decimals: 2, vaultBaseUnits: 150n, vaultLamports: 0n });
     const recipient = (await generateKeyPairSigner()).address;

@@ -4,8 +4,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
-import { initSample } from '../../lib/curl-samples.ts';
-import { tokenName } from '../../lib/format.ts';
+import { tokenUnit } from '../../lib/format.ts';
+import { initSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -42,7 +42,7 @@ export function BatchStatusCard({ projectId, batch }: BatchStatusCardProps) {
           <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
         </div>
       </div>
-      <BatchTotals batch={batch} unit={project === undefined ? '' : tokenName(project.token)} />
+      <BatchTotals batch={batch} unit={project === undefined ? '' : tokenUnit(project.token)} />
       <OperatorCost ledger={batch.batch.ledger} />
     </section>
   );

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { currentSample, initSample } from '../../lib/curl-samples.ts';
+import { currentSample, initSample } from '../../lib/samples.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Ring } from '../../ui/ring.tsx';

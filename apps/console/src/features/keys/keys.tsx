@@ -6,7 +6,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { keysQuery } from '../../lib/api/keys.ts';
 import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
-import { currentSample } from '../../lib/curl-samples.ts';
+import { currentSample } from '../../lib/samples.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';

@@ -10,6 +10,7 @@ import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { MintRisk } from './mint-risk.tsx';
 import { RecentBatches } from './recent-batches.tsx';
 import { TodayStats } from './today-stats.tsx';
@@ -32,6 +33,8 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
   // ProjectLayout shows on every screen that the project is paused.
   const attention = project.attention.filter(({ kind }) => kind !== 'PAUSED');
   const waitsForApproval = attention[0]?.kind === 'APPROVE';
+  // Figures of batches are all zero before the first one.
+  const isUnused = canEdit && Object.values(project.batches).every((count) => count === 0);
   return (
     <Page
       title={tokenName(token)}
@@ -53,14 +56,17 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
         )
       }
     >
-      <TodayStats project={project} />
+      {!isUnused && <TodayStats project={project} />}
       <MintRisk mint={token.mint} />
       <AttentionList project={project} attention={attention} canEdit={canEdit} />
-      <div className="grid gap-6 lg:grid-cols-[1fr_320px] lg:items-start">
-        <UsagePanel projectId={projectId} token={token} />
+      <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_320px] lg:items-start">
+        <div className="flex min-w-0 flex-col gap-6">
+          {canEdit && <FirstSteps project={project} />}
+          {!isUnused && <UsagePanel projectId={projectId} token={token} />}
+        </div>
         <ProjectFacts project={project} isOwn={canEdit} />
       </div>
-      <RecentBatches projectId={projectId} unit={tokenUnit(token)} />
+      {!isUnused && <RecentBatches projectId={projectId} unit={tokenUnit(token)} />}
     </Page>
   );
 }
@@ -95,16 +101,15 @@ interface AttentionListProps {
 
 /** Lists what needs a person’s attention, most urgent first, each with a link to act on it. */
 function AttentionList({ project, attention, canEdit }: AttentionListProps) {
-  const items = [...attention, ...emptyVault(project, attention)];
   return (
     <Panel
       title="Needs attention"
-      aside={items.length === 0 && <StatusBadge status="done" label="Nothing to do" />}
+      aside={attention.length === 0 && <StatusBadge status="done" label="Nothing to do" />}
       isFlush
     >
-      {items.length > 0 && (
+      {attention.length > 0 && (
         <ul className="divide-y">
-          {items.map((item, position) => {
+          {attention.map((item, position) => {
             const { Icon, className } = MARKS[item.kind];
             return (
               <li
@@ -123,18 +128,6 @@ function AttentionList({ project, attention, canEdit }: AttentionListProps) {
       )}
     </Panel>
   );
-}
-
-/** The service reports missing funds only for open batches; a new project needs funds before its first one. */
-function emptyVault({ funds }: ProjectOverview, attention: readonly Attention[]): readonly Attention[] {
-  if (!funds || attention.some(({ kind }) => kind === 'UNDERFUNDED')) return [];
-  const missing = [
-    ...(funds.lamports.available === '0' ? ['SOL'] : []),
-    ...(funds.tokens.available === '0' ? ['tokens'] : []),
-  ];
-  if (missing.length === 0) return [];
-  const message = `The vault has no ${missing.join(' and no ')}. Deposit ${missing.join(' and ')} so that batches can execute.`;
-  return [{ kind: 'UNDERFUNDED', message }];
 }
 
 const PENDING = { Icon: Clock, className: 'text-waiting' };

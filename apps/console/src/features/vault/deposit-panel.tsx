@@ -16,7 +16,6 @@ export interface DepositPanelProps {
 
 /** Shows how to deposit: the address, a QR code, links that open a wallet (Solana Pay). */
 export function DepositPanel({ vault, mint, decimals }: DepositPanelProps) {
-  const environment = useEnvironment();
   const solLink = `solana:${vault}?label=Flywheel%20vault`;
   const tokenLink = `${solLink}&spl-token=${mint}`;
   return (
@@ -37,7 +36,7 @@ export function DepositPanel({ vault, mint, decimals }: DepositPanelProps) {
               Send SOL
             </a>
           </div>
-          {environment?.isLocal && <LocalDeposit rpcUrl={environment.rpcUrl} {...{ vault, mint, decimals }} />}
+          <LocalDeposit {...{ vault, mint, decimals }} />
         </div>
       </div>
     </Panel>
@@ -49,11 +48,13 @@ const LINK =
 const LOCAL_LAMPORTS = 1_000_000_000n;
 const LOCAL_TOKENS = 1_000n;
 
-function LocalDeposit({ rpcUrl, vault, mint, decimals }: DepositPanelProps & { readonly rpcUrl: string }) {
+/** Deposits SOL and tokens from nowhere, which only a local cluster can; nothing on any other. */
+export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
   const queries = useQueryClient();
+  const environment = useEnvironment();
   const deposit = useMutation({
     mutationFn: () =>
-      fundAccount(rpcUrl, {
+      fundAccount(environment?.rpcUrl ?? '', {
         address: vault,
         lamports: LOCAL_LAMPORTS,
         mint,
@@ -61,10 +62,11 @@ function LocalDeposit({ rpcUrl, vault, mint, decimals }: DepositPanelProps & { r
       }),
     onSuccess: () => queries.invalidateQueries(),
   });
+  if (!environment?.isLocal) return null;
   return (
     <>
       <Button size="small" isBusy={deposit.isPending} onClick={() => deposit.mutate()}>
-        Local cluster: deposit 1 SOL and 1,000 tokens
+        Local cluster: deposit 1 SOL, 1,000 tokens
       </Button>
       {deposit.isSuccess && (
         <p role="status" className="text-sm text-done">

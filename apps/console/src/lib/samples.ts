@@ -1,0 +1,62 @@
+import type { Pipeline } from '@flywheel/api';
+
+export interface InitSampleOptions {
+  /** A variable of the shell by default. */
+  readonly apiKey?: string;
+  /** Proof type of the only pipeline. */
+  readonly type?: string;
+}
+
+/** The pipeline of the samples: one burn. @param type its proof type, one that the project allows. */
+export function firstPipeline(type = 'WATCH_AD'): Pipeline {
+  return { type, payload: '{"event":"1"}', actions: [{ action: 'BURN', amount: 1 }] };
+}
+
+/** Builds a curl command that creates a batch with one burn. */
+export function initSample({ apiKey = '$KEY', type }: InitSampleOptions = {}): string {
+  return `curl ${location.origin}/v1/flywheel/batch/init \\
+  -H "x-service-api-key: ${apiKey}" \\
+  -H "x-idempotency-key: $(uuidgen)" \\
+  --json '${JSON.stringify({ pipelines: [firstPipeline(type)] })}'`;
+}
+
+/** Builds a curl command that reads the current batch. */
+export function currentSample(): string {
+  return `curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`;
+}
+
+/** Builds the commands of Solana’s own tools that deposit tokens and SOL to a vault. */
+export function depositSample({ vault, mint }: { readonly vault: string; readonly mint: string }): string {
+  return `spl-token transfer ${mint} 1000 ${vault} --fund-recipient --allow-unfunded-recipient
+solana transfer ${vault} 0.1 --allow-unfunded-recipient`;
+}
+
+/** Builds the command that adds a webhook to a project. */
+export function webhookSample(projectId: string): string {
+  return `npx flywheel webhooks create --url ${location.origin} --project ${projectId} \\
+  --wallet wallet.json --receiver https://your-server.example/flywheel`;
+}
+
+/** Builds the command that checks the proof of the sample’s pipeline. */
+export function proofSample(vault: string): string {
+  const { type, payload } = firstPipeline();
+  return `npx flywheel proof verify --vault ${vault} --type ${type} --payload '${payload}'`;
+}
+
+interface EmbedPlace {
+  /** URL of the service, without a slash at its end. */
+  readonly publicUrl: string;
+  readonly vault: string;
+}
+
+/** Builds the Markdown of a vault’s badge, which links to the vault’s page. */
+export function badgeSample({ publicUrl, vault }: EmbedPlace): string {
+  return `[![Burned so far](${publicUrl}/embed/${vault}/badge.svg)](${publicUrl}/vault/${vault})`;
+}
+
+/** Builds the HTML of a vault’s widget. */
+export function widgetSample({ publicUrl, vault }: EmbedPlace): string {
+  return `<iframe src="${publicUrl}/embed/${vault}" title="Burned so far" width="320" height="180"
+  style="border:0" loading="lazy" referrerpolicy="no-referrer"
+  sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe>`;
+}
