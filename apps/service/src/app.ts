@@ -20,6 +20,7 @@ import { readSite } from './http/site.ts';
 import { createSchemaPool } from './payload-schemas/pool.ts';
 import { createEnvironment, isLocalCluster } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
+import { createFiguresReader } from './proofs/vault-figures.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
@@ -254,6 +255,7 @@ async function listen(
   void deleteRegularly({ db, clock, log, signal: stopping.signal });
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
+  const tokenNames = createTokenNames(deps);
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });
   const server = createServer({
     handlers: createBatchHandlers(deps),
@@ -266,8 +268,9 @@ async function listen(
       publicRpcUrl,
       isClusterLocal,
       explorerUrl,
-      tokenNames: createTokenNames(deps),
+      tokenNames,
     }),
+    readVaultFigures: createFiguresReader({ db, clock, tokenNames }),
     findKeyHolder: (key, name, now) => findKeyHolder(db, key, { name, limit: rateLimits[name], now }),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),

@@ -246,8 +246,8 @@ export const ERRORS = {
   ),
   ERR_TOO_MANY_AT_ONCE: define(
     429,
-    'Too many previews of the project, or proof checks of it or of the address, are in progress.',
-    (c: { work: 'previews' | 'proof checks'; max: number; retryAfterSeconds: number }) =>
+    'Too many previews of the project, proof checks of it or of the address, or reads of vaults are in progress.',
+    (c: { work: 'previews' | 'proof checks' | 'reads of vaults'; max: number; retryAfterSeconds: number }) =>
       `${c.max} ${c.work} are in progress, which is the maximum at once. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_INTERNAL: define(

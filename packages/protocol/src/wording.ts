@@ -10,6 +10,18 @@ export function shorten(text: string): string {
   return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
 }
 
+/** Longer than any well-known symbol, and short enough for a column. */
+const MAX_SYMBOL_CHARACTERS = 12;
+
+/**
+ * Keeps letters, digits and plain signs of a token’s symbol, at most 12. Its creator chose it freely, and it must not imitate
+ * what a page says. Null if nothing is left.
+ */
+export function plainSymbol(symbol: string | undefined): string | null {
+  const plain = [...(symbol ?? '')].filter((character) => /[\p{L}\p{N}$._-]/u.test(character));
+  return plain.length === 0 ? null : plain.slice(0, MAX_SYMBOL_CHARACTERS).join('');
+}
+
 /** Says what the holder of a mint’s freeze authority can do to a project, in two sentences. */
 export function describeFreezeRisk(freezeAuthority: string): string {
   return `The token’s freeze authority, ${freezeAuthority}, can freeze the vault. Then an approved batch cannot go on, and the SOL that is locked for it stays locked until the project’s wallet casts a cancel vote.`;

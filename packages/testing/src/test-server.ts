@@ -89,6 +89,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     readiness: {},
     site: null,
     readConnectUrls: async () => [],
+    readVaultFigures: async (address) => {
+      throw new ApiError('ERR_VAULT_NOT_FOUND', { address });
+    },
     publicUrl: null,
     log: pino({ level: 'trace' }, sink),
     metrics: createMetrics(),

@@ -1,7 +1,4 @@
-import { shorten } from '@flywheel/protocol';
-
-/** Longer than any well-known symbol, and short enough for a column. */
-const MAX_SYMBOL_CHARACTERS = 12;
+import { plainSymbol, shorten } from '@flywheel/protocol';
 
 /** Display name of a token: its symbol, or its shortened mint. */
 export function tokenName({ symbol, mint }: NamedToken): string {
@@ -16,12 +13,6 @@ export function tokenUnit({ symbol }: Pick<NamedToken, 'symbol'>): string {
 interface NamedToken {
   readonly symbol?: string | undefined;
   readonly mint: string;
-}
-
-/** Keeps letters, digits and plain signs of a symbol. Its creator chose it freely, and it must not imitate the page. */
-function plainSymbol(symbol: string | undefined): string | null {
-  const plain = [...(symbol ?? '')].filter((character) => /[\p{L}\p{N}$._-]/u.test(character));
-  return plain.length === 0 ? null : plain.slice(0, MAX_SYMBOL_CHARACTERS).join('');
 }
 
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;

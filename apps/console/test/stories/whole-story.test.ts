@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import { alterAnswers } from './alterations.ts';
+import { isShownElsewhere } from './other-site.ts';
 import {
   approve,
   askApi,
@@ -43,7 +45,11 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         project = await register(person, { onScreen: (name) => checkScreen(person, name) });
         const deposit = 'The vault has no SOL and no tokens. Deposit SOL and tokens so that batches can execute.';
         await page.getByText(deposit).waitFor();
-        await fund(person, project);
+        await page.getByText('0 of 5 done').waitFor();
+        await checkScreen(person, 'overview-new');
+        await page.getByRole('button', { name: /^Local cluster: deposit/ }).click();
+        await page.getByText('1 of 5 done').waitFor();
+        await page.getByText('Nothing to do').waitFor();
         batchId = await initByApi(story, project, pipelines);
         await openApproval(person, project, batchId);
         await checkScreen(person, 'approve');
@@ -61,7 +67,19 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await page.getByText('of 1,000').first().waitFor();
         await page.getByText('995 left until').waitFor();
         await page.getByText('Nothing to do').waitFor();
+        await page.getByText('4 of 5 done').waitFor();
+        const chart = page.getByRole('slider', { name: 'Day of the chart of 30 days' });
+        await chart.focus();
+        assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /: 5 \S+ burned, 0 \S+ airdropped$/);
+        await chart.press('ArrowLeft');
+        assert.match((await chart.getAttribute('aria-valuetext')) ?? '', /: 0 \S+ burned/);
+        await page.getByText(/^on .+, UTC$/).waitFor();
+        await chart.hover({ position: { x: 2, y: 20 } });
+        const firstDay = new Intl.DateTimeFormat('en-US', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+        await page.getByText(`on ${firstDay.format(Date.now() - 29 * 86_400_000)}, UTC`).waitFor();
         await checkScreen(person, 'overview');
+        await page.getByRole('button', { name: 'Hide' }).click();
+        await page.getByText('First steps').waitFor({ state: 'detached' });
         await page.getByRole('link', { name: 'Batches', exact: true }).click();
         const table = page.getByRole('table', { name: 'Batches' });
         await table.getByRole('link', { name: 'Executed' }).waitFor();
@@ -102,6 +120,15 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await page.getByRole('heading', { name: 'Proven' }).waitFor();
         await takeScreenshot(person, 'proof-by-signature');
       });
+
+      it('offers a badge and a widget, which another site shows; it can frame nothing else', async () => {
+        const { page } = person;
+        await page.goto(`/p/${project.projectId}/vault`);
+        await page.getByRole('img', { name: 'Badge: what the vault has burned' }).waitFor();
+        await page.getByText('title="Burned so far"').waitFor();
+        await checkScreen(person, 'vault');
+        await isShownElsewhere(story, project, { burned: '5', options });
+      });
     });
   }
 
@@ -111,7 +138,10 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     await signIn(person);
     const project = await register(person);
     await fund(person, project);
-    const batchId = await initByApi(story, project, [burnPipeline(1)]);
+    await page.goto(`/p/${project.projectId}`);
+    await page.getByRole('button', { name: 'Local cluster: create this batch' }).click();
+    await page.waitForURL('**/approve/*');
+    const batchId = page.url().split('/').at(-1) ?? '';
     await openApproval(person, project, batchId);
     const old = (text: string) => text.replace('"waitsFor":"wallet"', '"waitsFor":"setup"');
     await alterAnswers(page, { of: new RegExp(`/batches/${batchId}$`), change: old });

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { referenceRoutes } from './docs/reference.ts';
 import { documentRoutes } from './docs/routes.ts';
+import { type EmbedDeps, embedRoutes } from './embed/routes.ts';
 import { healthRoutes, type ReadinessCheck } from './monitor.ts';
 import { countedAddress } from './operations/address-limits.ts';
 import { bindHandlers, type Handlers } from './operations/handlers.ts';
@@ -23,7 +24,7 @@ import {
 import { readJson } from './wire/read-json.ts';
 import { createRequestLog } from './wire/request-log.ts';
 
-export interface ServerDeps extends OperationRouteDeps, SiteDeps {
+export interface ServerDeps extends OperationRouteDeps, SiteDeps, EmbedDeps {
   readonly handlers: Handlers<typeof OPERATIONS>;
   readonly consoleHandlers: Handlers<typeof CONSOLE_OPERATIONS>;
   /** Checks by name that must pass before this process takes requests. */
@@ -133,6 +134,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     ...referenceRoutes(originOf),
     ...healthRoutes(deps.readiness, log),
     ...siteRoutes({ ...deps, log }),
+    ...embedRoutes(deps),
   ]);
   return server;
 }

@@ -4,12 +4,12 @@
  * size, and packagers that normalize times (npm pack, SOURCE_DATE_EPOCH) give every build the same time: a browser would
  * get 304 for the page of the previous release, whose assets are gone. The tags here are hashes of the bytes.
  */
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { ApiError } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { entityTag, matchesTag } from './wire/entity-tags.ts';
 
 /** A built page and the files that it loads, in memory. */
 export interface Site {
@@ -150,12 +150,6 @@ function acceptedEncoding(header: string | undefined, available: SiteFile['encod
   return PREFERRED.find((encoding) => available[encoding] !== undefined && accepted.has(encoding)) ?? 'identity';
 }
 
-/** Compares weakly (RFC 9110, 8.8.3.2), because proxies that compress responses weaken their tags. */
-function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((entry) => entry.trim().replace(/^W\//, '') === etag);
-}
-
 /**
  * Reads a built site into memory. `name.br` and `name.gz` are compressed forms of `name`.
  * @returns null if the site was not built.
@@ -196,7 +190,7 @@ async function pathsIn(directory: string): Promise<string[]> {
 }
 
 function encodedFile(bytes: Buffer): EncodedFile {
-  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+  return { bytes, etag: entityTag(bytes) };
 }
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

@@ -14,6 +14,7 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { Table } from '../../ui/table.tsx';
 import { AmountText } from '../../ui/text.tsx';
 import { DepositPanel } from './deposit-panel.tsx';
+import { EmbedPanel } from './embed-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 import { WithdrawPanel } from './withdraw-panel.tsx';
 
@@ -50,6 +51,7 @@ function VaultPanels({ project }: { readonly project: ProjectOverview }) {
       <KnownDeposit project={project} />
       <WithdrawPanel project={project} />
       <MovementsPanel accounts={{ vault, tokenAccount }} decimals={decimals} unit={tokenUnit(token)} />
+      <EmbedPanel vault={vault} />
     </>
   );
 }

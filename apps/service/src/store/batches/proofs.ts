@@ -69,6 +69,31 @@ export async function findProofsBySignature(db: Db, signature: string, limit: nu
   return rows.map(toRecordedProof);
 }
 
+export interface LastProof extends RecordedProof {
+  /** Time at which its batch ended. */
+  readonly endedAt: Date;
+}
+
+/** Finds the last proof of a project's newest batch that was executed as a whole and for good; null before the first one. */
+export async function findLastFinalProof(db: Db, projectId: string): Promise<LastProof | null> {
+  const batch = await db
+    .selectFrom('batches')
+    .select(['id', 'ended_at', 'pipeline_count'])
+    .where('project_id', '=', projectId)
+    .where('status', '=', 'EXECUTED')
+    .where('kind', '=', 'pipelines')
+    .where('end_finalized_at', 'is not', null)
+    .orderBy('batch_index', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!batch?.ended_at) return null;
+  const row = await selectProofs(db)
+    .where('pipelines.batch_id', '=', batch.id)
+    .where('pipelines.position', '=', batch.pipeline_count - 1)
+    .executeTakeFirstOrThrow();
+  return { ...toRecordedProof(row), endedAt: batch.ended_at };
+}
+
 /**
  * Selects each transaction of a bundle with the pipelines that it executes; transactions without a count execute none.
  */

@@ -75,6 +75,28 @@ export async function findDailyAmountsSince(
 }
 
 /**
+ * Adds up what a project has burned in batches whose end is final, in base units. Daily amounts hold what open batches have
+ * reserved too, and an executed batch counts as open until no fork can undo it.
+ */
+export async function sumFinalBurns(db: Db, projectId: string): Promise<bigint> {
+  const { burned } = await db
+    .selectNoFrom((eb) => [
+      sql<bigint>`
+        coalesce(${eb
+          .selectFrom('daily_amounts')
+          .select(({ fn }) => fn.sum('burned').as('all'))
+          .where('project_id', '=', projectId)}, 0)
+        - coalesce(${eb
+          .selectFrom('batches')
+          .select(({ fn }) => fn.sum('burn_amount').as('open'))
+          .where('project_id', '=', projectId)
+          .where('end_finalized_at', 'is', null)}, 0)`.as('burned'),
+    ])
+    .executeTakeFirstOrThrow();
+  return burned;
+}
+
+/**
  * Releases amounts that were reserved for a day. The row's constraint forbids a value below zero, so nothing is
  * released twice.
  */

@@ -206,6 +206,7 @@ async function findGonePart(db: Db, projectId: string): Promise<Exclude<FoundPro
 
 export interface KnownVault {
   readonly vault: Address;
+  readonly projectId: string;
   readonly token: Token;
 }
 
@@ -215,12 +216,20 @@ export async function findVaults(db: Db, addresses: readonly Address[]): Promise
   const rows = await db
     .selectFrom('flywheels')
     .innerJoin('tokens', 'tokens.project_id', 'flywheels.project_id')
-    .select(['flywheels.vault', 'tokens.id', 'tokens.mint', 'tokens.decimals', 'tokens.program_address'])
+    .select([
+      'flywheels.vault',
+      'flywheels.project_id',
+      'tokens.id',
+      'tokens.mint',
+      'tokens.decimals',
+      'tokens.program_address',
+    ])
     .where('flywheels.vault', 'in', [...addresses])
     .orderBy((eb) => eb('tokens.archived_at', 'is', null), 'desc')
     .execute();
-  return rows.map(({ vault, id, mint, decimals, program_address }) => ({
+  return rows.map(({ vault, project_id, id, mint, decimals, program_address }) => ({
     vault,
+    projectId: project_id,
     token: { id, mint, decimals, programAddress: program_address },
   }));
 }
