@@ -214,6 +214,30 @@ export const ERROR_NOTES: {
       'Contact the company. Once it has admitted the project, send the same request again. Withdrawals from the vault need no admission.',
     example: { flywheelId: '0d9c3a76-3c0b-4f0e-8d63-5a5b7d9b2f10' },
   },
+  ERR_POLICY_REFUSED: {
+    remedy:
+      'Leave out the recipients that `problems` names; nothing was taken. The page Policy of the project shows the rules, which the company changes.',
+    example: {
+      problems: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is on the list. 12 listed recipients may not be paid.'],
+      details: [
+        {
+          code: 'ERR_POLICY_REFUSED',
+          message: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is on the list. 12 listed recipients may not be paid.',
+          recipient: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
+        },
+      ],
+    },
+  },
+  ERR_POLICY_CAP_REACHED: {
+    remedy:
+      'Send less of what has reached its cap, or wait for the next UTC day; nothing was taken. Amounts that failed batches did not execute are given back.',
+    example: {
+      problems: [
+        'With this batch the proof type WATCH_AD moves 1,020 tokens on 2026-11-21. The proof type WATCH_AD moves at most 1,000 tokens a day.',
+      ],
+      retryAfterSeconds: 36_000,
+    },
+  },
   ERR_REGISTRATION_CLOSED: {
     remedy: 'Contact the company that runs the service. Projects that exist are not affected.',
     example: undefined,

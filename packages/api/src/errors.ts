@@ -70,6 +70,9 @@ export const ERRORS = {
     (c: { flywheelId: string }) =>
       `The company does not admit this project (flywheel ${c.flywheelId}), so it can create no batches; nothing was taken. Ask the company to admit it, then send the request again.`,
   ),
+  ERR_POLICY_REFUSED: define(403, 'The company’s rules for the project do not allow a recipient.', (c: ProblemList) =>
+    c.problems.join(' '),
+  ),
   ERR_REGISTRATION_CLOSED: define(
     403,
     'The service registers no new projects.',
@@ -231,6 +234,11 @@ export const ERRORS = {
     429,
     'The batch would take more of the operator’s SOL, or of a cap that keys share, than the project, the key, or all projects that are not admitted may hold.',
     (c: { problem: string; cap: ReachedCap; retryAfterSeconds: number | null }) => c.problem,
+  ),
+  ERR_POLICY_CAP_REACHED: define(
+    429,
+    'The batch would exceed what the company’s rules allow a recipient or a proof type in a UTC day.',
+    (c: ProblemList & { retryAfterSeconds: number }) => c.problems.join(' '),
   ),
   ERR_TOO_MANY_REGISTRATIONS: define(
     429,

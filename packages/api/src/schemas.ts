@@ -291,10 +291,24 @@ const PreviewedCost = z
     description: 'Costs as the ledger will show them if every bundle lands at the first attempt.',
   });
 
+export const MetRule = z
+  .object({
+    rule: z.string().describe('Name of the rule, such as `personPerBatch`.'),
+    effect: z
+      .enum(['refused', 'capped', 'person', 'twoOperators', 'waits'])
+      .describe('`refused` and `capped`: init refuses it. Others wait for one operator, for two, or for a time.'),
+    message: z.string().describe('Sentences: the fact, and the rule.'),
+  })
+  .meta({ id: 'MetRule', description: 'A rule of the company for the project that a batch meets.' });
+
 export const PreviewBatchResponse = z
   .object({
     pipelines: z.array(PreviewedPipeline),
     problems: z.array(Problem).describe('Empty when the batch would succeed now.'),
+    rules: z
+      .array(MetRule)
+      .optional()
+      .describe('Rules of the company that the batch meets now; absent if there are none.'),
     warnings: z.array(InitWarning).optional(),
     funds: z.object({
       tokens: z.object({ needed: wholeTokens, available: wholeTokens, missing: wholeTokens }),
@@ -350,6 +364,7 @@ export type ExecuteBatchRequest = z.output<typeof ExecuteBatchRequest>;
 export type ExecuteBatchResponse = z.output<typeof ExecuteBatchResponse>;
 export type ExecuteBatchPending = z.output<typeof ExecuteBatchPending>;
 export type CancelBatchResponse = z.output<typeof CancelBatchResponse>;
+export type MetRule = z.output<typeof MetRule>;
 export type PreviewBatchResponse = z.output<typeof PreviewBatchResponse>;
 export type Ledger = z.output<typeof Ledger>;
 export type BatchList = z.output<typeof BatchList>;

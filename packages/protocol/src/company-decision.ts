@@ -17,6 +17,7 @@ import {
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { groupDigits, toDecimal } from './amounts.ts';
 import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
+import { type CompanyPolicy, policyLines } from './company-policy.ts';
 import { MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
 
 /** A decision of a company operator, as the operator's wallet signs it. */
@@ -29,7 +30,7 @@ export interface CompanyDecision {
   readonly expiresAt: Date;
 }
 
-export type DecisionSubject = BatchDecision | TermsDecision | ResumeDecision | AdmissionDecision;
+export type DecisionSubject = BatchDecision | TermsDecision | ResumeDecision | AdmissionDecision | PolicyDecision;
 
 export interface BatchDecision {
   readonly type: 'batch';
@@ -76,6 +77,16 @@ export interface AdmissionDecision {
   readonly token: { readonly mint: Address; readonly decimals: number };
   /** What the company approves by itself from the admission on; null withdraws the admission. */
   readonly terms: CompanyTerms | null;
+}
+
+/** The company's rules for a project, from now on. */
+export interface PolicyDecision {
+  readonly type: 'policy';
+  readonly multisig: Address;
+  readonly token: { readonly mint: Address; readonly decimals: number };
+  /** Number of the version that this becomes: one more than the present one, 1 for the first. */
+  readonly version: number;
+  readonly policy: CompanyPolicy;
 }
 
 /**
@@ -128,6 +139,11 @@ async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
         `Wallet: ${wallet}`,
       ];
       return { title: `${verb} for the company`, lines, multisig };
+    }
+    case 'policy': {
+      const { token, version, policy } = subject;
+      const lines = [`Version: ${version}`, ...(await policyLines(policy, token)), describeToken(token)];
+      return { title: 'set the rules of a project for the company', lines, multisig };
     }
     default:
       return subject satisfies never;

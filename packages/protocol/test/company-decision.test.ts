@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  address,
   type BatchContent,
   type CompanyDecision,
   type CompanyTerms,
   type DecisionSubject,
   findDecisionIssue,
+  fromPolicyJson,
   MAX_DECISION_BYTES,
   memoMessageBytes,
+  NO_POLICY,
   summarizeContent,
   writeDecisionText,
 } from '@flywheel/protocol';
@@ -67,8 +70,15 @@ describe('golden company decisions', () => {
         { token: { mint: other, decimals: 6 } },
         { token: { mint: '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu', decimals: 5 } },
       ],
+      policy: [
+        { version: 2 },
+        { policy: NO_POLICY },
+        { multisig: other },
+        { token: { mint: other, decimals: 6 } },
+        { token: { mint: '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu', decimals: 5 } },
+      ],
     };
-    for (const type of ['batch', 'terms', 'resume', 'admission'] as const) {
+    for (const type of ['batch', 'terms', 'resume', 'admission', 'policy'] as const) {
       const vector = vectorOf(type);
       const { subject, ...decision } = decisionOf(vector);
       const changed = ofSubject[type].map((change) => ({ ...decision, subject: { ...subject, ...change } }));
@@ -139,6 +149,12 @@ function subjectOf(subject: Vector['subject']): DecisionSubject {
     return { type, multisig: subject.multisig === null ? null : multisig, pausedAt: new Date(subject.pausedAt ?? '') };
   }
   if (type === 'terms' && token && from && to) return { type, multisig, token, from: termsOf(from), to: termsOf(to) };
+  if (type === 'policy' && token && subject.policy) {
+    const { allowed, denied, ...rules } = subject.policy;
+    const lists = { allowed: allowed === null ? null : allowed.map(address), denied: denied.map(address) };
+    const policy = fromPolicyJson({ ...rules, ...lists });
+    return { type, multisig, token, version: subject.version ?? 0, policy };
+  }
   if (type === 'admission' && token) {
     return { type, multisig, wallet: subject.wallet as Address, token, terms: terms ? termsOf(terms) : null };
   }

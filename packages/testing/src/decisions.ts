@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { AdmissionRequest, CompanyTerms, DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
+import type {
+  AdmissionRequest,
+  CompanyPolicy,
+  CompanyTerms,
+  DecisionSignature,
+  PolicyRequest,
+  ResumeRequest,
+  TermsRequest,
+} from '@flywheel/api';
 import { type BatchDecision, type CompanyDecision, type DecisionSubject, writeDecisionText } from '@flywheel/protocol';
 import { compileAgain } from '@flywheel/service/internal/batches/compile-again.ts';
+import { parsePolicy } from '@flywheel/service/internal/company/policies.ts';
 import { parseTerms } from '@flywheel/service/internal/projects/settings.ts';
 import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import { findProjectOfBatch } from '@flywheel/service/internal/store/projects/projects.ts';
@@ -105,6 +114,33 @@ export async function signAdmission(
   const parsed = terms && parseTerms('terms', terms, token);
   const subject = { type: 'admission', multisig, wallet: owner, token, terms: parsed } as const;
   return { terms, ...(await signSubject({ rpc }, wallet, subject, changes)) };
+}
+
+/** Sets the company's rules for a project, in the way that an operator does. */
+export async function setPolicy(
+  world: DecisionWorld,
+  by: Decider,
+  project: Pick<TestProject, 'projectId'>,
+  policy: CompanyPolicy,
+): Promise<Answer> {
+  const headers = { cookie: by.cookie };
+  const path = `/console/api/projects/${project.projectId}/policy`;
+  const { body: present } = await send(world.url, 'GET', path, { headers });
+  const body = await signPolicy(world, by.wallet, project, { version: present.version + 1, policy });
+  return send(world.url, 'PUT', `/console/api/company/projects/${project.projectId}/policy`, { headers, body });
+}
+
+/** Signs rules for a project as raw text. */
+export async function signPolicy(
+  { db, rpc }: Pick<DecisionWorld, 'db' | 'rpc'>,
+  wallet: KeyPairSigner,
+  { projectId }: Pick<TestProject, 'projectId'>,
+  { version, policy }: Pick<PolicyRequest, 'version' | 'policy'>,
+): Promise<PolicyRequest> {
+  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { address: multisig } = flywheel.multisig;
+  const subject = { type: 'policy', multisig, token, version, policy: parsePolicy(policy, token) } as const;
+  return { version, policy, ...(await signSubject({ rpc }, wallet, subject)) };
 }
 
 /** Resumes a project, or all of them, in the way that an operator does. */

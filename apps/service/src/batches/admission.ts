@@ -24,6 +24,7 @@ import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, find
 import { kindOf } from './compile-again.ts';
 import type { Deps } from './deps.ts';
 import { boundBurnedIndex, boundExposure } from './exposure.ts';
+import { admitByPolicy } from './policy/at-init.ts';
 
 /** A batch to be admitted. */
 export interface Candidate {
@@ -58,19 +59,20 @@ export async function askOfCaps(
  * caller must hold the lock of the project's flywheel, and must roll back when this throws.
  * @param asked from `askOfCaps`.
  * @throws ApiError ERR_UNAUTHORIZED for a key that was revoked meanwhile, ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES,
- * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_ROTATION_REFUSED
+ * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED, ERR_ROTATION_REFUSED
  */
 export async function admitBatch(
   deps: LimitDeps,
   trx: Db,
-  candidate: Candidate,
+  candidate: Candidate & { readonly batchId: string },
   asked: AskedOfCaps,
 ): Promise<Admission> {
-  const { project, kind } = candidate;
+  const { project, kind, batchId, pipelines } = candidate;
   if (kind === 'rotation') await requireNoOpenRotation(trx, project);
   else await requireNoReadyRotation(trx, project);
 
-  const day = utcDay(deps.clock.now());
+  const now = deps.clock.now();
+  const day = utcDay(now);
   // Read under the lock: the limits may have been lowered while this request waited for it.
   const use = await readUse({ ...deps, db: trx }, candidate);
   if (use.key?.isRevoked) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The API key was revoked meanwhile.' });
@@ -81,6 +83,10 @@ export async function admitBatch(
   const { hasExposedOfKind, isFirstOfDay } = use;
   const reserved = { day, totals, exposure };
   if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
+  const { policy } = use;
+  if (kind === 'pipelines' && policy !== null) {
+    await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy });
+  }
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;
   if (ofKey) throw ofKey;
@@ -174,12 +180,14 @@ export async function requireUnpausedProject({ db }: Pick<Deps, 'db'>, { id }: P
   if (pause) throw new ApiError('ERR_PAUSED', { isForAll: pause.isForAll, reason: pause.reason });
 }
 
-/** Lists the limits and caps that a project would exceed with one more batch. Empty when it may create the batch. */
+/** Lists the limits and caps that a project would exceed with one more batch, and reads the company's rules for it. */
 export async function findLimitErrorsOf(
   deps: LimitDeps & Pick<Deps, 'db'>,
   candidate: Candidate,
-): Promise<LimitError[]> {
-  return findLimitErrors(deps, candidate.project, await readUse(deps, candidate), await askOfCaps(deps, candidate));
+): Promise<Pick<CapUse, 'policy'> & { readonly errors: LimitError[] }> {
+  const use = await readUse(deps, candidate);
+  const errors = findLimitErrors(deps, candidate.project, use, await askOfCaps(deps, candidate));
+  return { errors, policy: use.policy };
 }
 
 /** A project's daily limit for one kind of action, in base units. */
@@ -236,10 +244,11 @@ async function requireNoReadyRotation(trx: Db, { flywheel }: Project): Promise<v
 
 function readUse(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  { project: { id: projectId, isAdmitted }, kind, keyId }: Candidate,
+  { project: { id: projectId, isAdmitted, flywheel }, kind, keyId }: Candidate,
 ): Promise<CapUse> {
   const now = clock.now();
-  return readCapUse(db, { projectId, kind, keyId, isAdmitted, day: utcDay(now), now });
+  const multisig = flywheel.multisig.address;
+  return readCapUse(db, { projectId, multisig, kind, keyId, isAdmitted, day: utcDay(now), now });
 }
 
 function isOfKey(error: LimitError): boolean {

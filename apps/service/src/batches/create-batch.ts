@@ -105,11 +105,11 @@ async function writeBatch(
   const earlier = await findCreatedBatch(trx, key);
   if (earlier) return earlier;
 
-  const candidate = { project, kind, keyId, pipelines };
+  const id = randomUUID();
+  const candidate = { project, kind, keyId, pipelines, batchId: id };
   const admission = await admitBatch(deps, trx, candidate, asked);
   const warnings = [...known, ...admission.warnings];
   const now = clock.now();
-  const id = randomUUID();
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
   const nonce = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
   if (!nonce) throw new PoolEmpty();

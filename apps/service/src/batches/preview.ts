@@ -1,4 +1,5 @@
 import type { ErrorCode, InitWarning } from '@flywheel/api';
+import type { CompanyPolicy } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import { checkPipelines } from '../compile/request/check-pipelines.ts';
@@ -9,12 +10,17 @@ import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import { checkPayloads } from '../payload-schemas/check.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
+import { findPolicyUses } from '../store/company/policy-uses.ts';
+import { countTokenAccounts } from '../store/company/uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type DailyLimit, dailyLimitError, findLimitErrorsOf, findRepeatedProofs, requireServed } from './admission.ts';
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
 import type { InitDeps, InitRequest } from './init.ts';
+import { toPolicyIssues } from './policy/at-init.ts';
+import { findMetRules, findWaits, type MetRule } from './policy/evaluate.ts';
+import { readFacts, usesOf } from './policy/facts.ts';
 import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
 import { findMixedRecipients } from './recipients.ts';
 
@@ -24,6 +30,8 @@ export interface Preview {
   readonly pipelines: readonly CompiledPipeline[];
   /** Everything that keeps the batch from being initialized or executed now. */
   readonly issues: readonly PreviewIssue[];
+  /** Rules of the company that it meets now. */
+  readonly rules: readonly MetRule[];
   readonly warnings: readonly InitWarning[];
   readonly funds: Funds;
   readonly limits: { readonly burn: DailyLimit; readonly airdrop: DailyLimit };
@@ -54,7 +62,7 @@ export async function previewBatch(
   await checkPayloads(deps, project, request.pipelines);
   const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
-  const [{ check, cost }, limits, capErrors, heldRecipients, warnings] = await Promise.all([
+  const [{ check, cost }, limits, { errors: capErrors, policy }, heldRecipients, warnings] = await Promise.all([
     deps.chain.decide(landedSlot, (chain) => checkAndPrice({ ...deps, chain }, project, pipelines)),
     readLimits(deps, project, pipelines),
     findLimitErrorsOf(deps, { project, kind: 'pipelines', keyId, pipelines }),
@@ -70,9 +78,12 @@ export async function previewBatch(
     message,
     recipient: null,
   }));
+  const created = check.funds.missingTokenAccounts.length;
+  const rules = policy === null ? [] : await judgePreview(deps, project, pipelines, { policy, limits, created });
   return {
     pipelines,
-    issues: [...errors, ...heldRecipients, ...check.issues],
+    issues: [...errors, ...toPolicyIssues(rules), ...heldRecipients, ...check.issues],
+    rules,
     warnings,
     funds: check.funds,
     limits,
@@ -88,6 +99,35 @@ async function checkAndPrice(
 ): Promise<{ readonly check: BatchCheck; readonly cost: OperatorCost }> {
   const check = await checkBatch(deps, project, pipelines);
   return { check, cost: await predictCost(deps, project.flywheel.multisig, pipelines, check.computeUnits) };
+}
+
+/** No batch has this index. */
+const NOT_CREATED = 0n;
+
+interface PreviewedDay {
+  readonly policy: CompanyPolicy;
+  readonly limits: Preview['limits'];
+  /** Token accounts that the vault would pay for. */
+  readonly created: number;
+}
+
+/** Lists the rules of the company that a batch would meet now. */
+async function judgePreview(
+  { db, clock }: Deps,
+  { id: projectId, token, flywheel }: Project,
+  pipelines: readonly CompiledPipeline[],
+  { policy, limits: { burn, airdrop }, created }: PreviewedDay,
+): Promise<MetRule[]> {
+  const now = clock.now();
+  const day = utcDay(now);
+  const facts = readFacts(pipelines, token);
+  const uses = await findPolicyUses(db, { projectId, day }, usesOf([policy], facts));
+  const located = { multisig: flywheel.multisig.address, batchIndex: NOT_CREATED };
+  const usedToday = policy.newTokenAccounts === null ? 0 : await countTokenAccounts(db, located, day);
+  return [
+    ...findMetRules(policy, token, facts, { day, moved: burn.usedBaseUnits + airdrop.usedBaseUnits, uses }),
+    ...findWaits(policy, token, { now, tokenAccounts: { asked: created, usedToday } }),
+  ];
 }
 
 async function readLimits(

@@ -7,8 +7,10 @@ import type { Project } from '../model/project.ts';
 import { findBundles } from '../store/batches/bundles.ts';
 import { lockTerms } from '../store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
+import { deleteUses } from '../store/company/uses.ts';
 import type { Db } from '../store/db.ts';
 import { fencedTransaction, type RunDeps } from './deps.ts';
+import { countUses, findPersonRule } from './policy/at-signing.ts';
 
 // The rows that these functions write are the worker's own: no request can change what the company approves by itself.
 
@@ -42,7 +44,13 @@ export async function countWithinTerms(deps: RunDeps, project: Project, batch: B
     const setupDay = await recordSetupDay(trx, located, utcDay(now));
     const oldestDay = utcDay(new Date(now.getTime() - deps.batchExpirySeconds * 1_000 - DAY_MS));
     if (setupDay < oldestDay) return `It was set up on ${setupDay}, and a batch that is executed later has expired.`;
-    if (await countBatch(trx, located, totals, limits)) return null;
+    const counted = { day: setupDay, located };
+    const rule = await findPersonRule(trx, project, batch, counted);
+    if (rule !== null) return rule;
+    if (await countBatch(trx, located, totals, limits)) {
+      await countUses(trx, project, batch, counted);
+      return null;
+    }
     const [burned, airdropped] = [limits.burnBaseUnits, limits.airdropBaseUnits].map((limit) =>
       toDecimal(limit, token.decimals),
     );
@@ -59,8 +67,9 @@ export async function countSigned(deps: RunDeps, project: Project, batch: Batch)
   await fencedTransaction(deps, async (trx) => {
     await lockTerms(trx, project, whetherKept(deps));
     const located = locate(project, batch);
-    await recordSetupDay(trx, located, day);
+    const setupDay = await recordSetupDay(trx, located, day);
     await countBatch(trx, located, dailyTotals(batch.pipelines, project.token), null);
+    await countUses(trx, project, batch, { day: setupDay, located });
   });
 }
 
@@ -78,7 +87,10 @@ export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: 
   if (!account || !proposal) return (await deps.chain.accounts(addresses)).includes(null);
   const isExecuted = decodeBatch(account).executedTransactionIndex > 0;
   if (isExecuted || decodeProposal(proposal).status.__kind === 'Approved') return true;
-  await fencedTransaction(deps, (trx) => uncountBatch(trx, { multisig, batchIndex }));
+  await fencedTransaction(deps, async (trx) => {
+    await uncountBatch(trx, { multisig, batchIndex });
+    await deleteUses(trx, { multisig, batchIndex });
+  });
   return true;
 }
 

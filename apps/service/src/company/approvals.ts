@@ -8,6 +8,7 @@ import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
 import { describeRejection, recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
+import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
 import { throwDamaged } from '../batches/read.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
@@ -18,8 +19,11 @@ import { findBatch } from '../store/batches/batches.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import {
   decideForCompany,
+  findApprovers,
   findCompanyDecision,
   findWaitingBatches,
+  insertDecision,
+  lockWaiting,
   type SignedCompanyDecision,
   type WaitingBatch,
 } from '../store/batches/company-approvals.ts';
@@ -41,9 +45,17 @@ export async function listWaiting({ db }: Pick<Deps, 'db'>): Promise<WaitingItem
   return batches.map((batch) => ({ ...batch, problem: problemOf(batch) }));
 }
 
+/** A batch after an approval. */
+export interface ApprovedBatch {
+  readonly batch: BatchWithoutPipelines;
+  /** Approvals that count, while another operator must approve as well; null if it is decided. */
+  readonly approvals: { readonly given: number; readonly required: number } | null;
+}
+
 /**
  * Approves a batch for the company: checks it again, records the signed decision once, and enqueues its execution. Repeating
- * the approval, also by another operator, returns the same.
+ * the approval, also by another operator, returns the same. If a rule needs two operators, the first one's approval is stored,
+ * and the batch goes on waiting.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
  * one of the operator over this decision, is expired or was used; ERR_VAULT_UNDERFUNDED and
  * ERR_BATCH_WOULD_FAIL and ERR_OPERATOR_UNFUNDED, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
@@ -53,7 +65,7 @@ export async function approveBatch(
   operator: Address,
   batchId: string,
   signature: DecisionSignature,
-): Promise<BatchWithoutPipelines> {
+): Promise<ApprovedBatch> {
   const batch = await readAnyBatch(deps.db, batchId);
   if (await isWaiting(deps, batch)) {
     const project = await findProjectOfBatch(deps.db, batch);
@@ -69,12 +81,13 @@ export async function approveBatch(
       await recordExecutionIssue(deps.db, batchId, issue, { keepRequest, judged }, deps.clock.now());
       throw toApiError(issue);
     }
-    await recordApproval(deps, project, batch, signed);
+    const approvals = await recordApproval(deps, project, batch, signed);
+    if (approvals !== null) return { batch, approvals };
   }
   const decided = await readAnyBatch(deps.db, batchId);
   const decision = await findCompanyDecision(deps.db, batchId);
   if (decision.decidedAt === null || decision.reason !== null) throw notWaiting(decided, decision);
-  return decided;
+  return { batch: decided, approvals: null };
 }
 
 /**
@@ -184,18 +197,34 @@ function wouldFail(problem: string): ExecutionIssue {
   return { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [problem] } };
 }
 
-/** Records the decision. If two operators approve at once, one decides, and one job is enqueued. */
+/**
+ * Records the decision. If two operators approve at once, one decides, and one job is enqueued.
+ * @returns null if the batch is decided; otherwise the approvals that count.
+ */
 async function recordApproval(
   { db, jobs, clock }: Deps,
   project: Project,
-  { id: batchId, projectId }: Batch,
+  batch: Batch,
   signed: SignedCompanyDecision,
-): Promise<void> {
+): Promise<ApprovedBatch['approvals']> {
   const now = clock.now();
-  await db.transaction().execute(async (trx) => {
-    if (!(await decideOnce(trx, batchId, signed, now))) return;
-    await insertAuditEntry(trx, { at: now, actor: signed.operator, action: 'batch.approved', projectId, batchId });
+  const { id: batchId, projectId } = batch;
+  const entry = { at: now, actor: signed.operator, action: 'batch.approved', projectId, batchId } as const;
+  return db.transaction().execute(async (trx) => {
+    // Approvals of one batch follow each other, so that the second one sees the first.
+    if (!(await lockWaiting(trx, batchId))) return null;
+    const { required } = judge(await findBoundVersions(trx, project, batch), project, batch);
+    const approvers = new Set(await findApprovers(trx, batchId, now)).add(signed.operator);
+    if (approvers.size < required) {
+      if (!(await insertDecision(trx, batchId, signed, now))) throw usedSignature();
+      const reason = `Approval ${approvers.size} of ${required}.`;
+      await insertAuditEntry(trx, { ...entry, reason });
+      return { given: approvers.size, required };
+    }
+    if (!(await decideOnce(trx, batchId, signed, now))) return null;
+    await insertAuditEntry(trx, entry);
     await jobs.enqueue(trx, { type: 'execute', batchId, multisig: project.flywheel.multisig.address });
+    return null;
   });
 }
 

@@ -1,4 +1,4 @@
-import type { AdmissionRequest, DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
+import type { AdmissionRequest, DecisionSignature, PolicyRequest, ResumeRequest, TermsRequest } from '@flywheel/api';
 import type { DecisionSubject } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { findIssueOfDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
@@ -6,6 +6,7 @@ import type { Deps } from '../batches/deps.ts';
 import { requireVisibleProject } from '../projects/access.ts';
 import { parseTerms } from '../projects/settings.ts';
 import { type Change, findReview, insertChange } from '../store/company/changes.ts';
+import { parsePolicy } from './policies.ts';
 
 /** `applied` by a worker; `stored` until one runs. */
 export type ChangeState = 'applied' | 'stored';
@@ -65,6 +66,25 @@ export async function changeAdmission(
   const terms = asked && parseTerms('terms', asked, token);
   const subject = { type: 'admission', multisig, wallet, token, terms } as const;
   const change = { type: 'admission', projectId, terms } as const;
+  return requestChange(deps, operator, { subject, wallet, change, signature });
+}
+
+/**
+ * Sets the company's rules for a project, as an operator has signed them. A worker verifies and applies them.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST as `changeTerms` and `parsePolicy`, and for a version that is not
+ * the next one.
+ */
+export async function changePolicy(
+  deps: Deps,
+  operator: Address,
+  projectId: string,
+  { version, policy: asked, ...signature }: PolicyRequest,
+): Promise<ChangeState> {
+  const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
+  const { address: multisig, wallet } = flywheel.multisig;
+  const policy = parsePolicy(asked, token);
+  const subject = { type: 'policy', multisig, token, version, policy } as const;
+  const change = { type: 'policy', projectId, version, policy } as const;
   return requestChange(deps, operator, { subject, wallet, change, signature });
 }
 

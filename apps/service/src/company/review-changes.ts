@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { describePolicyChange, NO_POLICY } from '@flywheel/protocol';
 import { findVoterMismatch } from '../batches/check/multisig.ts';
 import { findIssueOfDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
@@ -11,6 +12,7 @@ import {
   findLastExpiry,
   findUnreviewedChanges,
   insertReview,
+  type PolicyChange,
   type Resumption,
   type TermsChange,
   type UnreviewedChange,
@@ -23,6 +25,7 @@ import {
   setPauseForAll,
   setProjectPause,
 } from '../store/company/pauses.ts';
+import { findPolicyVersions, insertPolicy } from '../store/company/policies.ts';
 import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
 import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
@@ -59,6 +62,8 @@ async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange)
       return reviewResumption(deps, change, signed);
     case 'admission':
       return reviewAdmission(deps, change, signed);
+    case 'policy':
+      return reviewPolicy(deps, change, signed);
     default:
       throw new Error(`No worker reviews a change of type ${change satisfies never}.`);
   }
@@ -132,6 +137,35 @@ async function reviewResumption(
       before: { since: pausedAt.toISOString(), ...(before && { reason: before.reason }) },
     });
     for (const job of await findHeldJobs(trx, projectId)) await jobs.enqueue(trx, job);
+    return null;
+  });
+}
+
+async function reviewPolicy(
+  deps: Deps,
+  { projectId, version, policy }: PolicyChange,
+  { id, operator, nonce, ...signed }: UnreviewedChange,
+): Promise<string | null> {
+  const { db, clock, companyOperators } = deps;
+  const project = await findProjectOfBatch(db, { projectId });
+  const { token, flywheel } = project;
+  const { address: multisig, wallet } = flywheel.multisig;
+  const subject = { type: 'policy', multisig, token, version, policy } as const;
+  const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
+  if (invalid !== null) return invalid;
+  return db.transaction().execute(async (trx) => {
+    // A worker that counts a batch holds this lock too, so the batch is judged before the change or after it.
+    await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    const [present] = await findPolicyVersions(trx, multisig, 1);
+    const next = (present?.version ?? 0) + 1;
+    if (version !== next)
+      return `The rules have changed meanwhile: the next version is ${next}. Sign the change again.`;
+    const appliedAt = clock.now();
+    if (!(await insertReview(trx, id, { nonce }, appliedAt))) return USED;
+    await insertPolicy(trx, multisig, { version, mint: token.mint, policy, operator, appliedAt });
+    const changes = describePolicyChange(present?.policy ?? NO_POLICY, policy, token);
+    const after = { version, changes };
+    await insertAuditEntry(trx, { at: appliedAt, actor: operator, action: 'policy.changed', projectId, after });
     return null;
   });
 }

@@ -230,7 +230,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     serve: {
       select: true,
       insert: [
-        ...(['project_id', 'paused_at', 'admission'] as const),
+        ...(['project_id', 'paused_at', 'admission', 'policy', 'policy_version'] as const),
         ...(['from_approval_mode', 'from_burn_limit', 'from_airdrop_limit'] as const),
         ...(['to_approval_mode', 'to_burn_limit', 'to_airdrop_limit', 'operator', 'nonce', 'expires_at'] as const),
         ...(['signed_message', 'signature', 'requested_at'] as const),
@@ -265,6 +265,27 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   company_admissions: {
     serve: { select: true },
     work: { select: true, insert: ['multisig', 'admitted_at'], delete: true },
+  },
+  company_policies: {
+    serve: { select: true },
+    work: { select: true, insert: ['multisig', 'version', 'mint', 'policy', 'operator', 'applied_at'] },
+  },
+  company_uses: {
+    serve: { select: true },
+    work: {
+      select: true,
+      insert: ['multisig', 'batch_index', 'day', 'kind', 'subject', 'amount'],
+      delete: true,
+    },
+  },
+  policy_uses: {
+    // Init counts a batch, and a cancellation gives back what was not executed.
+    serve: {
+      select: true,
+      insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount'],
+      update: ['amount'],
+    },
+    work: { select: true, update: ['amount'] },
   },
   key_successions: {
     serve: { select: true },

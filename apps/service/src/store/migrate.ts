@@ -28,6 +28,7 @@ import * as pendingRegistrations from '../../migrations/0026-pending-registratio
 import * as nonceShares from '../../migrations/0027-nonce-shares.ts';
 import * as batchesOfOneProject from '../../migrations/0028-batches-of-one-project.ts';
 import * as confirmedNonces from '../../migrations/0029-confirmed-nonces.ts';
+import * as policies from '../../migrations/0030-policies.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -60,6 +61,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0027-nonce-shares': nonceShares,
   '0028-batches-of-one-project': batchesOfOneProject,
   '0029-confirmed-nonces': confirmedNonces,
+  '0030-policies': policies,
 };
 
 /**

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { executeSigned, type OpenBatch, readBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
-import { burnPipeline } from '@flywheel/testing/client';
-import { approveForCompany } from '@flywheel/testing/decisions';
+import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
+import { approveForCompany, setPolicy } from '@flywheel/testing/decisions';
 import { type Jobs, startTestJobs } from '@flywheel/testing/jobs';
 import { TEST_ROLES } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { approve as approveByWallet, setUpWithdrawal } from '@flywheel/testing/treasury';
-import { openConsoleWorld, type World } from '@flywheel/testing/world';
+import type { World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { takeOnRole } from '../../src/store/roles.ts';
-import { type Operator, setPause } from './operators.ts';
+import { type Operator, openCompanyWorld, setPause } from './operators.ts';
 import { type Attack, describePrivilege, makeAttacks, readPrivileges } from './stolen-serve.ts';
 
 /** A batch that the project's wallet has approved, and that a rule keeps from the company's signature. */
@@ -28,28 +28,31 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 describe('a thief with the database rights of serve', () => {
   let world: World;
   let operator: Operator;
+  let second: Operator;
   let serve: Db;
   let jobs: Jobs;
   let withdrawal: Target;
   let manual: Target;
   let paused: Target;
   let aboveTerms: Target;
+  let ofTwo: Target;
   let donor: Target;
   let tables: Awaited<ReturnType<typeof findTables>>;
-  const targets = () => [withdrawal, manual, paused, aboveTerms];
+  const targets = () => [withdrawal, manual, paused, aboveTerms, ofTwo];
 
   before(async () => {
-    const opened = await openConsoleWorld({ LOG_LEVEL: 'silent' });
+    const opened = await openCompanyWorld({ LOG_LEVEL: 'silent' });
     world = opened.world;
-    operator = { ...opened.company, address: opened.company.wallet.address };
+    [operator, second] = opened.operators;
     const poolConfig = takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE);
     serve = openDb(poolConfig, { error: () => undefined });
     jobs = await startTestJobs({ poolConfig });
-    [withdrawal, manual, paused, aboveTerms, donor] = await Promise.all([
+    [withdrawal, manual, paused, aboveTerms, ofTwo, donor] = await Promise.all([
       openWithdrawal(),
       openManual(),
       openPaused(),
       openAboveTerms(),
+      openOfTwo(),
       openManual(),
     ]);
     requireOk(await approveForCompany(world, operator, donor.batchId));
@@ -109,6 +112,21 @@ describe('a thief with the database rights of serve', () => {
         sql`update batches set company_asked_at = null where ${ofTargets}`,
         sql`update daily_amounts set burned = 0, airdropped = 0 where day is not null`,
       ],
+      'rules that no operator has signed, and an approval in the row of a second operator': [
+        sql`
+          insert into company_changes
+            (project_id, policy, policy_version, operator, nonce, expires_at, signed_message, signature, requested_at)
+          values (${ofTwo.project.projectId}, (select policy from company_policies order by version limit 1), 2,
+            ${operator.address}, gen_random_uuid()::text, now() + interval '1 hour', 'x', ${unique()}, now())
+        `,
+        sql`
+          insert into company_decisions
+            (batch_id, decision, operator, nonce, expires_at, signed_message, signature, decided_at)
+          select batch_id, decision, ${second.address}, gen_random_uuid()::text, expires_at, signed_message, ${unique()}, now()
+          from company_decisions where batch_id = ${ofTwo.batchId}
+        `,
+        sql`update batches set company_asked_at = now(), ${decided} where id = ${ofTwo.batchId}`,
+      ],
       'terms and an end of the pause that no operator has signed': [
         change(manual.project, sql`null, 'manual', ${limits}, 'automatic', 1e18, 1e18`),
         change(aboveTerms.project, sql`null, 'automatic', ${limits}, 'automatic', 1e18, 1e18`),
@@ -164,19 +182,11 @@ describe('a thief with the database rights of serve', () => {
 
   it('would have got it for a decision of an operator, and after the pause', async () => {
     await enqueue(aboveTerms);
-    await waitUntil(
-      'the worker to ask',
-      () =>
-        world.db
-          .selectFrom('batches')
-          .select('company_asked_at')
-          .where('id', '=', aboveTerms.batchId)
-          .executeTakeFirst(),
-      (row) => row?.company_asked_at !== null,
-    );
+    await untilAsked(aboveTerms.batchId);
     for (const { batchId } of [withdrawal, manual, aboveTerms]) {
       requireOk(await approveForCompany(world, operator, batchId));
     }
+    requireOk(await approveForCompany(world, second, ofTwo.batchId));
     await setPause(world, operator, paused.project, false);
     for (const target of targets()) await waitForStatus(target, 'EXECUTED');
   });
@@ -202,6 +212,24 @@ describe('a thief with the database rights of serve', () => {
     await setPause(world, operator, project, true);
     await storeApproval(batch);
     return { project, batchId: batch.id };
+  }
+
+  /** Two operators must approve, and one has. */
+  async function openOfTwo(): Promise<Target> {
+    const project = await createProject(world);
+    requireOk(await setPolicy(world, operator, project, { twoOperatorsPerBatch: '1', capPerRecipient: '1000000' }));
+    const { address: recipient } = await generateKeyPairSigner();
+    const batch = await setUpBatch(world, project, [airdropPipeline(recipient, 2)]);
+    await executeSigned(world, project, batch, { prefer: 'wait=0' });
+    await untilAsked(batch.id);
+    requireOk(await approveForCompany(world, operator, batch.id));
+    return { project, batchId: batch.id };
+  }
+
+  async function untilAsked(batchId: string): Promise<void> {
+    const read = () =>
+      world.db.selectFrom('batches').select('company_asked_at').where('id', '=', batchId).executeTakeFirst();
+    await waitUntil('the worker to ask', read, (row) => row?.company_asked_at !== null);
   }
 
   /** The terms are those of the project when its first batch is set up; then the thief lets init accept more. */

@@ -230,6 +230,7 @@ function rowsOf({ schema, table }: Privilege, batches: readonly string[]): RawBu
       return table === 'batches' ? sql`id = any(${ids})` : sql`id in ${projects}`;
     case 'pipelines':
     case 'company_decisions':
+    case 'policy_uses':
     case 'batch_events':
       return sql`batch_id = any(${ids})`;
     case 'nonces':
@@ -307,8 +308,14 @@ function namingValue(table: string, column: string, target: string): RawBuilder<
       return fresh('endpoint');
     case 'daily_amounts.day':
       return sql`date '2099-01-01'`;
+    case 'policy_uses.kind':
+      return sql`'type'`;
     case 'company_changes.paused_at':
       return sql`coalesce((select paused_at from projects where id = ${ofTarget('project_id')}), now())`;
+    // The row that is copied may be one of rules, and a row is about one thing.
+    case 'company_changes.policy':
+    case 'company_changes.policy_version':
+      return sql`null`;
     case 'jobs.job_common.data':
       return sql`jsonb_set(signed.data, '{batchId}', to_jsonb(${target}::text))`;
     default:

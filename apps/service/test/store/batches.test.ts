@@ -37,9 +37,15 @@ const { db } = await openTestDatabase();
 await storeNonces(db, 100);
 
 async function countOpen(projectId: string) {
-  const question = { projectId, kind: 'pipelines', keyId: null, isAdmitted: true, day: DAY, now: NOW } as const;
+  const of = { projectId, multisig: await findMultisigOf(projectId), keyId: null } as const;
+  const question = { ...of, kind: 'pipelines', isAdmitted: true, day: DAY, now: NOW } as const;
   const { batches, pipelines } = (await readCapUse(db, question)).project;
   return { batches, pipelines };
+}
+
+async function findMultisigOf(projectId: string) {
+  const flywheel = db.selectFrom('flywheels').select('multisig').where('project_id', '=', projectId);
+  return (await flywheel.executeTakeFirstOrThrow()).multisig;
 }
 
 const INIT_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };

@@ -365,7 +365,16 @@ async function exposureOf(project: Project): Promise<Exposure> {
 }
 
 function readUse(project: Project, keyId: string) {
-  return readCapUse(db, { projectId: project.id, kind: 'pipelines', keyId, isAdmitted: false, day: DAY, now: NOW });
+  const { address: multisig } = project.flywheel.multisig;
+  return readCapUse(db, {
+    projectId: project.id,
+    multisig,
+    kind: 'pipelines',
+    keyId,
+    isAdmitted: false,
+    day: DAY,
+    now: NOW,
+  });
 }
 
 async function storeKey({ id: projectId }: Project): Promise<string> {

@@ -12,6 +12,8 @@ export const COMPANY = { authentication: 'company', rateLimit: 'console', fallba
 
 /** Holds all proof types of a project: 256 KiB of schemas, and a thousand names and descriptions. */
 export const PROOF_TYPES_BODY_BYTES = 768 * 1024;
+/** Holds two lists of a thousand recipients. */
+export const POLICY_BODY_BYTES = 256 * 1024;
 /** Holds a payload of 64 KiB of which every byte is escaped, and a schema. */
 export const PAYLOAD_BODY_BYTES = 512 * 1024;
 

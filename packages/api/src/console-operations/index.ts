@@ -2,6 +2,7 @@ import { BATCH_OPERATIONS } from './batch.ts';
 import { COMPANY_OPERATIONS } from './company.ts';
 import { IDENTITY_OPERATIONS } from './identity.ts';
 import { KEY_OPERATIONS } from './key.ts';
+import { POLICY_OPERATIONS } from './policy.ts';
 import { PROJECT_OPERATIONS } from './project.ts';
 import { PROOF_OPERATIONS } from './proof.ts';
 import { REGISTRATION_OPERATIONS } from './registration.ts';
@@ -19,6 +20,7 @@ export const CONSOLE_OPERATIONS = {
   ...WEBHOOK_OPERATIONS,
   ...PROOF_OPERATIONS,
   ...COMPANY_OPERATIONS,
+  ...POLICY_OPERATIONS,
 } as const;
 
 export type ConsoleOperationId = keyof typeof CONSOLE_OPERATIONS;
@@ -27,6 +29,7 @@ export { BATCH_OPERATIONS } from './batch.ts';
 export { COMPANY_OPERATIONS } from './company.ts';
 export { IDENTITY_OPERATIONS } from './identity.ts';
 export { KEY_OPERATIONS } from './key.ts';
+export { POLICY_OPERATIONS } from './policy.ts';
 export { PROJECT_OPERATIONS } from './project.ts';
 export { PROOF_OPERATIONS } from './proof.ts';
 export { REGISTRATION_OPERATIONS } from './registration.ts';

@@ -11,6 +11,7 @@ export const AuditAction = z
     'proof-types.changed',
     'approval-mode.changed',
     'terms.changed',
+    'policy.changed',
     'batch.initialized',
     'withdrawal.requested',
     'rotation.requested',

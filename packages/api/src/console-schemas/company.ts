@@ -80,7 +80,17 @@ export const RejectRequest = DecisionSignature.extend({ reason: reason.describe(
   id: 'RejectRequest',
 });
 
-export const CompanyVerdict = z.object({ batchId: z.guid(), status: BatchStatus }).meta({ id: 'CompanyVerdict' });
+export const Approvals = z
+  .object({ given: z.int(), required: z.int() })
+  .meta({ id: 'Approvals', description: 'Approvals of a batch by operators of the company.' });
+
+export const CompanyVerdict = z
+  .object({
+    batchId: z.guid(),
+    status: BatchStatus,
+    approvals: Approvals.optional().describe('Present while another operator must approve as well.'),
+  })
+  .meta({ id: 'CompanyVerdict' });
 
 export const PauseRequest = z
   .strictObject({ reason: reason.optional().describe('Shown in the error of refused requests.') })

@@ -3,6 +3,7 @@ export * from './batch.ts';
 export * from './company.ts';
 export * from './identity.ts';
 export * from './key.ts';
+export * from './policy.ts';
 export * from './project.ts';
 export * from './proof.ts';
 export * from './registration.ts';

@@ -33,6 +33,7 @@ const BLAMES_ITEM: ReadonlySet<string> = new Set<FlywheelErrorCode>([
 const BLAMES_RECIPIENT: ReadonlySet<string> = new Set<FlywheelErrorCode>([
   'ERR_RECIPIENT_HELD_BACK',
   'ERR_BATCH_WOULD_FAIL',
+  'ERR_POLICY_REFUSED',
 ]);
 
 /** Limits that a smaller batch may pass. */
@@ -40,6 +41,7 @@ const LIMITS: ReadonlySet<string> = new Set<FlywheelErrorCode>([
   'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED',
   'ERR_TOO_MANY_OPEN_BATCHES',
   'ERR_CAP_REACHED',
+  'ERR_POLICY_CAP_REACHED',
 ]);
 
 /** Errors that pass, or that a person resolves, while the batch stays as it is. 429 and 5xx are others. */

@@ -32,6 +32,7 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'proof-types.changed': 'Changed the proof types',
   'approval-mode.changed': 'Changed the company approval',
   'terms.changed': 'Changed what the company approves by itself',
+  'policy.changed': 'Changed the rules of the project',
   'batch.initialized': 'Created a batch',
   'withdrawal.requested': 'Requested a withdrawal',
   'rotation.requested': 'Requested a change of the multisig’s members',
@@ -58,6 +59,8 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
 const LABELS: Readonly<Record<string, string>> = {
   burnLimit: 'Daily burn limit',
   airdropLimit: 'Daily airdrop limit',
+  version: 'Version',
+  changes: 'Changes',
   proofTypes: 'Proof types',
   approvalMode: 'Company approval',
   scopes: 'Scopes',

@@ -22,6 +22,7 @@ import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../
 import { findContent } from '../compile-again.ts';
 import { type DecidedBatch, findForeignKey, findIssueOfBatchDecision, findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { findBoundVersions, findDelay, type Judgement, judge } from '../policy/at-signing.ts';
 import { holdRecipients } from '../recipients.ts';
 import { countSigned, countWithinTerms } from '../terms.ts';
 import { describeRejection, end } from './end.ts';
@@ -38,19 +39,25 @@ export interface Unapproved {
   readonly unapproved: ExecutionIssue;
 }
 
+/** The rule because of which the company signs later. */
+export interface Delayed {
+  readonly issue: ExecutionIssue;
+  readonly until: Date;
+}
+
 /**
  * Checks a batch and adds the company's and the operator's signatures to its approval. The checks: the bytes on chain are
  * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation.
  * @returns the signed approval; `unapproved` with the issue that a check found; `ended` when the batch can never be
  * approved, which has ended it; `overtaken` when the check failed only because an earlier bundle has landed meanwhile;
- * `awaits company` when a person must approve first; `unseen` when the node does not show all of the batch yet.
+ * `awaits company` when a person must approve first; the issue and a time if a rule of the company makes it wait; `unseen` when the node does not show all of the batch yet.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | Unapproved | 'ended' | 'overtaken' | 'awaits company' | 'unseen'> {
+): Promise<Approval | Unapproved | Delayed | 'ended' | 'overtaken' | 'awaits company' | 'unseen'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const mismatch = await findMismatchedPipeline(deps, multisig, batch);
@@ -69,6 +76,8 @@ export async function approve(
   const decided = { batchIndex: batch.batchIndex, content };
   const rejection = await findRejection(deps, project, decided, decisions);
   if (rejection !== null) return endRejected(deps, project, batch, rejection);
+  const judgement = judge(await findBoundVersions(deps.db, project, batch), project, batch);
+  if (judgement.refusal !== null) return endMismatched(deps, project, batch, `${judgement.refusal} ${REFUSED}`);
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
   if (issue !== null) {
@@ -83,7 +92,15 @@ export async function approve(
     return askCompany(trx, batch.id, deps.clock.now());
   });
   // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
-  if (awaitsCompany || (await isUndecided(deps, project, batch, { ...decided, decisions }))) return 'awaits company';
+  if (awaitsCompany) return 'awaits company';
+  const decision = await findDecision(deps, project, batch, { ...decided, decisions, judgement });
+  if (decision === 'none') return 'awaits company';
+  if (batch.kind === 'pipelines') {
+    const isApproved = decision === 'by a person';
+    const delay = await findDelay(deps, project, batch, { created: toCreate.length, isApproved });
+    if (delay !== null && 'issue' in delay) return delay;
+    if (delay !== null) return askPerson(deps, batch, delay.person);
+  }
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
@@ -106,44 +123,67 @@ export async function approve(
 const UNCOMPILED =
   'Nothing was executed. A release that compiles otherwise, or a change of the database, is the cause: send it as a new batch.';
 
+const REFUSED = 'The company’s rules for this project have changed since. Send the batch again without this recipient.';
+
+interface Decisions extends DecidedBatch {
+  readonly decisions: readonly SignedCompanyDecision[];
+  readonly judgement: Judgement;
+}
+
 /**
  * Checks whether a person of the company must still decide, before the company's key signs. The rows come from processes
  * that do not hold the key, so the worker's own rows say what needs no person, and a decision counts only if an operator's
- * wallet signed it. A decision that does not count is asked for again.
+ * wallet signed it; two decisions count only if two wallets did. A decision that does not count is asked for again.
  */
-async function isUndecided(
+async function findDecision(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  { decisions, ...decided }: DecidedBatch & { readonly decisions: readonly SignedCompanyDecision[] },
-): Promise<boolean> {
+  { decisions, judgement, ...decided }: Decisions,
+): Promise<'automatic' | 'by a person' | 'none'> {
   const { askedAt, decidedAt } = await findCompanyDecision(deps.db, batch.id);
-  const mayBeAutomatic = batch.kind === 'pipelines' && askedAt === null;
+  const mayBeAutomatic = batch.kind === 'pipelines' && askedAt === null && judgement.reason === null;
   const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
-  if (reason === null) return false;
-  const signed = decisions.find((each) => each.reason === null);
-  const issue = findForeignKey(decided.content, deps) ?? (await findApprovalIssue(deps, project, decided, signed));
+  if (reason === null) return 'automatic';
+  const approvals = decisions.filter((each) => each.reason === null);
+  const issue =
+    findForeignKey(decided.content, deps) ??
+    (await findApprovalIssue(deps, project, decided, { approvals, required: judgement.required }));
   if (issue === null) {
     if (batch.kind === 'pipelines') await countSigned(deps, project, batch);
-    return false;
+    return 'by a person';
   }
-  if (decidedAt === null) deps.log.info({ batchId: batch.id, reason }, 'a person must approve the batch');
-  else {
-    const fields = { batchId: batch.id, operator: signed?.operator, issue };
+  if (decidedAt !== null) {
+    const fields = { batchId: batch.id, operator: approvals[0]?.operator, issue };
     deps.log.error(fields, 'the company does not sign without a decision');
   }
-  await fencedTransaction(deps, (trx) => askCompanyAgain(trx, batch.id, deps.clock.now()));
-  return true;
+  await askPerson(deps, batch, judgement.reason ?? reason);
+  return 'none';
 }
 
+async function askPerson(deps: RunDeps, batch: Batch, reason: string): Promise<'awaits company'> {
+  deps.log.info({ batchId: batch.id, reason }, 'a person must approve the batch');
+  await fencedTransaction(deps, (trx) => askCompanyAgain(trx, batch.id, deps.clock.now()));
+  return 'awaits company';
+}
+
+/** Counts the operators who have approved a batch, each once. Returns null if they are enough, otherwise the reason. */
 async function findApprovalIssue(
   deps: RunDeps,
   project: Project,
   batch: DecidedBatch,
-  signed: SignedCompanyDecision | undefined,
+  { approvals, required }: { readonly approvals: readonly SignedCompanyDecision[]; readonly required: number },
 ): Promise<string | null> {
-  if (!signed) return 'No operator has approved it.';
-  return findIssueOfBatchDecision(deps, project, batch, signed);
+  const operators = new Set<string>();
+  const issues: string[] = [];
+  for (const signed of approvals) {
+    const issue = await findIssueOfBatchDecision(deps, project, batch, signed);
+    if (issue === null) operators.add(signed.operator);
+    else issues.push(issue);
+    if (operators.size === required) return null;
+  }
+  const [issue = 'No operator has approved it.'] = issues;
+  return operators.size === 0 ? issue : `Of ${required} operators, ${operators.size} approved it.`;
 }
 
 /** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */

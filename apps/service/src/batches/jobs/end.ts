@@ -9,6 +9,7 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
 import { findUnclosedIds } from '../../store/batches/ends.ts';
 import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
+import { releasePolicyUses } from '../../store/company/policy-uses.ts';
 import { wasSetupRecorded } from '../../store/company/totals.ts';
 import type { Db } from '../../store/db.ts';
 import { isNonceOf } from '../../store/nonces.ts';
@@ -18,6 +19,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { kindOf } from '../compile-again.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
+import { allUsesOf, readFacts } from '../policy/facts.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
 import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
 
@@ -160,6 +162,9 @@ export async function recordEnd(
   const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
   const hasEnded = await endBatch(trx, batch.id, ended, clock.now());
   if (!hasEnded) return false;
+  if (event !== 'EXECUTION_LANDED') {
+    await releasePolicyUses(trx, batch.id, allUsesOf(readFacts(batch.pipelines.slice(executed), project.token)));
+  }
   // A batch of which nothing was executed has no marks, unless a fork has undone what was.
   if (executed > 0 || event === 'EXECUTION_UNDONE') await recordTokenAccounts({ clock }, trx, project, batch, executed);
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);

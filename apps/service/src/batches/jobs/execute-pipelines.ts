@@ -45,7 +45,7 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
   const outcome = await runPipelines(deps, project, batch);
   if (outcome === 'stopped') return;
   if ('unapproved' in outcome) return releaseRequest(deps, project, batch, outcome.unapproved);
-  if ('issue' in outcome) return reschedule(deps, project, batch, outcome.issue);
+  if ('issue' in outcome) return reschedule(deps, project, batch, outcome.issue, outcome.until);
   // A rotation changes who approves, so it is not shown before it is final.
   if (batch.kind === 'rotation' && outcome.event === 'EXECUTION_LANDED') {
     const final = await awaitFinality(deps, project.flywheel.multisig, batch);
@@ -58,7 +58,7 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
  * How a run of an execution ended: with a result; with an issue after which to try again; with the issue because of which
  * the batch was not approved; or `stopped`, because the batch has ended or a person must approve it first.
  */
-export type RunOutcome = Ending | { readonly issue: ExecutionIssue } | Unapproved | 'stopped';
+export type RunOutcome = Ending | { readonly issue: ExecutionIssue; readonly until?: Date } | Unapproved | 'stopped';
 
 /**
  * Sends what is left of an execution until every pipeline is executed, at commitment `confirmed`, or one has failed for
@@ -94,7 +94,7 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     if (approval === 'ended' || approval === 'awaits company') return 'stopped';
     if (approval === 'unseen') return { issue: OWN_ISSUE };
     if (approval === 'overtaken') continue;
-    if (approval !== null && 'unapproved' in approval) return approval;
+    if (approval !== null && ('unapproved' in approval || 'issue' in approval)) return approval;
     for (const [position, units] of approval?.computeUnits ?? []) known.computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
     const next: NextBundle = { start: executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };

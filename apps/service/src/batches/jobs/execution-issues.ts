@@ -40,22 +40,27 @@ export async function releaseRequest(
   deps.log.info({ batchId: batch.id, code: issue.code }, 'execution request released');
 }
 
-/** Shows the issue on the batch and enqueues its job for later, so that no job blocks while it waits for a deposit. */
+/**
+ * Shows the issue on the batch and enqueues its job for later, so that no job blocks while it waits for a deposit.
+ * @param until when to try again; after `RETRY_MS` by default.
+ */
 export async function reschedule(
   deps: RunDeps,
   { flywheel }: Project,
   batch: Batch,
   issue: ExecutionIssue,
+  until?: Date,
 ): Promise<void> {
   // An execution may be tried for days, and each attempt may cost something.
   await chargeEarly(deps, flywheel.multisig, batch);
   const now = deps.clock.now();
+  const startAfter = until ?? new Date(now.getTime() + RETRY_MS);
   await fencedTransaction(deps, async (trx) => {
     await recordExecutionIssue(trx, batch.id, issue, { keepRequest: true }, now);
     const job = { type: 'execute', batchId: batch.id, multisig: flywheel.multisig.address } as const;
-    await deps.jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + RETRY_MS) });
+    await deps.jobs.enqueue(trx, job, { startAfter });
   });
-  deps.log.warn({ batchId: batch.id, code: issue.code, retryMs: RETRY_MS }, 'execution rescheduled');
+  deps.log.warn({ batchId: batch.id, code: issue.code, startAfter }, 'execution rescheduled');
 }
 
 /**

@@ -13,6 +13,7 @@ import { encodeInstruction, MAX_PIPELINE_BYTES, toDecimal } from '@flywheel/prot
 import type { DailyLimit } from '../../batches/admission.ts';
 import { toProblem } from '../../batches/check/check-batch.ts';
 import { describeExecutionIssue } from '../../batches/details/failure.ts';
+import { presentMetRule } from '../../batches/policy/evaluate.ts';
 import type { Preview } from '../../batches/preview.ts';
 import type { Ledger } from '../../batches/read.ts';
 import type { Rest } from '../../batches/rest.ts';
@@ -115,7 +116,7 @@ export function presentLedger({ entries, isComplete }: Ledger): WireLedger {
 }
 
 export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'decimals'>): PreviewBatchResponse {
-  const { pipelines, issues, warnings, funds, limits, cost } = preview;
+  const { pipelines, issues, rules, warnings, funds, limits, cost } = preview;
   const tokens = (baseUnits: bigint) => toDecimal(baseUnits, decimals);
   const vaultRent = funds.missingTokenAccounts.reduce((sum, { creationLamports }) => sum + creationLamports, 0n);
   return {
@@ -125,6 +126,7 @@ export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'deci
       maxBytes: MAX_PIPELINE_BYTES,
     })),
     problems: issues.map(toProblem),
+    ...(rules.length > 0 && { rules: rules.map(presentMetRule) }),
     ...(warnings.length > 0 && { warnings: [...warnings] }),
     funds: { tokens: presentBalance(funds.tokens, tokens), lamports: presentBalance(funds.lamports, String) },
     limits: { burn: presentLimit(limits.burn, tokens), airdrop: presentLimit(limits.airdrop, tokens) },

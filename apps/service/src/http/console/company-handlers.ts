@@ -24,10 +24,10 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       body: { batches: (await listWaiting(deps)).map(presentWaiting) },
     }),
 
-    approveBatch: async ({ wallet }, { params, body }) => ({
-      status: 200,
-      body: presentVerdict(await approveBatch(deps, wallet, params.batchId, body)),
-    }),
+    approveBatch: async ({ wallet }, { params, body }) => {
+      const { batch, approvals } = await approveBatch(deps, wallet, params.batchId, body);
+      return { status: 200, body: { ...presentVerdict(batch), ...(approvals && { approvals }) } };
+    },
 
     rejectBatch: async ({ wallet }, { params, body }) => ({
       status: 200,

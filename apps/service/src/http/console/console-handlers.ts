@@ -5,6 +5,7 @@ import type { Handlers } from '../operations/handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
 import type { ConsoleDeps } from './deps.ts';
 import { createIdentityHandlers } from './identity-handlers.ts';
+import { createPolicyHandlers } from './policy-handlers.ts';
 import { createProjectBatchHandlers } from './project-batch-handlers.ts';
 import { createKeyHandlers, createProjectHandlers, createRegistrationHandlers } from './project-handlers.ts';
 import { createTreasuryHandlers } from './treasury-handlers.ts';
@@ -22,6 +23,7 @@ export function createConsoleHandlers(deps: ConsoleDeps): Handlers<typeof CONSOL
     ...createWebhookHandlers(deps),
     ...createProofHandlers(deps),
     ...createCompanyHandlers(deps),
+    ...createPolicyHandlers(deps),
   };
 }
 

@@ -135,6 +135,16 @@ export async function finalizeBatch(db: Db, batchId: string, initResult: InitRes
   });
 }
 
+/** Reads the warnings with which init has answered. */
+export async function findWarnings(db: Db, batchId: string): Promise<readonly InitWarning[]> {
+  const { warnings } = await db
+    .selectFrom('batches')
+    .select('warnings')
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  return warnings;
+}
+
 export interface BatchEnd {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
   /** By default `executed` or `failed`, by the event. */

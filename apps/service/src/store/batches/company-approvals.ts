@@ -83,26 +83,38 @@ export async function decideForCompany(
     .where('company_decided_at', 'is', null)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  const { numInsertedOrUpdatedRows = 0n } = await trx
-    .insertInto('company_decisions')
-    .values({
-      batch_id: batchId,
-      decision: reason === null ? 'approve' : 'reject',
-      reason,
-      operator,
-      nonce: signed.nonce,
-      expires_at: signed.expiresAt,
-      signed_message: Buffer.from(signed.signedMessage),
-      signature: Buffer.from(signed.signature),
-      decided_at: now,
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  if (numInsertedOrUpdatedRows === 0n) return 'used';
+  if (!(await insertDecision(trx, batchId, { operator, reason, ...signed }, now))) return 'used';
   const decision =
     reason === null ? { type: 'batch.company_approved' as const } : { type: 'batch.company_rejected' as const, reason };
   await recordEvent(trx, batchId, { ...decision, at: now, operator });
   return true;
+}
+
+/** Locks a batch that waits for the company until the transaction ends. @returns false if it does not wait. */
+export async function lockWaiting(trx: Db, batchId: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('batches')
+    .select('id')
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .where('company_asked_at', 'is not', null)
+    .where('company_decided_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Lists the operators whose approvals of a batch have not expired. */
+export async function findApprovers(db: Db, batchId: string, now: Date): Promise<ReadonlySet<Address>> {
+  const rows = await db
+    .selectFrom('company_decisions')
+    .select('operator')
+    .distinct()
+    .where('batch_id', '=', batchId)
+    .where('decision', '=', 'approve')
+    .where('expires_at', '>', now)
+    .execute();
+  return new Set(rows.map(({ operator }) => operator));
 }
 
 /** State of the company's approval of a batch by a person, and the operator who decided. */
@@ -129,6 +141,31 @@ export async function findSignedDecisions(db: Db, batchId: string): Promise<Sign
     .orderBy('id', 'desc')
     .execute();
   return rows;
+}
+
+/** Stores what an operator signed about a batch. @returns false if the nonce or the signature was used before. */
+export async function insertDecision(
+  trx: Db,
+  batchId: string,
+  { operator, reason, ...signed }: SignedCompanyDecision,
+  now: Date,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows = 0n } = await trx
+    .insertInto('company_decisions')
+    .values({
+      batch_id: batchId,
+      decision: reason === null ? 'approve' : 'reject',
+      reason,
+      operator,
+      nonce: signed.nonce,
+      expires_at: signed.expiresAt,
+      signed_message: Buffer.from(signed.signedMessage),
+      signature: Buffer.from(signed.signature),
+      decided_at: now,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows > 0n;
 }
 
 /** Records that the company has rejected a batch. Only workers do, so it stays rejected. */

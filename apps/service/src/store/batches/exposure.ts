@@ -1,4 +1,6 @@
 import type { BatchKind } from '@flywheel/api';
+import { type CompanyPolicy, fromPolicyJson, type PolicyJson } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { DailyTotals } from '../../model/project.ts';
 import type { Db } from '../db.ts';
@@ -48,6 +50,8 @@ export interface CapUse extends KindUse {
   readonly dailyLimits: DailyTotals;
   /** Amounts of the day that come back when the batches of revoked keys are cancelled. */
   readonly returningTotals: DailyTotals;
+  /** The company's rules for the project; null if it has set none. */
+  readonly policy: CompanyPolicy | null;
 }
 
 export interface KeyUse extends HeldUse {
@@ -58,6 +62,7 @@ export interface KeyUse extends HeldUse {
 
 export interface CapQuestion {
   readonly projectId: string;
+  readonly multisig: Address;
   readonly kind: BatchKind;
   /** The key that asks; null for the console. */
   readonly keyId: string | null;
@@ -73,7 +78,7 @@ export interface CapQuestion {
  */
 export async function readCapUse(
   db: Db,
-  { projectId, kind, keyId, isAdmitted, day, now }: CapQuestion,
+  { projectId, multisig, kind, keyId, isAdmitted, day, now }: CapQuestion,
 ): Promise<CapUse> {
   const { rows } = await sql<CapRow>`
     with held as (
@@ -89,7 +94,8 @@ export async function readCapUse(
     )
     select projects.burn_limit, projects.airdrop_limit, whole.*, part.*, ${isFirstOfDay({ projectId, kind, day })} as is_first_of_day,
       keys.revoked_at is not null as is_revoked, coalesce(keys.has_others, false) as has_others,
-      pool.locked as pool_locked, pool.spent as pool_spent
+      pool.locked as pool_locked, pool.spent as pool_spent,
+      (select policy from company_policies where multisig = ${multisig} order by version desc limit 1) as policy
     from projects
     cross join (
       select coalesce(bool_or(is_kind and locked_lamports > 0), false) as has_exposed_of_kind, ${sumsOf('')},
@@ -129,6 +135,7 @@ export async function readCapUse(
     isFirstOfDay: row.is_first_of_day,
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
     returningTotals: { burnBaseUnits: row.returning_burned, airdropBaseUnits: row.returning_airdropped },
+    policy: row.policy && fromPolicyJson(row.policy),
   };
 }
 
@@ -282,6 +289,7 @@ type CapRow = Sums<''>['row'] &
     readonly has_others: boolean;
     readonly pool_locked: bigint | null;
     readonly pool_spent: bigint | null;
+    readonly policy: PolicyJson | null;
   };
 
 /** The sums over the rows of `held`, and over all rows of `spending` or those of the key. */

@@ -1,10 +1,16 @@
-import type { CompanyTerms, SignedDecision } from '@flywheel/protocol';
+import {
+  type CompanyPolicy,
+  type CompanyTerms,
+  fromPolicyJson,
+  type SignedDecision,
+  toPolicyJson,
+} from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { Selectable } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Schema } from '../schema.ts';
 
-/** A decision that an operator signed about terms, a pause or an admission. HTTP processes write it; workers verify it. */
+/** A decision that an operator signed about terms, rules, a pause or an admission. HTTP processes write it; workers verify it. */
 export interface SignedChange extends SignedDecision {
   readonly change: Change;
   readonly operator: Address;
@@ -12,7 +18,7 @@ export interface SignedChange extends SignedDecision {
   readonly expiresAt: Date;
 }
 
-export type Change = TermsChange | Resumption | AdmissionChange;
+export type Change = TermsChange | Resumption | AdmissionChange | PolicyChange;
 
 export interface TermsChange {
   readonly type: 'terms';
@@ -34,6 +40,14 @@ export interface AdmissionChange {
   readonly projectId: string;
   /** Terms from the admission on; null withdraws the admission. */
   readonly terms: CompanyTerms | null;
+}
+
+export interface PolicyChange {
+  readonly type: 'policy';
+  readonly projectId: string;
+  /** One more than the version that it replaces. */
+  readonly version: number;
+  readonly policy: CompanyPolicy;
 }
 
 /** Stores a change for a worker to review. Returns its id; null if its nonce or its signature was used before. */
@@ -96,7 +110,7 @@ export async function insertReview(trx: Db, changeId: bigint, review: Review, no
 
 /**
  * Reads when the decision expires that a worker has applied last to the terms or the admission of a project; null if it has
- * applied none.
+ * applied none. Versions of rules have an order of their own.
  */
 export async function findLastExpiry(db: Db, projectId: string): Promise<Date | null> {
   const row = await db
@@ -105,6 +119,7 @@ export async function findLastExpiry(db: Db, projectId: string): Promise<Date | 
     .select((eb) => eb.fn.max('expires_at').as('expiresAt'))
     .where('project_id', '=', projectId)
     .where('paused_at', 'is', null)
+    .where('policy', 'is', null)
     .where('issue', 'is', null)
     .executeTakeFirst();
   return row?.expiresAt ?? null;
@@ -122,6 +137,9 @@ export async function findReview(db: Db, changeId: bigint): Promise<{ readonly i
 
 function toColumns(change: Change) {
   if (change.type === 'resume') return { paused_at: change.pausedAt };
+  if (change.type === 'policy') {
+    return { policy: JSON.stringify(toPolicyJson(change.policy)), policy_version: change.version };
+  }
   if (change.type === 'admission') {
     const { terms } = change;
     return terms === null ? { admission: 'withdraw' as const } : { admission: 'admit' as const, ...toNewTerms(terms) };
@@ -140,7 +158,11 @@ function toNewTerms({ approvalMode, burnBaseUnits, airdropBaseUnits }: CompanyTe
 }
 
 function fromColumns(row: Selectable<Schema['company_changes']>): Change {
-  const { project_id: projectId, paused_at: pausedAt, admission } = row;
+  const { project_id: projectId, paused_at: pausedAt, admission, policy } = row;
+  if (policy !== null) {
+    const version = whole(row.policy_version);
+    return { type: 'policy', projectId: whole(projectId), version, policy: fromPolicyJson(policy) };
+  }
   if (admission !== null) {
     const terms = admission === 'admit' ? newTermsOf(row) : null;
     return { type: 'admission', projectId: whole(projectId), terms };

@@ -1,7 +1,7 @@
 import type { ApprovalMode } from '@flywheel/api';
-import type { KeyRole } from '@flywheel/protocol';
+import type { KeyRole, PolicyJson } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import type { Generated } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 
 /** The tables of what the company decides, as migrations/ leaves them. */
 export interface CompanyTables {
@@ -15,6 +15,9 @@ export interface CompanyTables {
   company_totals: CompanyTotalsTable;
   company_rejections: CompanyRejectionsTable;
   company_admissions: CompanyAdmissionsTable;
+  company_policies: CompanyPoliciesTable;
+  company_uses: CompanyUsesTable;
+  policy_uses: PolicyUsesTable;
 }
 
 interface CompanyDecisionsTable {
@@ -49,6 +52,8 @@ interface CompanyChangesTable {
   /** The start of the pause that a resumption ends. */
   paused_at: Date | null;
   admission: 'admit' | 'withdraw' | null;
+  policy: ColumnType<PolicyJson | null, string | undefined, never>;
+  policy_version: number | null;
   from_approval_mode: ApprovalMode | null;
   from_burn_limit: bigint | null;
   from_airdrop_limit: bigint | null;
@@ -107,6 +112,36 @@ interface CompanyTotalsTable {
 interface CompanyAdmissionsTable {
   multisig: Address;
   admitted_at: Date;
+}
+
+/** The rules of the company for a project, every version. Written by workers only. */
+interface CompanyPoliciesTable {
+  multisig: Address;
+  version: number;
+  mint: Address;
+  policy: ColumnType<PolicyJson, string, never>;
+  operator: Address;
+  applied_at: Date;
+}
+
+/** What batches that the company has signed take of the caps of a day. Written by workers only. */
+interface CompanyUsesTable {
+  multisig: Address;
+  batch_index: bigint;
+  day: string;
+  kind: 'recipient' | 'type' | 'token-accounts';
+  subject: string;
+  amount: bigint;
+}
+
+/** What batches take of the caps of a day, as init counts it. */
+interface PolicyUsesTable {
+  batch_id: string;
+  project_id: string;
+  day: string;
+  kind: 'recipient' | 'type';
+  subject: string;
+  amount: bigint;
 }
 
 interface CompanyTable {

@@ -1,0 +1,160 @@
+import type { MetRule as WireMetRule } from '@flywheel/api';
+import {
+  type CompanyPolicy,
+  describePolicy,
+  formatMinutes,
+  groupDigits,
+  type PolicyHours,
+  type PolicyRuleName,
+  pluralize,
+  toDecimal,
+} from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import { startOfNextUtcDay, startOfUtcDay } from '../../model/clock.ts';
+import type { Token } from '../../model/project.ts';
+import { useKey } from '../../store/company/policy-uses.ts';
+import type { BatchFacts } from './facts.ts';
+
+/** A rule that a batch meets. */
+export interface MetRule {
+  readonly rule: PolicyRuleName;
+  readonly effect: WireMetRule['effect'];
+  /** Sentences: the fact, and the rule. */
+  readonly message: string;
+  /** The recipient that causes it, and the path of the first action that pays it; null for other causes. */
+  readonly recipient: { readonly address: Address; readonly place: string } | null;
+  /** When the batch may go on, of a rule that makes it wait; null for other rules. */
+  readonly until: Date | null;
+}
+
+/** The day that a batch is judged on. */
+export interface JudgedDay {
+  /** UTC, `2026-11-21`. */
+  readonly day: string;
+  /** Burned and airdropped by the other batches of the day, base units. */
+  readonly moved: bigint;
+  /** By `useKey`, of the other batches. */
+  readonly uses: ReadonlyMap<string, bigint>;
+}
+
+/** The moment of a judgement, for the rules that make a batch wait; the token accounts are null before they are known. */
+export interface JudgedMoment {
+  readonly now: Date;
+  readonly tokenAccounts: { readonly asked: number; readonly usedToday: number } | null;
+}
+
+type Decimals = Pick<Token, 'decimals'>;
+
+/** Lists the rules that a batch of pipelines meets on a day, in the order of `describePolicy`. */
+export function findMetRules(policy: CompanyPolicy, token: Decimals, facts: BatchFacts, day: JudgedDay): MetRule[] {
+  const { moved, byRecipient, byType } = facts;
+  const describe = describer(policy, token);
+  const amount = (baseUnits: bigint) => `${groupDigits(toDecimal(baseUnits, token.decimals))} tokens`;
+  const isAbove = (baseUnits: bigint, most: bigint | null) => most !== null && baseUnits > most;
+  const met: MetRule[] = [];
+  const recipients = [...byRecipient].map(([address, received]) => ({ address, ...received }));
+  if (isAbove(moved, policy.personPerBatch)) {
+    met.push(describe('personPerBatch', 'person', `It moves ${amount(moved)}.`));
+  }
+  const [largest] = recipients.toSorted((a, b) => (a.baseUnits < b.baseUnits ? 1 : -1));
+  if (largest && isAbove(largest.baseUnits, policy.personPerRecipient)) {
+    met.push(describe('personPerRecipient', 'person', `${largest.address} receives ${amount(largest.baseUnits)}.`));
+  }
+  if (moved > 0n && isAbove(day.moved + moved, policy.personPerDay)) {
+    met.push(describe('personPerDay', 'person', `With it, ${day.day} has ${amount(day.moved + moved)}.`));
+  }
+  if (isAbove(moved, policy.twoOperatorsPerBatch)) {
+    met.push(describe('twoOperatorsPerBatch', 'twoOperators', `It moves ${amount(moved)}.`));
+  }
+  for (const { address, baseUnits, place } of policy.capPerRecipient === null ? [] : recipients) {
+    const sum = baseUnits + (day.uses.get(useKey({ kind: 'recipient', subject: address })) ?? 0n);
+    if (!isAbove(sum, policy.capPerRecipient)) continue;
+    const fact = `With it, ${address} receives ${amount(sum)} on ${day.day}.`;
+    met.push(describe('capPerRecipient', 'capped', fact, { recipient: { address, place } }));
+  }
+  for (const { type, baseUnits: most } of policy.capsPerType) {
+    const asked = byType.get(type) ?? 0n;
+    const sum = asked + (day.uses.get(useKey({ kind: 'type', subject: type })) ?? 0n);
+    if (asked === 0n || sum <= most) continue;
+    met.push(describe('capsPerType', 'capped', `With it, ${type} moves ${amount(sum)} on ${day.day}.`, { type }));
+  }
+  return [...met, ...findRefused(policy, token, facts)];
+}
+
+/** Lists the recipients of a batch that may not be paid. */
+function findRefused(policy: CompanyPolicy, token: Decimals, { byRecipient }: BatchFacts): MetRule[] {
+  const describe = describer(policy, token);
+  const [allowed, denied] = [policy.allowed && new Set(policy.allowed), new Set(policy.denied)];
+  return [...byRecipient].flatMap(([address, { place }]) => {
+    const recipient = { recipient: { address, place } };
+    return [
+      ...(allowed === null || allowed.has(address)
+        ? []
+        : [describe('allowed', 'refused', `${address} is not on the list.`, recipient)]),
+      ...(denied.has(address) ? [describe('denied', 'refused', `${address} is on the list.`, recipient)] : []),
+    ];
+  });
+}
+
+/** Returns the rule that needs two operators for a withdrawal, if it meets that one. No other rule is about withdrawals. */
+export function findWithdrawalRule(policy: CompanyPolicy, token: Decimals, { withdrawn }: BatchFacts): MetRule[] {
+  const { twoOperatorsPerBatch } = policy;
+  if (twoOperatorsPerBatch === null || withdrawn <= twoOperatorsPerBatch) return [];
+  const fact = `It withdraws ${groupDigits(toDecimal(withdrawn, token.decimals))} tokens.`;
+  return [describer(policy, token)('twoOperatorsPerBatch', 'twoOperators', fact)];
+}
+
+/** Lists the rules that make a batch wait now, or that need a person for what the chain shows. */
+export function findWaits(policy: CompanyPolicy, token: Decimals, { now, tokenAccounts }: JudgedMoment): MetRule[] {
+  const describe = describer(policy, token);
+  const { hours, newTokenAccounts: most } = policy;
+  const met: MetRule[] = [];
+  if (most !== null && tokenAccounts !== null) {
+    const { asked, usedToday } = tokenAccounts;
+    const fact = `It needs ${pluralize(asked, 'new token account')}, and today’s batches have ${usedToday}.`;
+    if (asked > most) met.push(describe('newTokenAccounts', 'person', fact));
+    else if (asked > 0 && asked + usedToday > most) {
+      met.push(describe('newTokenAccounts', 'waits', fact, { until: startOfNextUtcDay(now) }));
+    }
+  }
+  const minute = now.getUTCHours() * 60 + now.getUTCMinutes();
+  if (hours !== null && !isWithin(hours, minute)) {
+    met.push(describe('hours', 'waits', `It is ${formatMinutes(minute)} UTC.`, { until: nextStart(hours, now) }));
+  }
+  return met;
+}
+
+/** Presents a rule that a batch meets as the wire does. */
+export function presentMetRule({ rule, effect, message }: MetRule): WireMetRule {
+  return { rule, effect, message };
+}
+
+interface Details {
+  readonly type?: string;
+  readonly recipient?: MetRule['recipient'];
+  readonly until?: Date;
+}
+
+/** Joins a fact with the sentence of its rule. */
+function describer(policy: CompanyPolicy, token: Decimals) {
+  const sentences = new Map(
+    describePolicy(policy, token).map(({ rule, type, sentence }) => [`${rule} ${type ?? ''}`, sentence]),
+  );
+  return (rule: PolicyRuleName, effect: MetRule['effect'], fact: string, details: Details = {}): MetRule => {
+    const { type = '', recipient = null, until = null } = details;
+    return { rule, effect, message: `${fact} ${sentences.get(`${rule} ${type}`) ?? ''}`, recipient, until };
+  };
+}
+
+function isWithin({ from, to }: PolicyHours, minute: number): boolean {
+  return from < to ? minute >= from && minute < to : minute >= from || minute < to;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Computes when a window begins next. The caller must be outside of it. */
+function nextStart({ from }: PolicyHours, now: Date): Date {
+  const start = startOfUtcDay(now).getTime() + from * MINUTE_MS;
+  return new Date(start > now.getTime() ? start : start + DAY_MS);
+}

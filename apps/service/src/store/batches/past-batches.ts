@@ -1,0 +1,91 @@
+import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
+import type { BatchAction } from '../../model/batch.ts';
+import type { Db } from '../db.ts';
+
+/** A batch of pipelines, as a dry run of rules judges it. */
+export interface PastBatch {
+  readonly batchId: string;
+  readonly createdAt: Date;
+  readonly pipelineCount: number;
+  /** Token accounts that the vault has paid for. */
+  readonly createdTokenAccounts: number;
+}
+
+/** Lists the batches of pipelines that a project has created since, oldest first. */
+export async function findPastBatches(db: Db, projectId: string, since: Date): Promise<PastBatch[]> {
+  const { rows } = await sql<PastBatch>`
+    select id as "batchId", created_at as "createdAt", pipeline_count as "pipelineCount", (
+      select count(*)::int from created_token_accounts
+      where created_token_accounts.batch_id = batches.id and created_token_accounts.created_at is not null
+    ) as "createdTokenAccounts"
+    from batches where project_id = ${projectId} and kind = 'pipelines' and created_at >= ${since}
+    order by created_at, batch_index
+  `.execute(db);
+  return rows;
+}
+
+/** Reads what the pipelines of batches do, in order. */
+export async function findPastPipelines(
+  db: Db,
+  batchIds: readonly string[],
+): Promise<{ readonly batchId: string; readonly type: string; readonly actions: readonly BatchAction[] }[]> {
+  const rows = await db
+    .selectFrom('pipelines')
+    .select(['batch_id as batchId', 'type', 'actions'])
+    .where('batch_id', 'in', [...batchIds])
+    .orderBy('batch_id')
+    .orderBy('position')
+    .execute();
+  return rows;
+}
+
+/** What a project has done before a batch. */
+export interface Precedents {
+  /** Recipients whom an executed batch has paid. */
+  readonly paid: ReadonlySet<Address>;
+  /** False if only the newest batches were read. */
+  readonly isWhole: boolean;
+  /** Burned and airdropped by the largest other batch that was executed, base units; null if there is none. */
+  readonly largestBaseUnits: bigint | null;
+}
+
+/** Reading the recipients of one pipeline takes about 5 µs. */
+const MAX_PIPELINES_READ = 20_000;
+const MAX_BATCHES_READ = 1_000;
+
+/** Reads the executed batches of a project, without the given one. */
+export async function findPrecedents(
+  db: Db,
+  { projectId, batchId }: { readonly projectId: string; readonly batchId: string },
+): Promise<Precedents> {
+  const executed = db
+    .selectFrom('batches')
+    .where('project_id', '=', projectId)
+    .where('status', '=', 'EXECUTED')
+    .where('kind', '=', 'pipelines')
+    .where('id', '!=', batchId);
+  const { largest, count } = await executed
+    .select(({ fn }) => [
+      fn.max(sql<bigint>`burn_amount + airdrop_amount`).as('largest'),
+      fn.countAll<bigint>().as('count'),
+    ])
+    .executeTakeFirstOrThrow();
+  const newest = await executed
+    .select(['id', 'pipeline_count'])
+    .orderBy('batch_index', 'desc')
+    .limit(MAX_BATCHES_READ)
+    .execute();
+  let pipelines = 0;
+  const read = newest.filter(({ pipeline_count }) => {
+    pipelines += pipeline_count;
+    return pipelines <= MAX_PIPELINES_READ;
+  });
+  const ids = read.map(({ id }) => id);
+  const { rows } = await sql<{ recipient: Address }>`
+    select distinct action->>'toAddress' as recipient from pipelines, json_array_elements(actions) as action
+    where batch_id = any(${sql.val(ids)}::uuid[]) and action->>'toAddress' is not null
+  `.execute(db);
+  const paid = new Set(rows.map(({ recipient }) => recipient));
+  return { paid, isWhole: BigInt(read.length) === count, largestBaseUnits: largest };
+}

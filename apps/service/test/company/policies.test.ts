@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { CompanyPolicy, Pipeline } from '@flywheel/api';
+import {
+  assertError,
+  executeSigned,
+  type OpenBatch,
+  setUpBatch,
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
+import { airdropPipeline, burnPipeline, init, send } from '@flywheel/testing/client';
+import { setPolicy, signPolicy } from '@flywheel/testing/decisions';
+import { countOpenJobs } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { generateKeyPairSigner } from '@solana/kit';
+import { findBundles } from '../../src/store/batches/bundles.ts';
+import { approve, askCompany, type Operator, openCompanyWorld } from './operators.ts';
+
+/** The answer of an execution that cannot end now comes at once. */
+const NO_WAIT = { prefer: 'wait=0' } as const;
+
+describe('the company’s rules for a project', () => {
+  let world: World;
+  let operators: readonly [Operator, Operator];
+  let operator: Operator;
+  let alice: string;
+  let bob: string;
+  before(async () => {
+    const opened = await openCompanyWorld();
+    world = opened.world;
+    operators = opened.operators;
+    [operator] = operators;
+    [alice, bob] = await Promise.all([newAddress(), newAddress()]);
+  });
+  after(() => world.stop());
+
+  it('are set by an operator’s signature, in order, and read by the project and no other tenant', async () => {
+    const [project, other] = await Promise.all([createProject(world), createProject(world)]);
+    assert.deepEqual(requireOk(await read(project)).rules, []);
+    const first = await signPolicy(world, operator.wallet, project, { version: 1, policy: { personPerBatch: '10' } });
+    const stranger = await signPolicy(world, project.wallet, project, { version: 1, policy: {} });
+    assertError(await put(project, stranger), 400, 'ERR_INVALID_REQUEST', /signed bytes|not accepted/);
+    const ahead = await signPolicy(world, operator.wallet, project, { version: 2, policy: {} });
+    assertError(await put(project, ahead), 400, 'ERR_INVALID_REQUEST', /the next version is 1/);
+    assertError(await put(project, { ...first, policy: {} }), 400, 'ERR_INVALID_REQUEST', /signed bytes/);
+    const set = requireOk(await put(project, first));
+    assert.deepEqual(set.rules, [
+      { rule: 'personPerBatch', sentence: 'A person approves a batch of more than 10 tokens.' },
+    ]);
+    assertError(await put(project, first), 400, 'ERR_INVALID_REQUEST');
+    requireOk(await setPolicy(world, operator, project, { personPerBatch: '20', denied: [alice] }));
+    const { version, versions } = requireOk(await read(project));
+    assert.equal(version, 2);
+    assert.deepEqual(
+      versions.map((each: { changes: string[] }) => each.changes.length),
+      [3, 1],
+    );
+    assert.equal((await read(other, project.projectId)).status, 404);
+    assert.deepEqual(requireOk(await read(other)).rules, []);
+    const entry = await world.db
+      .selectFrom('audit_log')
+      .select('after')
+      .where('action', '=', 'policy.changed')
+      .where('project_id', '=', project.projectId)
+      .orderBy('id', 'desc')
+      .executeTakeFirstOrThrow();
+    assert.deepEqual(entry.after, { version: 2, changes: versions[0].changes });
+  });
+
+  it('refuse recipients and caps at preview and init, count what init took, and give back what was cancelled', async () => {
+    const project = await createProject(world);
+    await set(project, {
+      capPerRecipient: '10',
+      capsPerType: [{ type: 'PRODUCT_PURCHASE', cap: '25' }],
+      denied: [bob],
+    });
+    const toBob = [airdropPipeline(bob, 1)];
+    const refused = await create(project, toBob);
+    assertError(refused, 403, 'ERR_POLICY_REFUSED', /1 listed recipient may not be paid\./);
+    assert.deepEqual(
+      refused.body.problems.map(({ recipient, place }: { recipient: string; place: string }) => [recipient, place]),
+      [[bob, 'pipelines[0].actions[0].toAddress']],
+    );
+    const { problems, rules } = requireOk(await preview(project, toBob));
+    assert.ok(problems.some(({ code }: { code: string }) => code === 'ERR_POLICY_REFUSED'));
+    assert.deepEqual(rules?.[0]?.effect, 'refused');
+
+    const attempts = await Promise.all([4, 4, 4, 4].map((amount) => create(project, [airdropPipeline(alice, amount)])));
+    const created = attempts.filter(({ status }) => status === 200);
+    assert.equal(created.length, 2, 'two batches of 4 fit into a cap of 10, four at once');
+    for (const each of attempts.filter(({ status }) => status !== 200)) {
+      assertError(each, 429, 'ERR_POLICY_CAP_REACHED', /receives 12 tokens on .* at most 10 tokens a day/);
+    }
+    const above = await create(project, [burnPipeline(26)]);
+    assertError(above, 429, 'ERR_POLICY_CAP_REACHED', /PRODUCT_PURCHASE moves 26 tokens .* at most 25 tokens a day/);
+    const batchId = created[0]?.body.batch.id;
+    requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${batchId}/cancel`, { key: project.apiKey }));
+    requireOk(await create(project, [airdropPipeline(alice, 6)]));
+    requireOk(await create(project, [burnPipeline(25)]));
+    assertError(await create(project, [burnPipeline(1)]), 429, 'ERR_POLICY_CAP_REACHED');
+  });
+
+  it('that are tightened bind batches that are open; loosened, only later ones', async () => {
+    const project = await createProject(world);
+    const [above, denied] = [await setUp(project, [burnPipeline(5)]), await setUp(project, [airdropPipeline(bob, 1)])];
+    await set(project, { personPerBatch: '4', denied: [bob] });
+    await set(project, {});
+    assert.equal((await executeSigned(world, project, above, NO_WAIT)).status, 202);
+    await untilWaiting(above);
+    assertError(await executeSigned(world, project, denied), 409, 'ERR_BATCH_NOT_EXECUTABLE', /is on the list/);
+    const later = await setUp(project, [burnPipeline(5)]);
+    assert.equal(requireOk(await executeSigned(world, project, later)).status, 'EXECUTED');
+    requireOk(await approve(world, operator, above.id));
+    await waitForBatch(world, project, above.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('that need two operators count two wallets, not two signatures', async () => {
+    const project = await createProject(world);
+    await set(project, { twoOperatorsPerBatch: '4' });
+    const pipeline = burnPipeline(4);
+    const small = await setUp(project, [pipeline]);
+    assert.equal(requireOk(await executeSigned(world, project, small)).status, 'EXECUTED');
+    const batch = await setUp(project, [{ ...pipeline, actions: [{ action: 'BURN', amount: 5 }] }]);
+    assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
+    await untilWaiting(batch);
+    for (const _ of [1, 2]) {
+      const verdict = requireOk(await approve(world, operator, batch.id));
+      assert.deepEqual(verdict.approvals, { given: 1, required: 2 });
+    }
+    // A thief of serve says that it is decided.
+    const decided = { company_decided_at: new Date(), company_operator: operator.wallet.address };
+    await world.db.updateTable('batches').set(decided).where('id', '=', batch.id).execute();
+    await executeSigned(world, project, batch, NO_WAIT);
+    await untilWaiting(batch);
+    assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
+    const review = requireOk(await askCompany(world, operator, 'GET', `batches/${batch.id}/review`));
+    assert.deepEqual(review.approvals, { given: 1, required: 2 });
+    assert.deepEqual(
+      review.rules.map(({ message }: { message: string }) => message),
+      ['It moves 5 tokens. Two operators approve a batch of more than 4 tokens.'],
+    );
+    const kinds = review.unusual.map(({ kind }: { kind: string }) => kind);
+    assert.ok(kinds.includes('LARGEST_BATCH') && kinds.includes('REPEATED_PAYLOADS'), kinds.join());
+    assert.equal(requireOk(await approve(world, operators[1], batch.id)).approvals, undefined);
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('make a batch wait outside of their hours, and say until when', async () => {
+    const project = await createProject(world);
+    const hour = (new Date().getUTCHours() + 2) % 24;
+    const time = (each: number) => `${String(each % 24).padStart(2, '0')}:00`;
+    const batch = await setUp(project, [burnPipeline()]);
+    await set(project, { hours: { from: time(hour), to: time(hour + 1) } });
+    assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
+    const read = () =>
+      world.db.selectFrom('batches').select('execution_error').where('id', '=', batch.id).executeTakeFirstOrThrow();
+    const { execution_error } = await waitUntil('the hold-up', read, (row) => row.execution_error !== null);
+    assert.match(execution_error?.reason ?? '', /The company signs from .* only\. It continues at /);
+    assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
+    assert.equal(await countOpenJobs(world, 'execute', batch.id), 1, 'one job waits for the hours');
+  });
+
+  it('limit the token accounts of a day: a batch waits for the next one, or for a person', async () => {
+    const project = await createProject(world);
+    await set(project, { newTokenAccounts: 1 });
+    const pay = async (count: number) =>
+      setUp(project, await Promise.all(Array.from({ length: count }, async () => airdropPipeline(await newAddress()))));
+    const first = await pay(1);
+    assert.equal(requireOk(await executeSigned(world, project, first)).status, 'EXECUTED');
+    const [second, tooMany] = [await pay(1), await pay(2)];
+    for (const batch of [second, tooMany]) {
+      assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
+    }
+    await untilWaiting(tooMany);
+    const read = () =>
+      world.db.selectFrom('batches').select('execution_error').where('id', '=', second.id).executeTakeFirstOrThrow();
+    const { execution_error } = await waitUntil('the hold-up', read, (row) => row.execution_error !== null);
+    assert.match(execution_error?.reason ?? '', /needs 1 new token account, and today’s batches have 1\./);
+  });
+
+  it('can be tried on the batches of the last 30 days before they are saved', async () => {
+    const project = await createProject(world);
+    for (const pipelines of [[burnPipeline(3)], [airdropPipeline(alice, 6)], [airdropPipeline(alice, 6)]]) {
+      requireOk(await create(project, pipelines));
+    }
+    const path = `projects/${project.projectId}/policy/try`;
+    const policy = { personPerBatch: '5', capPerRecipient: '10' };
+    const trial = requireOk(await askCompany(world, operator, 'POST', path, { policy }));
+    assert.deepEqual(
+      [trial.batches, trial.untouched, trial.person, trial.refused],
+      [3, 1, 1, 1],
+      'the second airdrop is over the cap',
+    );
+    assert.deepEqual(
+      trial.byRule.map(({ batches }: { batches: number }) => batches),
+      [2, 1],
+    );
+    assert.equal(requireOk(await read(project)).version, 0);
+  });
+
+  function read(reader: TestProject, projectId = reader.projectId) {
+    const headers = { cookie: reader.cookie };
+    return send(world.url, 'GET', `/console/api/projects/${projectId}/policy`, { headers });
+  }
+
+  function put({ projectId }: TestProject, body: unknown) {
+    return askCompany(world, operator, 'PUT', `projects/${projectId}/policy`, body);
+  }
+
+  async function set(project: TestProject, policy: CompanyPolicy): Promise<void> {
+    requireOk(await setPolicy(world, operator, project, policy));
+  }
+
+  function create({ apiKey }: TestProject, pipelines: readonly Pipeline[]) {
+    return init(world.url, apiKey, pipelines);
+  }
+
+  function preview({ apiKey: key }: TestProject, pipelines: readonly Pipeline[]) {
+    return send(world.url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } });
+  }
+
+  function setUp(project: TestProject, pipelines: readonly Pipeline[]): Promise<OpenBatch> {
+    return setUpBatch(world, project, [...pipelines]);
+  }
+
+  async function untilWaiting({ id }: OpenBatch): Promise<void> {
+    const read = () =>
+      world.db
+        .selectFrom('batches')
+        .select(['company_asked_at', 'company_decided_at'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+    const isWaiting = (row: Awaited<ReturnType<typeof read>>) =>
+      row.company_asked_at !== null && row.company_decided_at === null;
+    await waitUntil(`batch ${id} to wait for the company`, read, isWaiting);
+  }
+});
+
+async function newAddress(): Promise<string> {
+  return (await generateKeyPairSigner()).address;
+}
