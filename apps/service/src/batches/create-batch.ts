@@ -135,8 +135,10 @@ async function writeBatch(
   if (audit !== null) await insertAuditEntry(trx, { ...audit, at: now, projectId: project.id, batchId: id });
   const job = { batchId: id, multisig: flywheel.multisig.address };
   const expiresAt = new Date(now.getTime() + batchExpirySeconds * 1_000);
-  await jobs.enqueue(trx, { type: 'setup', ...job });
-  await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter: expiresAt });
+  await jobs.enqueueAll(trx, [
+    { job: { type: 'setup', ...job } },
+    { job: { type: 'expire', ...job }, startAfter: expiresAt },
+  ]);
   await admitUnadmitted(deps, trx, candidate, asked, admission);
   // Last: until this transaction ends, all others wait that ask for a refill, also those of admitted projects.
   if (await isShareRunningOut(trx, nonce.address)) await jobs.enqueue(trx, { type: 'refill-nonces' });

@@ -14,14 +14,19 @@ import { type ClaimedRun, startClaiming } from './run-claimed.ts';
 import { BATCH, joinWorkers, type Presence } from './takeover.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
-export type Job =
-  | {
-      readonly type: 'setup' | 'execute' | 'expire' | 'cancel' | 'close';
-      readonly batchId: string;
-      readonly multisig: Address;
-    }
-  | { readonly type: 'refill-nonces' }
-  | { readonly type: 'review-changes' };
+export type Job = BatchJob | { readonly type: 'refill-nonces' } | { readonly type: 'review-changes' };
+
+interface BatchJob {
+  readonly type: 'setup' | 'execute' | 'expire' | 'cancel' | 'close';
+  readonly batchId: string;
+  readonly multisig: Address;
+}
+
+/** A job of a batch, and the time before which it does not start. */
+export interface EnqueuedJob {
+  readonly job: BatchJob;
+  readonly startAfter?: Date;
+}
 
 export interface Jobs {
   /**
@@ -30,6 +35,8 @@ export interface Jobs {
    * another open transaction that enqueued one: enqueue them last, or outside.
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
+  /** Enqueues jobs of batches like `enqueue`, in one statement. */
+  enqueueAll(db: Db, jobs: readonly EnqueuedJob[]): Promise<void>;
   /**
    * Runs jobs, those of `maxBatches` batches at most, one refill and one review. Projects are served in turn, and neither
    * setups nor executions can take all places. A handler that throws is retried without limit after a delay
@@ -68,20 +75,23 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
   await sender.start();
   let worker: Working | null = null;
   let presence: Presence | null = null;
+  const enqueueAll: Jobs['enqueueAll'] = async (db, jobs) => {
+    const rows = jobs.map(({ job, startAfter }) => {
+      return { data: traced(job), singletonKey: job.multisig, ...(startAfter && { startAfter }) };
+    });
+    const ids = await sender.insert(BATCH, rows, { db: fromKysely(db), returnId: true });
+    if (ids?.length !== jobs.length) throw new Error(`The queue did not accept ${JSON.stringify(jobs)}.`);
+  };
   return {
-    async enqueue(db, asked, { startAfter } = {}) {
-      const trace = currentTrace();
-      const job: StoredJob = { ...asked, ...(trace && { trace }) };
-      const options = { db: fromKysely(db), ...(startAfter && { startAfter }) };
-      if (job.type === 'refill-nonces' || job.type === 'review-changes') {
-        const queue = SINGLE_QUEUES[job.type];
-        const id = await sender.send(queue, job, options);
-        // One that waits for its time runs at once in the place of the dropped one.
-        if (id === null && startAfter === undefined) await bringForward(db, queue);
-        return;
+    enqueueAll,
+    async enqueue(db, job, { startAfter } = {}) {
+      if (job.type !== 'refill-nonces' && job.type !== 'review-changes') {
+        return enqueueAll(db, [{ job, ...(startAfter && { startAfter }) }]);
       }
-      const id = await sender.send(BATCH, job, { ...options, singletonKey: job.multisig });
-      if (id === null) throw new Error(`The job ${job.type} of batch ${job.batchId} was not accepted by the queue.`);
+      const queue = SINGLE_QUEUES[job.type];
+      const id = await sender.send(queue, traced(job), { db: fromKysely(db), ...(startAfter && { startAfter }) });
+      // One that waits for its time runs at once in the place of the dropped one.
+      if (id === null && startAfter === undefined) await bringForward(db, queue);
     },
     async work(handler, { maxBatches = DEFAULT_MAX_BATCHES } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');
@@ -104,6 +114,11 @@ export interface JobsOptions {
 
 /** A job as the queue stores it, with the trace of the request that enqueued it, if there is one. */
 type StoredJob = Job & { readonly trace?: TraceCarrier };
+
+function traced(job: Job): StoredJob {
+  const trace = currentTrace();
+  return { ...job, ...(trace && { trace }) };
+}
 
 /** The queues of jobs of which one runs at a time. */
 const SINGLE_QUEUES = { 'refill-nonces': 'nonces', 'review-changes': 'company' } as const;

@@ -18,23 +18,29 @@ export async function reserveDailyAmounts(
   day: string,
   { burnBaseUnits, airdropBaseUnits }: DailyTotals,
 ): Promise<ExceededLimit | null> {
+  const reserve = async () => {
+    const { numUpdatedRows } = await trx
+      .updateTable('daily_amounts')
+      .set({
+        burned: sql`burned + ${burnBaseUnits}::numeric`,
+        airdropped: sql`airdropped + ${airdropBaseUnits}::numeric`,
+      })
+      .where('project_id', '=', projectId)
+      .where('day', '=', day)
+      .where(fits('burned', burnBaseUnits, dailyLimits.burnBaseUnits))
+      .where(fits('airdropped', airdropBaseUnits, dailyLimits.airdropBaseUnits))
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  };
+  if (await reserve()) return null;
+
+  // The day has no row before its first request.
   await trx
     .insertInto('daily_amounts')
     .values({ project_id: projectId, day })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const reserved = await trx
-    .updateTable('daily_amounts')
-    .set({
-      burned: sql`burned + ${burnBaseUnits}::numeric`,
-      airdropped: sql`airdropped + ${airdropBaseUnits}::numeric`,
-    })
-    .where('project_id', '=', projectId)
-    .where('day', '=', day)
-    .where(fits('burned', burnBaseUnits, dailyLimits.burnBaseUnits))
-    .where(fits('airdropped', airdropBaseUnits, dailyLimits.airdropBaseUnits))
-    .executeTakeFirst();
-  if (reserved.numUpdatedRows === 1n) return null;
+  if (await reserve()) return null;
 
   const used = await trx
     .selectFrom('daily_amounts')
