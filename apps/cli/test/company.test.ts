@@ -115,6 +115,28 @@ describe('flywheel company', () => {
     assert.match((await company('pause')).stderr, /ERR_USAGE {2}Name a project, or pass --all\./);
   });
 
+  it('policy tries rules, signs them with all they say and lists from CSV, and shows versions and differences', async () => {
+    const { projectId } = project;
+    const denied = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
+    const rules = await folder.write('rules.json', JSON.stringify({ personPerBatch: '2.5' }));
+    const csv = await folder.write('denied.csv', `address\n${denied}\n`);
+    const tried = await company('policy', 'try', projectId, rules, '--deny', csv);
+    assert.match(tried.stdout, /sent 2 to one operator and 0 to two/, tried.stderr);
+    const asked = await company('policy', 'set', projectId, rules, '--deny', csv);
+    assert.equal(asked.exitCode, 2);
+    assert.match(
+      asked.stderr,
+      new RegExp(`A person approves a batch of more than 2\\.5 tokens\\..*denied: ${denied}`, 's'),
+    );
+    assert.match(asked.stderr, /Policy: [0-9a-f]{64}\n.*Nothing was signed/s);
+    const set = await company('policy', 'set', projectId, rules, '--deny', csv, '--yes');
+    assert.equal(set.stdout, 'Version 1 is in force.\n', set.stderr);
+    const shown = await company('policy', 'show', projectId);
+    assert.match(shown.stdout, /^Version 1:\n {2}A person approves .*New: 1 listed recipient may not be paid\./s);
+    const wrong = await folder.write('wrong.json', JSON.stringify({ personPerBatch: 'many' }));
+    assert.match((await company('policy', 'set', projectId, wrong)).stderr, /ERR_FILE.*wrong\.json: personPerBatch/s);
+  });
+
   it('is for the company’s operators only', async () => {
     const { stderr } = await runCommand(['company', 'pending', '--wallet', wallet, '--json'], env);
     assert.match(JSON.parse(stderr).error, /^ERR_/);

@@ -1,4 +1,10 @@
-import { BATCH_OPERATIONS, COMPANY_OPERATIONS, type WaitingBatch } from '@flywheel/api';
+import {
+  BATCH_OPERATIONS,
+  COMPANY_OPERATIONS,
+  type CompanyVerdict,
+  POLICY_OPERATIONS,
+  type WaitingBatch,
+} from '@flywheel/api';
 import {
   address,
   type BatchDecision,
@@ -23,6 +29,7 @@ import {
   openOperator,
   signDecision,
 } from './decide.ts';
+import { addPolicyCommands } from './policy.ts';
 import { addProjectDecisionCommands } from './projects.ts';
 
 interface BatchDecisionOptions extends OperatorOptions {
@@ -37,12 +44,13 @@ interface RejectOptions extends BatchDecisionOptions {
 export function addCompanyCommands(program: Command, context: Context): void {
   const company = program
     .command('company')
-    .summary('decide for the company: batches, admissions, pauses')
+    .summary('decide for the company: batches, admissions, pauses, rules')
     .description(
       'Decide for the company with the wallet of an operator. What is signed is shown before, as the chain has it.',
     );
   addBatchDecisionCommands(company, context);
   addProjectDecisionCommands(company, context);
+  addPolicyCommands(company, context);
 }
 
 /** `flywheel company pending`, `approve` and `reject` */
@@ -121,19 +129,34 @@ async function decide(context: Context, batchId: string, { options, reason }: Ve
     throw new CliError('ERR_CLUSTER', `Nothing was signed: ${issues.join(' ')} Only a rejection can be signed.`);
   }
   const verb = reason === null ? 'approve' : 'reject';
-  await confirmDecision(context, [...issues, ...facts], {
+  const review = await readReview(operator.console, batchId);
+  await confirmDecision(context, [...issues, ...facts, ...review], {
     question: `Sign and ${verb} batch ${batch.batchIndex}?`,
     isConfirmed: options.content !== undefined,
     option: `--content ${hash}`,
   });
   const signature = await signDecision(operator, subject);
   const params = { batchId };
-  const verdict =
+  const verdict: CompanyVerdict =
     reason === null
       ? await operator.console.call(COMPANY_OPERATIONS.approveBatch, { params, body: signature })
       : await operator.console.call(COMPANY_OPERATIONS.rejectBatch, { params, body: { ...signature, reason } });
-  const done = reason === null ? 'approved. It is executing now.' : 'rejected. The project can read the reason.';
-  output.result({ ...verdict, content: hash }, `Batch ${batch.batchIndex} ${done}`);
+  output.result({ ...verdict, content: hash }, `Batch ${batch.batchIndex} ${describeVerdict(verdict, reason)}`);
+}
+
+function describeVerdict({ approvals }: CompanyVerdict, reason: string | null): string {
+  if (reason !== null) return 'rejected. The project can read the reason.';
+  if (!approvals) return 'approved. It is executing now.';
+  return `has ${approvals.given} of ${approvals.required} approvals. It waits for another operator.`;
+}
+
+/** Reads the rules that a batch meets, and what is unusual about it. These are the service's words, unlike the content. */
+async function readReview(console: ConsoleClient, batchId: string): Promise<string[]> {
+  const { rules, unusual, approvals } = await console.call(POLICY_OPERATIONS.reviewBatch, { params: { batchId } });
+  const lines = [...rules, ...unusual].map(({ message }) => `  ${printable(message)}`);
+  const given =
+    approvals.required > 1 ? [`  ${approvals.given} of ${approvals.required} operators have approved.`] : [];
+  return lines.length + given.length === 0 ? [] : ['The service says:', ...given, ...lines];
 }
 
 async function findWaiting(console: ConsoleClient, batchId: string): Promise<WaitingBatch> {

@@ -1,0 +1,214 @@
+import {
+  CONSOLE_OPERATIONS,
+  CompanyPolicy,
+  POLICY_OPERATIONS,
+  type PolicyTrial,
+  type ProjectPolicy,
+} from '@flywheel/api';
+import {
+  address,
+  describePolicy,
+  type CompanyPolicy as Policy,
+  type PolicyDecision,
+  pluralize,
+  policyHash,
+  readPolicy,
+  writePolicy,
+} from '@flywheel/protocol';
+import { readCsvCells } from '@flywheel/protocol/airdrop-csv';
+import { readMint } from '@flywheel/sdk';
+import type { Command } from 'commander';
+import { type Context, openConsole } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { readTextFile, readWallet } from '../../files.ts';
+import {
+  addDecisionOptions,
+  addOperatorOptions,
+  confirmDecision,
+  type OperatorOptions,
+  openOperator,
+  signDecision,
+} from './decide.ts';
+
+interface ListOptions {
+  readonly allow?: string;
+  readonly deny?: string;
+}
+
+interface SetOptions extends OperatorOptions, ListOptions {
+  readonly yes?: boolean;
+}
+
+/** `flywheel company policy show`, `set` and `try` */
+export function addPolicyCommands(company: Command, context: Context): void {
+  const policy = company
+    .command('policy')
+    .summary('rules of a project: show, set, try')
+    .description('Show, set or try the rules that the company has for a project.');
+  addOperatorOptions(policy.command('show'))
+    .summary('show the rules of a project')
+    .description('Show the rules of a project and how its versions differ. The project’s own wallet may ask too.')
+    .argument('<project-id>', 'id of the project')
+    .addHelpText('after', '\nExample:\n  flywheel company policy show 0198a3c2-… --wallet operator.json')
+    .action((projectId: string, options: OperatorOptions) => show(context, projectId, options));
+  addListOptions(addDecisionOptions(policy.command('set')).option('--yes', 'sign without asking'))
+    .summary('set the rules of a project')
+    .description(
+      'Show all rules of a file and what they change, and sign them. Stricter rules bind every batch that the company has not signed; looser ones only later batches. A file with {} removes all rules.',
+    )
+    .argument('<project-id>', 'id of the project')
+    .argument('<file>', 'JSON of rules, as policy show --json prints them under policy')
+    .addHelpText('after', '\nExample:\n  flywheel company policy set 0198a3c2-… rules.json --wallet operator.json')
+    .action((projectId: string, file: string, options: SetOptions) => setPolicy(context, projectId, file, options));
+  addListOptions(addOperatorOptions(policy.command('try')))
+    .summary('try rules on the batches of the last 30 days')
+    .description('Judge the batches of the last 30 days by the rules of a file, which are not saved.')
+    .argument('<project-id>', 'id of the project')
+    .argument('<file>', 'JSON of rules')
+    .addHelpText('after', '\nExample:\n  flywheel company policy try 0198a3c2-… rules.json --wallet operator.json')
+    .action((projectId: string, file: string, options: OperatorOptions & ListOptions) =>
+      tryPolicy(context, projectId, file, options),
+    );
+}
+
+function addListOptions(command: Command): Command {
+  return command
+    .option('--allow <file>', 'CSV of the only recipients that may be paid, in its first column')
+    .option('--deny <file>', 'CSV of recipients that may not be paid, in its first column');
+}
+
+async function show(context: Context, projectId: string, options: OperatorOptions): Promise<void> {
+  const console = openConsole(context, options);
+  await console.signIn(await readWallet(options.wallet));
+  const policy = await console.call(POLICY_OPERATIONS.getPolicy, { params: { projectId } });
+  context.output.result(policy, describeShown(policy));
+}
+
+function describeShown({ version, rules, versions }: ProjectPolicy): string {
+  if (version === 0) return 'The company has set no rules.';
+  return [
+    `Version ${version}:`,
+    ...(rules.length === 0 ? ['  No rules.'] : rules.map(({ sentence }) => `  ${sentence}`)),
+    ...versions.flatMap(({ version: number, operator, dateApplied, changes }) => [
+      '',
+      `Version ${number}, ${dateApplied}, by ${operator}:`,
+      ...changes.map((change) => `  ${change}`),
+    ]),
+  ].join('\n');
+}
+
+async function setPolicy(
+  context: Context,
+  projectId: string,
+  file: string,
+  { yes, ...options }: SetOptions,
+): Promise<void> {
+  const fields = await readFields(file, options);
+  const operator = await openOperator(context, options);
+  const { console, rpcUrl } = operator;
+  const params = { projectId };
+  const project = await console.call(CONSOLE_OPERATIONS.getProject, { params });
+  const present = await console.call(POLICY_OPERATIONS.getPolicy, { params });
+  const mint = address(project.token.mint);
+  // Amounts are signed in base units, so the decimals must not be the service's.
+  const { decimals } = await readMint(rpcUrl, mint);
+  const policy = parse(file, fields, decimals);
+  const version = present.version + 1;
+  const multisig = address(project.multisig.address);
+  const subject: PolicyDecision = { type: 'policy', multisig, token: { mint, decimals }, version, policy };
+  const facts = [
+    `Set version ${version} of the rules of project ${projectId}:`,
+    ...(await describeSigned(policy, decimals)).map((line) => `  ${line}`),
+    `  Token: ${mint}, ${decimals} decimals`,
+    `  Multisig: ${multisig}`,
+  ];
+  await confirmDecision(context, facts, { question: 'Sign and set?', isConfirmed: yes === true, option: '--yes' });
+  const body = { version, policy: writePolicy(policy, { decimals }), ...(await signDecision(operator, subject)) };
+  const state = await console.call(POLICY_OPERATIONS.changePolicy, { params, body });
+  const isApplied = state.version === version;
+  context.output.result(
+    state,
+    isApplied ? `Version ${version} is in force.` : `Version ${version} is signed. A worker applies it when one runs.`,
+  );
+}
+
+/** Lists of recipients are shown up to this length; the hash covers all of them. */
+const MAX_SHOWN = 40;
+
+async function describeSigned(policy: Policy, decimals: number): Promise<string[]> {
+  const sentences = describePolicy(policy, { decimals }).map(({ sentence }) => sentence);
+  const lists = (['allowed', 'denied'] as const).flatMap((name) => {
+    const recipients = policy[name] ?? [];
+    const more = recipients.length - MAX_SHOWN;
+    return [
+      ...recipients.slice(0, MAX_SHOWN).map((recipient) => `  ${name}: ${recipient}`),
+      ...(more > 0 ? [`  ${name}: and ${more} more`] : []),
+    ];
+  });
+  return [...(sentences.length === 0 ? ['No rules.'] : sentences), ...lists, `Policy: ${await policyHash(policy)}`];
+}
+
+async function tryPolicy(
+  context: Context,
+  projectId: string,
+  file: string,
+  options: OperatorOptions & ListOptions,
+): Promise<void> {
+  const policy = await readFields(file, options);
+  const console = openConsole(context, options);
+  await console.signIn(await readWallet(options.wallet));
+  const trial = await console.call(POLICY_OPERATIONS.tryPolicy, { params: { projectId }, body: { policy } });
+  context.output.result(trial, describeTrial(trial));
+}
+
+function describeTrial({ since, byRule, examples, ...counts }: PolicyTrial): string {
+  const { batches, untouched, refused, person, twoOperators, waits } = counts;
+  return [
+    `Of ${pluralize(batches, 'batch', 'batches')} since ${since}, these rules would have`,
+    `  refused ${refused}, sent ${person} to one operator and ${twoOperators} to two, held up ${waits},`,
+    `  and met ${untouched} of them with nothing.`,
+    ...byRule.map(({ sentence, batches: met }) => `${String(met).padStart(6)}  ${sentence}`),
+    ...examples.flatMap(({ batchId, dateCreated, rules }) => [
+      `${batchId}, ${dateCreated}:`,
+      ...rules.map(({ message }) => `  ${message}`),
+    ]),
+  ].join('\n');
+}
+
+/** Reads the rules of a file, with the lists of recipients that options name in their place. */
+async function readFields(file: string, { allow, deny }: ListOptions): Promise<CompanyPolicy> {
+  const text = await readTextFile(file, 'Expected rules, such as {"personPerBatch":"1000"}.');
+  const lists = {
+    ...(allow !== undefined && { allowed: await readList(allow) }),
+    ...(deny !== undefined && { denied: await readList(deny) }),
+  };
+  const parsed = CompanyPolicy.safeParse({ ...readObject(file, text), ...lists });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new CliError('ERR_FILE', `${file}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is not valid'}.`);
+}
+
+function readObject(file: string, text: string): object {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  } catch (cause) {
+    throw new CliError('ERR_FILE', `${file} is not JSON: ${cause instanceof Error ? cause.message : cause}.`, {
+      cause,
+    });
+  }
+  throw new CliError('ERR_FILE', `${file} is not an object of rules, such as {"personPerBatch":"1000"}.`);
+}
+
+/** Reads the first column of a CSV file; a heading is skipped. */
+async function readList(file: string): Promise<string[]> {
+  const cells = readCsvCells(await readTextFile(file, 'Expected a list of recipients, one address a line.'));
+  const column = cells.map(([first = '']) => first).filter((cell) => cell !== '');
+  return /^(address|wallet|recipient)$/i.test(column[0] ?? '') ? column.slice(1) : column;
+}
+
+function parse(file: string, fields: CompanyPolicy, decimals: number): Policy {
+  const read = readPolicy(fields, { decimals });
+  if ('policy' in read) return read.policy;
+  throw new CliError('ERR_FILE', `${file}: ${read.issue.place} ${read.issue.problem}`);
+}
