@@ -141,7 +141,10 @@ function BatchItems({ text, projectId, run }: BatchItemsProps) {
     ));
   }
   if (projectId === undefined || text === '') return null;
-  return recent?.batches.map(({ id, batchIndex, status, types }) => (
+  const number = /^#(\d+)$/.exec(text)?.[1] ?? '';
+  // The palette finds “2” also within ids.
+  const found = recent?.batches.filter(({ batchIndex }) => batchIndex.startsWith(number));
+  return found?.map(({ id, batchIndex, status, types }) => (
     <Item key={id} value={`batch ${batchIndex} #${batchIndex} ${id} ${types.join(' ')}`} onSelect={open(projectId, id)}>
       Batch {batchIndex}
       <span className="ml-2 text-quiet">{STATUS_LABELS[status]}</span>

@@ -25,10 +25,23 @@ export function currentSample(): string {
   return `curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`;
 }
 
-/** Builds the commands of Solana’s own tools that deposit tokens and SOL to a vault. */
-export function depositSample({ vault, mint }: { readonly vault: string; readonly mint: string }): string {
-  return `spl-token transfer ${mint} 1000 ${vault} --fund-recipient --allow-unfunded-recipient
-solana transfer ${vault} 0.1 --allow-unfunded-recipient`;
+export interface DepositSampleOptions {
+  readonly vault: string;
+  readonly mint: string;
+  readonly rpcUrl: string;
+  /** A local cluster gives tokens and SOL away. */
+  readonly isLocal: boolean;
+}
+
+/** Builds the commands that deposit tokens and SOL to a vault: Solana’s own, or the local cluster’s. */
+export function depositSample({ vault, mint, rpcUrl, isLocal }: DepositSampleOptions): string {
+  if (isLocal) {
+    return `npx flywheel localnet fund ${vault} --rpc-url ${rpcUrl} \\
+  --sol 1 --mint ${mint} --tokens 1000`;
+  }
+  return `spl-token -u ${rpcUrl} transfer ${mint} 1000 ${vault} \\
+  --fund-recipient --allow-unfunded-recipient
+solana -u ${rpcUrl} transfer ${vault} 0.1 --allow-unfunded-recipient`;
 }
 
 /** Builds the command that adds a webhook to a project. */
@@ -37,10 +50,11 @@ export function webhookSample(projectId: string): string {
   --wallet wallet.json --receiver https://your-server.example/flywheel`;
 }
 
-/** Builds the command that checks the proof of the sample’s pipeline. */
-export function proofSample(vault: string): string {
-  const { type, payload } = firstPipeline();
-  return `npx flywheel proof verify --vault ${vault} --type ${type} --payload '${payload}'`;
+/** Builds the command that checks the proof of the sample’s pipeline. @param proofType its type, as in the sample. */
+export function proofSample(vault: string, proofType: string | undefined): string {
+  const { type, payload } = firstPipeline(proofType);
+  return `npx flywheel proof verify --url ${location.origin} --vault ${vault} \\
+  --type ${type} --payload '${payload}'`;
 }
 
 interface EmbedPlace {

@@ -122,6 +122,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
     await page.keyboard.type('#2');
     await page.getByRole('option', { name: /^Batch 2/ }).waitFor();
+    assert.equal(await page.getByRole('option', { name: /^Batch/ }).count(), 1);
     await checkScreenOnBoth(person, 'palette');
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/batches/${batchId}`);

@@ -34,16 +34,10 @@ export interface FiguresDeps {
 
 /** Figures are read again after this time; an unknown address is looked for again after it too. */
 export const FRESH_MS = 60_000;
-/** Bounds the memory: above it the oldest answers are forgotten. */
+/** Bounds the memory of vaults, and again of other addresses: above it the oldest answers are forgotten. */
 const MAX_REMEMBERED = 5_000;
 /** A read takes three short statements, and the pool has connections for other work as well. */
 const MAX_AT_ONCE = 4;
-
-interface Remembered {
-  /** Null: no vault of this service. */
-  readonly figures: VaultFigures | null;
-  readonly readAtMs: number;
-}
 
 /**
  * Creates a reader whose cost strangers cannot raise: an answer is kept for a minute, everybody who asks meanwhile shares one
@@ -53,22 +47,20 @@ interface Remembered {
  * @throws ApiError ERR_VAULT_NOT_FOUND, ERR_TOO_MANY_AT_ONCE, and what `admit` throws.
  */
 export function createFiguresReader(deps: FiguresDeps): (address: string, admit: () => void) => Promise<VaultFigures> {
-  const remembered = new Map<string, Remembered>();
+  const vaults = createMemory<VaultFigures>(deps.clock);
+  // Apart from the vaults, so that guessed addresses push none of them out.
+  const others = createMemory<null>(deps.clock);
   const running = new Map<string, Promise<VaultFigures | null>>();
   const read = async (address: string) => {
     const figures = await readFigures(deps, address);
-    // The newest stands last.
-    remembered.delete(address);
-    remembered.set(address, { figures, readAtMs: deps.clock.now().getTime() });
-    for (const [oldest] of remembered) {
-      if (remembered.size <= MAX_REMEMBERED) break;
-      remembered.delete(oldest);
-    }
+    if (figures === null) others.put(address, null);
+    else vaults.put(address, figures);
     return figures;
   };
   const find = async (address: string, admit: () => void) => {
-    const known = remembered.get(address);
-    if (known && deps.clock.now().getTime() - known.readAtMs < FRESH_MS) return known.figures;
+    const known = vaults.get(address);
+    if (known?.isFresh) return known.value;
+    if (others.get(address)?.isFresh) return null;
     const joined = running.get(address);
     if (joined) return joined;
     try {
@@ -77,7 +69,7 @@ export function createFiguresReader(deps: FiguresDeps): (address: string, admit:
         throw new ApiError('ERR_TOO_MANY_AT_ONCE', { work: 'reads of vaults', max: MAX_AT_ONCE, retryAfterSeconds: 1 });
       }
     } catch (refusal) {
-      if (known?.figures) return known.figures;
+      if (known) return known.value;
       throw refusal;
     }
     const started = read(address).finally(() => running.delete(address));
@@ -86,8 +78,32 @@ export function createFiguresReader(deps: FiguresDeps): (address: string, admit:
   };
   return async (address, admit) => {
     const figures = isAddress(address) ? await find(address, admit) : null;
-    if (figures === null) throw new ApiError('ERR_VAULT_NOT_FOUND', { address });
+    if (figures === null)
+      throw new ApiError('ERR_VAULT_NOT_FOUND', { address: address.slice(0, MAX_NAMED_CHARACTERS) });
     return figures;
+  };
+}
+
+/** An address has 44 characters at most; what a stranger sends instead is cut off. */
+const MAX_NAMED_CHARACTERS = 44;
+
+/** Remembers answers by address, with the time at which they were read. */
+function createMemory<Value>({ now }: Pick<Clock, 'now'>) {
+  /** The newest stands last. */
+  const entries = new Map<string, { readonly value: Value; readonly readAtMs: number }>();
+  return {
+    get(address: string): { readonly value: Value; readonly isFresh: boolean } | null {
+      const entry = entries.get(address);
+      return entry ? { value: entry.value, isFresh: now().getTime() - entry.readAtMs < FRESH_MS } : null;
+    },
+    put(address: string, value: Value): void {
+      entries.delete(address);
+      entries.set(address, { value, readAtMs: now().getTime() });
+      for (const [oldest] of entries) {
+        if (entries.size <= MAX_REMEMBERED) break;
+        entries.delete(oldest);
+      }
+    },
   };
 }
 

@@ -64,7 +64,7 @@ describe('badge and widget of a vault', () => {
     assert.match(policy, /frame-ancestors \*; sandbox allow-popups allow-popups-to-escape-sandbox$/);
     assert.equal(badge.headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
     for (const { headers } of [widget, badge]) {
-      assert.equal(headers.get('cache-control'), 'public, max-age=60, stale-while-revalidate=600');
+      assert.equal(headers.get('cache-control'), 'public, max-age=60');
       assert.equal(headers.get('cross-origin-resource-policy'), 'cross-origin');
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
       assert.equal(headers.get('set-cookie'), null);

@@ -108,7 +108,7 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
         {rows.map(({ name, lamports }) => (
           <div key={name} className="flex justify-between gap-4 border-b py-1.5">
             <dt className="text-quiet">{name}</dt>
-            <dd className="tabular">{formatSol(lamports)}</dd>
+            <dd className="tabular whitespace-nowrap">{formatSol(lamports)}</dd>
           </div>
         ))}
       </dl>

@@ -2,7 +2,7 @@ import type { ProjectOverview } from '@flywheel/api';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatSol, shareOf, toFinestUnits } from '../../lib/amounts.ts';
-import { tokenName } from '../../lib/format.ts';
+import { tokenUnit } from '../../lib/format.ts';
 import { Meter } from '../../ui/charts.tsx';
 import { Stat, Stats } from '../../ui/layout.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
@@ -17,7 +17,7 @@ interface ReviewTotalsProps {
 /** Compares the batches with the daily limits and the vault’s balance, and shows the cost. */
 export function ReviewTotals({ projectId, sums, token }: ReviewTotalsProps) {
   const { burn, airdrop, tokens, lamports, cost } = sums;
-  const unit = tokenName(token);
+  const unit = tokenUnit(token);
   return (
     <Stats>
       <LimitStat name="Burns" limit={burn} tone="ember" token={token} />
@@ -63,7 +63,7 @@ function LimitStat({ name, limit, tone, token }: LimitStatProps) {
   return (
     <Stat
       name={name}
-      value={<AmountText amount={limit.asked} unit={tokenName(token)} />}
+      value={<AmountText amount={limit.asked} unit={tokenUnit(token)} />}
       note={
         <span className="flex flex-col gap-1.5">
           <Meter

@@ -107,34 +107,25 @@ function shownStep(step: FirstStep, context: StepContext): TimelineStep {
 }
 
 function stepAction(step: FirstStep, project: ProjectOverview, isNext: boolean): ReactNode {
-  const { id: projectId, vaultAddress: vault } = project;
-  const { mint, decimals } = project.token;
-  const shared = { isNext };
+  const { id: projectId } = project;
   switch (step) {
     case 'key':
       return (
-        <StepAction {...shared} label="From your server, with the key" code={`KEY=fwk_…\n${currentSample()}`}>
+        <StepAction isNext={isNext} label="From your server, with the key" code={`KEY=fwk_…\n${currentSample()}`}>
           <ButtonLink to="/p/$projectId/keys" params={{ projectId }} size="small">
             View keys
           </ButtonLink>
         </StepAction>
       );
     case 'vault':
-      return (
-        <StepAction {...shared} label="From a wallet that holds the tokens" code={depositSample({ vault, mint })}>
-          <LocalDeposit {...{ vault, mint, decimals }} />
-          <ButtonLink to="/p/$projectId/vault" params={{ projectId }} size="small">
-            Deposit with a wallet
-          </ButtonLink>
-        </StepAction>
-      );
+      return <Deposit {...{ project, isNext }} />;
     case 'batch':
       return <FirstBatch project={project} isNext={isNext} />;
     case 'proof':
       return <FirstProof project={project} isNext={isNext} />;
     case 'webhook':
       return (
-        <StepAction {...shared} label="From a terminal, with the project’s wallet" code={webhookSample(projectId)}>
+        <StepAction isNext={isNext} label="From a terminal, with the project’s wallet" code={webhookSample(projectId)}>
           <ButtonLink to="/p/$projectId/settings" params={{ projectId }} size="small">
             Add a webhook
           </ButtonLink>
@@ -167,6 +158,26 @@ function StepAction({ isNext, label, code, children }: StepActionProps) {
 interface StepProps {
   readonly project: ProjectOverview;
   readonly isNext: boolean;
+}
+
+function Deposit({ project, isNext }: StepProps) {
+  const { id: projectId, vaultAddress: vault } = project;
+  const { mint, decimals } = project.token;
+  const environment = useEnvironment();
+  if (!environment) return null;
+  const { isLocal, rpcUrl } = environment;
+  return (
+    <StepAction
+      isNext={isNext}
+      label={isLocal ? 'On this local cluster' : 'From a wallet that holds the tokens'}
+      code={depositSample({ vault, mint, rpcUrl, isLocal })}
+    >
+      <LocalDeposit {...{ vault, mint, decimals }} />
+      <ButtonLink to="/p/$projectId/vault" params={{ projectId }} size="small">
+        Deposit with a wallet
+      </ButtonLink>
+    </StepAction>
+  );
 }
 
 function FirstBatch({ project, isNext }: StepProps) {
@@ -215,9 +226,10 @@ function LocalBatch({ projectId, type }: { readonly projectId: string; readonly 
 /** Leads to the batch that waits for the wallet, or says how anyone will check the proof. */
 function FirstProof({ project, isNext }: StepProps) {
   const { id: projectId, attention, vaultAddress: vault } = project;
+  const type = useQuery(settingsQuery(projectId)).data?.proofTypes[0]?.type;
   const batchId = attention.find(({ kind }) => kind === 'APPROVE')?.batchId;
   return (
-    <StepAction isNext={isNext} label="Then anyone can check it" code={proofSample(vault)}>
+    <StepAction isNext={isNext} label="Then anyone can check it" code={proofSample(vault, type)}>
       {batchId !== undefined && (
         <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} size="small">
           Review and approve

@@ -11,8 +11,8 @@ export interface EmbedDeps {
   readonly addressLimits: AddressLimits;
 }
 
-/** Browsers and proxies keep an answer as long as this process does. An older one may be shown while a new one is fetched. */
-const CACHE_CONTROL = `public, max-age=${FRESH_MS / 1_000}, stale-while-revalidate=600`;
+/** Browsers and proxies keep an answer as long as this process does. */
+const CACHE_CONTROL = `public, max-age=${FRESH_MS / 1_000}`;
 
 /** The image may not load or run anything, and is no page to frame. */
 const BADGE_POLICY = "default-src 'none'; frame-ancestors 'none'";
