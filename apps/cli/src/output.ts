@@ -74,7 +74,7 @@ interface ErrorReport {
   readonly message: string;
   readonly nextStep: string | null;
   readonly requestId: string | null;
-  /** What is wrong at which place of the request; empty if no place is known. */
+  /** Issues of the request, with the place of each; empty if no place is known. */
   readonly problems: FlywheelError['problems'];
   /** The stack of an unexpected error. */
   readonly stack: string | null;

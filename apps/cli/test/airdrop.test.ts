@@ -1,48 +1,32 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import type { RegisteredProject } from '@flywheel/api';
 import { readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { createFlywheelClient } from '@flywheel/sdk';
-import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { generateKeyPairSigner } from '@solana/kit';
 import { keyOfPart, planAirdrop } from '../src/commands/airdrop/plan.ts';
 import { sendAirdrop } from '../src/commands/airdrop/send.ts';
-import { createChainReader } from '../src/commands/demo/chain-reader.ts';
 import { createConsoleClient } from '../src/console-client.ts';
 import type { ProgressBar } from '../src/progress.ts';
-import { parseDocument, runCommand, STATE_HOME } from './run-command.ts';
-import { startTestService, type TestService } from './test-service.ts';
-import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
+import { type CliProject, openCliProject } from './cli-project.ts';
+import { runCommand, STATE_HOME } from './run-command.ts';
 
 const SILENT: ProgressBar = { show: () => undefined, note: () => undefined, close: () => undefined };
 
 describe('flywheel airdrop', () => {
-  let service: TestService;
-  let folder: TemporaryFolder;
-  let env: Record<string, string>;
-  let wallet: { readonly file: string; readonly signer: KeyPairSigner };
-  let project: RegisteredProject;
+  let world: CliProject;
+  let wallet: CliProject['wallet'];
+  let project: CliProject['project'];
+  let env: CliProject['env'];
+  let folder: CliProject['folder'];
+  let balances: CliProject['balances'];
 
   before(async () => {
-    service = await startTestService();
-    folder = service.folder;
-    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
-    wallet = await writeWallet(folder);
-    await run('localnet', 'fund', wallet.signer.address, '--sol', '5');
-    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
-    const limits = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
-    project = await run('register', '--wallet', wallet.file, '--mint', mint, ...limits);
-    env.FLYWHEEL_API_KEY = project.apiKey;
-    await run('localnet', 'fund', project.vaultAddress, '--sol', '2', '--mint', mint, '--tokens', '500');
+    const terms = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
+    world = await openCliProject({ terms, tokens: '500' });
+    ({ wallet, project, env, folder, balances } = world);
   });
-
-  after(async () => {
-    await service?.stop();
-  });
-
-  async function run<Document>(...words: string[]): Promise<Document> {
-    return parseDocument<Document>(await runCommand([...words, '--json'], env));
-  }
+  after(() => world?.stop());
 
   function airdrop(file: string, ...words: string[]) {
     return runCommand(['airdrop', file, '--wallet', wallet.file, '--json', ...words], env);
@@ -60,13 +44,6 @@ describe('flywheel airdrop', () => {
     const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
     const options = { type: 'AIRDROP', round: '', run: 1, token: { mint: project.mintAddress } };
     return planAirdrop(rows, options);
-  }
-
-  /** Whole tokens by wallet, as the chain has them. */
-  async function balances(addresses: readonly string[]): Promise<(string | null)[]> {
-    const reader = createChainReader(service.rpcUrl, { mint: project.mintAddress, vaultAddress: project.vaultAddress });
-    const { balances: found } = await reader.readState(addresses);
-    return addresses.map((address) => found.get(address)?.toString() ?? null);
   }
 
   it('pays every row once, however often it runs, and writes a receipt with the transaction of each row', async () => {
@@ -162,7 +139,7 @@ describe('flywheel airdrop', () => {
 
   it('rejects rows that are in an open batch, until that batch is cancelled', async () => {
     const { file, addresses } = await makeRows('open.csv', 3, '1');
-    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const client = createFlywheelClient({ url: world.service.url, apiKey: project.apiKey });
     const pipelines = (await planOf(file)).parts[0]?.map(({ pipeline }) => pipeline) ?? [];
     const { batch } = await client.initBatch({ pipelines });
     await folder.write(
@@ -240,7 +217,7 @@ describe('flywheel airdrop', () => {
   it('sends the unsent rows of a failed batch only with --rest', async () => {
     const { file, addresses } = await makeRows('failed.csv', 9, '0.25');
     const { identity, parts } = await planOf(file);
-    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const client = createFlywheelClient({ url: world.service.url, apiKey: project.apiKey });
     const pipelines = parts[0]?.map(({ pipeline }) => pipeline) ?? [];
     const { batch } = await client.initBatch(
       { pipelines },
@@ -274,9 +251,9 @@ describe('flywheel airdrop', () => {
     const token = { mint: project.mintAddress };
     const plan = planAirdrop(rows, { type: 'MANY', round: '', run: 1, token, pipelinesPerBatch: 2 });
     assert.ok(plan.parts.length >= 3);
-    const console = createConsoleClient({ url: service.url });
+    const console = createConsoleClient({ url: world.service.url });
     await console.signIn(wallet.signer);
-    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const client = createFlywheelClient({ url: world.service.url, apiKey: project.apiKey });
     const send = (signal: AbortSignal, bar: ProgressBar) =>
       sendAirdrop(
         {
@@ -284,7 +261,7 @@ describe('flywheel airdrop', () => {
           console,
           projectId: project.projectId,
           wallet: wallet.signer,
-          verify: { rpcUrl: service.rpcUrl },
+          verify: { rpcUrl: world.service.rpcUrl },
           signal,
         },
         { rows, plan, receiptFile: `${folder.path}/many.receipt.csv`, sendRest: false },

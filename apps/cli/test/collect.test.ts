@@ -9,54 +9,36 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { RegisteredProject } from '@flywheel/api';
 import { createFlywheelClient } from '@flywheel/sdk';
 import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { generateKeyPairSigner } from '@solana/kit';
 import { openHourlyCaps } from '../src/commands/collect/hourly-caps.ts';
-import { createChainReader } from '../src/commands/demo/chain-reader.ts';
-import { parseDocument, runCommand, STATE_HOME } from './run-command.ts';
-import { startTestService, type TestService } from './test-service.ts';
-import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
+import { type CliProject, openCliProject } from './cli-project.ts';
+import { runCommand, STATE_HOME } from './run-command.ts';
 
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
 
 describe('flywheel collect', () => {
-  let service: TestService;
-  let folder: TemporaryFolder;
-  let env: Record<string, string>;
+  let world: CliProject;
+  let project: CliProject['project'];
+  let env: CliProject['env'];
   let wallet: string;
-  let project: RegisteredProject;
 
   before(async () => {
-    service = await startTestService();
-    folder = service.folder;
-    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
-    const { file, signer } = await writeWallet(folder);
-    wallet = file;
-    await run('localnet', 'fund', signer.address, '--sol', '5');
-    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
-    const limits = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
-    project = await run('register', '--wallet', wallet, '--mint', mint, ...limits);
-    env.FLYWHEEL_API_KEY = project.apiKey;
-    await run('localnet', 'fund', project.vaultAddress, '--sol', '2', '--mint', mint, '--tokens', '500');
+    const terms = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
+    world = await openCliProject({ terms, tokens: '500' });
+    ({ project, env } = world);
+    wallet = world.wallet.file;
   });
-
-  after(async () => {
-    await service?.stop();
-  });
-
-  async function run<Document>(...words: string[]): Promise<Document> {
-    return parseDocument<Document>(await runCommand([...words, '--json'], env));
-  }
+  after(() => world?.stop());
 
   function collect(lines: readonly string[], ...words: string[]) {
     return runCommand(['collect', '--wallet', wallet, ...words], env, Readable.from([lines.join('\n')]));
   }
 
   async function balanceOf(address: string): Promise<string | null> {
-    const reader = createChainReader(service.rpcUrl, { mint: project.mintAddress, vaultAddress: project.vaultAddress });
-    return (await reader.readState([address])).balances.get(address)?.toString() ?? null;
+    const [balance = null] = await world.balances([address]);
+    return balance;
   }
 
   it('pays each event of stdin once for its id, and says with its exit code what is left', async () => {
@@ -116,7 +98,7 @@ describe('flywheel collect', () => {
 
   it('keeps what it has accepted when SIGTERM stops it, and the next start pays it', async () => {
     const { address } = await generateKeyPairSigner();
-    const store = join(folder.path, 'stopped.db');
+    const store = join(world.folder.path, 'stopped.db');
     const { child, exited } = start(['--store', store, '--max-age', '3600', '--json']);
     const [output, errors] = [text(child.stdout), text(child.stderr)];
     child.stdin.write(`${eventFor(address, 'kept')}\n`);
@@ -148,7 +130,7 @@ describe('flywheel collect', () => {
 
   it('--listen pays what a caller with the token posts from this machine, up to the caps of the hour', async () => {
     const { address } = await generateKeyPairSigner();
-    const store = join(folder.path, 'listen.db');
+    const store = join(world.folder.path, 'listen.db');
     const { child, exited } = start(['--store', store, '--listen', '0', '--hourly-tokens', '3', '--max-age', '0']);
     const output = text(child.stdout);
     let port = '';
@@ -199,7 +181,7 @@ describe('flywheel collect', () => {
       [['one', 'paid']],
     );
     assert.equal(await balanceOf(address), '1000000');
-    const { batches } = await createFlywheelClient({ url: service.url, apiKey: project.apiKey }).listBatches();
+    const { batches } = await createFlywheelClient({ url: world.service.url, apiKey: project.apiKey }).listBatches();
     assert.equal(batches[0]?.status, 'EXECUTED');
   });
 

@@ -1,44 +1,36 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { RegisteredProject, WaitingBatch } from '@flywheel/api';
-import { parseDocument, runCommand } from './run-command.ts';
-import { startTestService, type TestService } from './test-service.ts';
+import type { WaitingBatch } from '@flywheel/api';
+import { type CliProject, openCliProject } from './cli-project.ts';
+import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 /** It would clear the screen above what is signed. */
 const MEMO = { action: 'MEMO', message: 'thanks\u001b[2J' };
 
 describe('flywheel company', () => {
-  let service: TestService;
+  let world: CliProject;
   let folder: TemporaryFolder;
-  let env: Record<string, string>;
+  let env: CliProject['env'];
   let operator: string;
   let wallet: string;
-  let project: RegisteredProject;
+  let project: CliProject['project'];
+  let run: CliProject['run'];
 
   before(async () => {
     folder = await makeTemporaryFolder();
     const { file, signer } = await writeWallet(folder, 'operator.json');
     operator = file;
-    service = await startTestService({ COMPANY_OPERATORS: signer.address, REGISTRATION: 'approval' });
-    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
-    const owner = await writeWallet(folder);
-    wallet = owner.file;
-    await run('localnet', 'fund', owner.signer.address, '--sol', '5');
-    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
-    const limits = ['--burn-limit', '100', '--airdrop-limit', '0', '--scopes', 'burn', '--approval', 'manual'];
-    project = await run('register', '--wallet', wallet, '--mint', mint, ...limits);
-    env.FLYWHEEL_API_KEY = project.apiKey;
-    await run('localnet', 'fund', project.vaultAddress, '--sol', '2', '--mint', mint, '--tokens', '500');
+    const settings = { COMPANY_OPERATORS: signer.address, REGISTRATION: 'approval' };
+    const terms = ['--burn-limit', '100', '--airdrop-limit', '0', '--scopes', 'burn', '--approval', 'manual'];
+    world = await openCliProject({ terms, settings, tokens: '500' });
+    ({ env, project, run } = world);
+    wallet = world.wallet.file;
   });
   after(async () => {
-    await service?.stop();
+    await world?.stop();
     await folder?.[Symbol.asyncDispose]();
   });
-
-  async function run<Document>(...words: string[]): Promise<Document> {
-    return parseDocument<Document>(await runCommand([...words, '--json'], env));
-  }
 
   function company(...words: string[]) {
     return runCommand(['company', ...words, '--wallet', operator], env);

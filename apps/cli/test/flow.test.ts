@@ -2,16 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type {
-  Batch,
-  BatchList,
-  CreatedKey,
-  ExecuteBatchResponse,
-  InitBatchResponse,
-  KeySummary,
-  RegisteredProject,
-  RotatedKey,
-} from '@flywheel/api';
+import type { Batch, BatchList, ExecuteBatchResponse, InitBatchResponse, RegisteredProject } from '@flywheel/api';
 import { startLocalnet } from '@flywheel/localnet';
 import { createFlywheelClient } from '@flywheel/sdk';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
@@ -32,8 +23,6 @@ const REQUEST = {
     },
   ],
 };
-
-const LIMITS = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
 
 /** Every command against a real service and cluster; each step builds on the one before. */
 describe('commands, one after another', () => {
@@ -290,50 +279,6 @@ describe('commands, one after another', () => {
     assert.equal((await failure('cancel', executed?.id ?? '')).error, 'ERR_BATCH_NOT_CANCELLABLE');
   });
 
-  it('keys create prints a key that works until keys revoke', async () => {
-    const who = ['--wallet', walletFile, '--project', project.projectId];
-    const { keyId, apiKey } = await run<CreatedKey>('keys', 'create', ...who, '--scopes', 'airdrop', '--name', 'ads');
-    env.FLYWHEEL_API_KEY = apiKey;
-    const unscoped = await failure('init', requestFile);
-    assert.equal(unscoped.error, 'ERR_KEY_SCOPES_UNAUTHORIZED');
-
-    const revoked = await run<{ keyId: string }>('keys', 'revoke', ...who, '--key', keyId);
-    assert.equal(revoked.keyId, keyId);
-    const { error, message } = await failure('init', requestFile);
-    assert.equal(error, 'ERR_UNAUTHORIZED');
-    assert.match(message, /flywheel keys create/);
-    env.FLYWHEEL_API_KEY = project.apiKey;
-  });
-
-  it('keys rotate replaces a key, and keys list shows both while they overlap', async () => {
-    const who = ['--wallet', walletFile, '--project', project.projectId];
-    const old = await run<CreatedKey>('keys', 'create', ...who, '--name', 'server');
-    const { keyId, apiKey, replacedExpiresAt } = await run<RotatedKey>(
-      ...['keys', 'rotate', ...who, '--key', old.keyId, '--overlap-hours', '2'],
-    );
-    const overlapMs = Date.parse(replacedExpiresAt) - Date.now();
-    assert.ok(overlapMs > 7_000_000 && overlapMs <= 7_200_000, `${overlapMs} ms`);
-    for (const each of [old.apiKey, apiKey]) {
-      env.FLYWHEEL_API_KEY = each;
-      assert.equal((await failure('status', crypto.randomUUID())).error, 'ERR_BATCH_NOT_FOUND');
-    }
-    env.FLYWHEEL_API_KEY = project.apiKey;
-    const { keys } = await run<{ keys: KeySummary[] }>('keys', 'list', ...who);
-    assert.deepEqual(
-      keys.slice(0, 2).map((key) => [key.keyId, key.name, key.state]),
-      [
-        [keyId, 'server', 'active'],
-        [old.keyId, 'server', 'replaced'],
-      ],
-    );
-    const { stdout } = await runCommand(['keys', 'list', ...who], env);
-    assert.match(stdout, /^KEY +PREFIX +NAME +SCOPES +STATE +LAST USED +EXPIRES\n/);
-    assert.match(
-      stdout,
-      new RegExp(`${old.keyId} +fwk_\\w{8} +server +burn,airdrop +replaced +20.*${replacedExpiresAt}`),
-    );
-  });
-
   it('proof verify finds a proof by its event and by its transaction, and exits with 3 otherwise', async () => {
     const event = ['--type', 'WATCH_AD', '--payload', '{"adId":"ad-1"}'];
     interface Answer {
@@ -380,31 +325,6 @@ describe('commands, one after another', () => {
     assert.equal(dead.exitCode, 4);
     const next = /127\.0\.0\.1:4 is unreachable.*\n {2}Start a cluster with npm start, or set SOLANA_RPC_URL\./;
     assert.match(dead.stderr, next);
-  });
-
-  it('register names the balance and the cost if the wallet cannot pay, and does not wait', async () => {
-    const { file, signer } = await writeWallet(folder, 'poor.json');
-    const { error, message } = await failure('register', '--wallet', file, '--mint', mint, ...LIMITS);
-    assert.equal(error, 'ERR_WALLET');
-    const expected = new RegExp(`^The wallet ${signer.address} holds 0 SOL; the registration costs 0\\.\\d+ SOL\\.`);
-    assert.match(message, expected);
-  });
-
-  it('keys create answers not found for another wallet’s project', async () => {
-    const { file } = await writeWallet(folder, 'stranger.json');
-    const { error } = await failure('keys', 'create', '--wallet', file, '--project', project.projectId);
-    assert.equal(error, 'ERR_PROJECT_NOT_FOUND');
-  });
-
-  it('register prints npx flywheel in its next step if npm started it, otherwise flywheel', async () => {
-    for (const npmCommand of ['exec', undefined]) {
-      const command = npmCommand === undefined ? 'flywheel' : 'npx flywheel';
-      const { file, signer } = await writeWallet(folder, 'hint.json');
-      await run('localnet', 'fund', signer.address, '--sol', '5');
-      const words = ['register', '--wallet', file, '--mint', mint, ...LIMITS];
-      const { stdout, stderr } = await runCommand(words, { ...env, npm_command: npmCommand });
-      assert.match(stdout, new RegExp(`^ {2}${command} run examples/rewards\\.json --wallet `, 'm'), stderr);
-    }
   });
 
   it('run reports the position of a proof type that is not allowed', async () => {

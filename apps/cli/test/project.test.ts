@@ -1,39 +1,33 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ProjectOverview, ProjectSettings, RegisteredProject } from '@flywheel/api';
-import { parseDocument, runCommand } from './run-command.ts';
-import { startTestService, type TestService } from './test-service.ts';
+import type { CreatedKey, KeySummary, ProjectOverview, ProjectSettings, RotatedKey } from '@flywheel/api';
+import { type CliProject, openCliProject } from './cli-project.ts';
+import { runCommand } from './run-command.ts';
 import { writeWallet } from './wallet-files.ts';
 
-describe('flywheel project', () => {
-  let service: TestService;
-  let env: Record<string, string>;
+const LIMITS = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+const REQUEST = {
+  pipelines: [{ type: 'WATCH_AD', payload: '{"adId":"ad-1"}', actions: [{ action: 'BURN', amount: 0.5 }] }],
+};
+
+describe('flywheel project, keys and register', () => {
+  let world: CliProject;
+  let env: CliProject['env'];
   let walletFile: string;
   let mint: string;
-  let project: RegisteredProject;
+  let project: CliProject['project'];
+  let run: CliProject['run'];
+  let failure: CliProject['failure'];
+  let folder: CliProject['folder'];
 
   before(async () => {
-    service = await startTestService();
-    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
-    const { file, signer } = await writeWallet(service.folder);
-    walletFile = file;
-    await run('localnet', 'fund', signer.address, '--sol', '5');
-    ({ mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6'));
     const limits = ['--burn-limit', '100', '--airdrop-limit', '100', '--scopes', 'burn,airdrop'];
     const proofTypes = ['--proof-type', 'WATCH_AD:A rewarded video: watched', '--proof-type', 'REFERRAL'];
-    project = await run('register', '--wallet', walletFile, '--mint', mint, ...limits, ...proofTypes);
+    world = await openCliProject({ terms: [...limits, ...proofTypes] });
+    ({ env, mint, project, run, failure, folder } = world);
+    walletFile = world.wallet.file;
   });
-  after(() => service?.stop());
-
-  async function run<Document>(...words: string[]): Promise<Document> {
-    return parseDocument<Document>(await runCommand([...words, '--json'], env));
-  }
-
-  async function failure(...words: string[]): Promise<{ error: string; message: string }> {
-    const { exitCode, stderr } = await runCommand([...words, '--json'], env);
-    assert.notEqual(exitCode, 0);
-    return JSON.parse(stderr);
-  }
+  after(() => world?.stop());
 
   it('show prints the vault’s balance and the rest of today’s limits', async () => {
     const found = await run<ProjectOverview>('project', 'show', '--wallet', walletFile);
@@ -70,5 +64,75 @@ describe('flywheel project', () => {
     assert.match(unknown.message, /LOTTERY is not in the list of allowed types\. The list allows: SEASON, WATCH_AD\./);
     assert.deepEqual(typesOf(await run(...types, '--any')), []);
     assert.deepEqual(typesOf(await run(...types, '--add', 'WATCH_AD')), ['WATCH_AD']);
+  });
+
+  it('keys create prints a key that works until keys revoke', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const { keyId, apiKey } = await run<CreatedKey>('keys', 'create', ...who, '--scopes', 'airdrop', '--name', 'ads');
+    env.FLYWHEEL_API_KEY = apiKey;
+    const requestFile = await folder.write('request.json', JSON.stringify(REQUEST));
+    const unscoped = await failure('init', requestFile);
+    assert.equal(unscoped.error, 'ERR_KEY_SCOPES_UNAUTHORIZED');
+
+    const revoked = await run<{ keyId: string }>('keys', 'revoke', ...who, '--key', keyId);
+    assert.equal(revoked.keyId, keyId);
+    const { error, message } = await failure('init', requestFile);
+    assert.equal(error, 'ERR_UNAUTHORIZED');
+    assert.match(message, /flywheel keys create/);
+    env.FLYWHEEL_API_KEY = project.apiKey;
+  });
+
+  it('keys rotate replaces a key, and keys list shows both while they overlap', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const old = await run<CreatedKey>('keys', 'create', ...who, '--name', 'server');
+    const { keyId, apiKey, replacedExpiresAt } = await run<RotatedKey>(
+      ...['keys', 'rotate', ...who, '--key', old.keyId, '--overlap-hours', '2'],
+    );
+    const overlapMs = Date.parse(replacedExpiresAt) - Date.now();
+    assert.ok(overlapMs > 7_000_000 && overlapMs <= 7_200_000, `${overlapMs} ms`);
+    for (const each of [old.apiKey, apiKey]) {
+      env.FLYWHEEL_API_KEY = each;
+      assert.equal((await failure('status', crypto.randomUUID())).error, 'ERR_BATCH_NOT_FOUND');
+    }
+    env.FLYWHEEL_API_KEY = project.apiKey;
+    const { keys } = await run<{ keys: KeySummary[] }>('keys', 'list', ...who);
+    assert.deepEqual(
+      keys.slice(0, 2).map((key) => [key.keyId, key.name, key.state]),
+      [
+        [keyId, 'server', 'active'],
+        [old.keyId, 'server', 'replaced'],
+      ],
+    );
+    const { stdout } = await runCommand(['keys', 'list', ...who], env);
+    assert.match(stdout, /^KEY +PREFIX +NAME +SCOPES +STATE +LAST USED +EXPIRES\n/);
+    assert.match(
+      stdout,
+      new RegExp(`${old.keyId} +fwk_\\w{8} +server +burn,airdrop +replaced +20.*${replacedExpiresAt}`),
+    );
+  });
+
+  it('register names the balance and the cost if the wallet cannot pay, and does not wait', async () => {
+    const { file, signer } = await writeWallet(folder, 'poor.json');
+    const { error, message } = await failure('register', '--wallet', file, '--mint', mint, ...LIMITS);
+    assert.equal(error, 'ERR_WALLET');
+    const expected = new RegExp(`^The wallet ${signer.address} holds 0 SOL; the registration costs 0\\.\\d+ SOL\\.`);
+    assert.match(message, expected);
+  });
+
+  it('keys create answers not found for another wallet’s project', async () => {
+    const { file } = await writeWallet(folder, 'stranger.json');
+    const { error } = await failure('keys', 'create', '--wallet', file, '--project', project.projectId);
+    assert.equal(error, 'ERR_PROJECT_NOT_FOUND');
+  });
+
+  it('register prints npx flywheel in its next step if npm started it, otherwise flywheel', async () => {
+    for (const npmCommand of ['exec', undefined]) {
+      const command = npmCommand === undefined ? 'flywheel' : 'npx flywheel';
+      const { file, signer } = await writeWallet(folder, 'hint.json');
+      await run('localnet', 'fund', signer.address, '--sol', '5');
+      const words = ['register', '--wallet', file, '--mint', mint, ...LIMITS];
+      const { stdout, stderr } = await runCommand(words, { ...env, npm_command: npmCommand });
+      assert.match(stdout, new RegExp(`^ {2}${command} run examples/rewards\\.json --wallet `, 'm'), stderr);
+    }
   });
 });

@@ -2,43 +2,34 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { CreatedWebhook, RegisteredProject, Webhook, WebhookDelivery, WebhookDeliveryPage } from '@flywheel/api';
+import type { CreatedWebhook, Webhook, WebhookDelivery, WebhookDeliveryPage } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
 import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
-import { parseDocument, runCommand } from './run-command.ts';
-import { startTestService, type TestService } from './test-service.ts';
-import { writeWallet } from './wallet-files.ts';
+import { type CliProject, openCliProject } from './cli-project.ts';
+import { runCommand } from './run-command.ts';
 
 describe('flywheel webhooks', () => {
-  let service: TestService;
+  let world: CliProject;
   let receiver: Receiver;
-  let env: Record<string, string>;
-  let who: string[];
+  let env: CliProject['env'];
+  let who: CliProject['who'];
+  let run: CliProject['run'];
   let created: CreatedWebhook;
 
   before(async () => {
-    service = await startTestService();
+    world = await openCliProject({ terms: ['--burn-limit', '10', '--airdrop-limit', '10', '--scopes', 'burn'] });
+    ({ env, who, run } = world);
     let answers = 0;
     receiver = await openReceiver((_, response) => {
       answers += 1;
       response.writeHead(answers === 1 ? 410 : 200).end('as you say');
     });
-    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
-    const wallet = await writeWallet(service.folder);
-    await run('localnet', 'fund', wallet.signer.address, '--sol', '1');
-    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
-    const terms = ['--burn-limit', '10', '--airdrop-limit', '10', '--scopes', 'burn'];
-    const { projectId } = await run<RegisteredProject>('register', '--wallet', wallet.file, '--mint', mint, ...terms);
-    who = ['--wallet', wallet.file, '--project', projectId];
   });
   after(async () => {
-    await service?.stop();
+    await world?.stop();
     await receiver?.close();
   });
 
-  async function run<Document>(...words: string[]): Promise<Document> {
-    return parseDocument<Document>(await runCommand([...words, '--json'], env));
-  }
   const say = async (...words: string[]) => (await runCommand(words, env)).stdout;
   const of = () => [...who, '--webhook', created.webhook.webhookId];
   const newest = async (): Promise<WebhookDelivery> => {
@@ -59,7 +50,7 @@ describe('flywheel webhooks', () => {
       'batch.executed,vault.low',
     );
     assert.deepEqual(created.webhook.events, ['batch.executed', 'vault.low']);
-    const { mode } = await stat(join(service.folder.path, 'keys', 'webhook.key'));
+    const { mode } = await stat(join(world.service.folder.path, 'keys', 'webhook.key'));
     assert.equal(mode & 0o777, 0o600);
   });
 

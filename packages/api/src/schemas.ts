@@ -340,7 +340,10 @@ export const ErrorBody = z
   .object({
     error: z.string(),
     message: z.string(),
-    problems: z.array(Problem).optional().describe('What is wrong at which place, where that is known.'),
+    problems: z
+      .array(Problem)
+      .optional()
+      .describe('The issues of the request, with the place of each. Absent if no place is known.'),
     cap: ReachedCap.optional().describe('Only of `ERR_CAP_REACHED`.'),
   })
   .meta({ id: 'Error' });

@@ -34,7 +34,7 @@ export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelE
   readonly batchId?: string | null;
   /** Idempotency key of that batch; null if it is not known. The same call with the same key is the same batch. */
   readonly idempotencyKey?: string | null;
-  /** What is wrong at which place of the request; empty if the service names no place. */
+  /** Issues of the request, with the place of each; empty if the service names no place. */
   readonly problems?: readonly Problem[];
   /** The cap that the call would exceed; null for errors other than `ERR_CAP_REACHED`. */
   readonly cap?: ReachedCap | null;

@@ -10,8 +10,8 @@ export interface ConfirmDeps {
 }
 
 /**
- * Sends a transaction and waits until it is confirmed, whether it succeeds or fails. With `until: 'processed'` the wait ends
- * as soon as a block of the node has it, which a fork may still take away.
+ * Sends a transaction and waits until it is confirmed, whether it succeeds or fails. With `until: 'processed'` the wait
+ * ends when the node's newest block contains it; a fork may still remove that block.
  * @throws Error if it has not landed by the given block height, or if the chain has stopped.
  */
 export async function sendAndConfirm(

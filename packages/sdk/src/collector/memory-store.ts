@@ -2,13 +2,10 @@ import {
   type CollectorStore,
   changedMeanwhile,
   type ItemChange,
-  type ItemCounts,
   type ItemQuery,
-  type ItemState,
   NEW_PROGRESS,
   type NewItem,
   replaced,
-  type StoreChanges,
   type StoredBatch,
   type StoredItem,
   type StoredRecipient,
@@ -56,8 +53,8 @@ export function createVolatileMemoryStore(): CollectorStore {
     read: async (query) => select([...items.values()], query),
     readBatches: async () => [...batches.values()],
     readRecipients: async (addresses) => addresses.flatMap((each) => recipients.get(each) ?? []),
-    count: async (): Promise<ItemCounts> => ({ ...counts }),
-    write: async (writer: number, changes: StoreChanges) => {
+    count: async () => ({ ...counts }),
+    write: async (writer, changes) => {
       if (writer !== epoch) throw replaced();
       // Everything is checked before anything is changed.
       for (const change of changes.items ?? []) requireUnchanged(change);
@@ -87,6 +84,6 @@ function select(items: readonly StoredItem[], query: ItemQuery): StoredItem[] {
   return found.slice(0, query.limit);
 }
 
-function isWaiting({ state, batchKey }: { readonly state: ItemState; readonly batchKey: string | null }): boolean {
+function isWaiting({ state, batchKey }: StoredItem): boolean {
   return state === 'pending' && batchKey === null;
 }

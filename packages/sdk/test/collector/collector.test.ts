@@ -1,44 +1,25 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { airdrop, burn, createFlywheelClient, isFlywheelError } from '@flywheel/sdk';
+import { burn, createFlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import {
-  type CollectedItem,
-  type Collector,
   type CollectorAlarm,
-  type CollectorOptions,
-  type CollectorStore,
-  createCollector,
   createVolatileMemoryStore,
   type ItemStatus,
   RECIPIENT_PARKED,
 } from '@flywheel/sdk/collector';
-import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import fc from 'fast-check';
-import { buildApproval } from '../approvals.ts';
-import { type Behaviour, createFakeService, type FakeService } from './fake-service.ts';
+import type { Behaviour } from './fake-service.ts';
+import { BEHAVIOURS, type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
 
-let wallet: KeyPairSigner;
-let approveTx: string;
-
+let world: CollectorWorld;
 before(async () => {
-  const [operator, company] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
-  wallet = await generateKeyPairSigner();
-  approveTx = await buildApproval({ operator, wallet, company: company.address });
+  world = await openCollectorWorld();
 });
-
-const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
-  mint: 'noWallet',
-  checked: 'refusesCheck',
-  hostile: 'failsAlways',
-  hostile2: 'failsAlways',
-  shaky: 'failsOnce',
-};
 
 describe('a collector', () => {
   it('pays each event once, in batches, and reports each', async () => {
-    const service = createFakeService(approveTx, () => undefined);
+    const service = world.serve();
     const reported: string[] = [];
-    const collector = await open(service, createVolatileMemoryStore(), {
+    const collector = await world.open(service, createVolatileMemoryStore(), {
       ...{ maxItems: 3, maxAgeMs: 600_000 },
       onPaid: ({ id }) => reported.push(id),
     });
@@ -64,10 +45,7 @@ describe('a collector', () => {
   });
 
   it('accepts no known id with another content, and nothing that no service accepts', async () => {
-    const collector = await open(
-      createFakeService(approveTx, () => undefined),
-      createVolatileMemoryStore(),
-    );
+    const collector = await world.open(world.serve(), createVolatileMemoryStore());
     await collector.collect(event('a', 'ada'));
     await assert.rejects(collector.collect(event('a', 'bob')), code('ERR_ITEM_CHANGED'));
     for (const [item, error] of [
@@ -84,10 +62,10 @@ describe('a collector', () => {
   });
 
   it('quarantines what the service names, parks who fails again and again, and pays all others', async () => {
-    const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
+    const service = world.serve((to) => BEHAVIOURS[to]);
     const alarms: CollectorAlarm[] = [];
     const rejected: ItemStatus[] = [];
-    const collector = await open(service, createVolatileMemoryStore(), {
+    const collector = await world.open(service, createVolatileMemoryStore(), {
       onAlarm: (alarm) => alarms.push(alarm),
       onRejected: (item) => rejected.push(item),
     });
@@ -116,8 +94,8 @@ describe('a collector', () => {
 
   it('tries a requeued item once more in a batch of its own, and never pays a dropped one', async () => {
     const behaviours: Record<string, Behaviour | undefined> = { ...BEHAVIOURS };
-    const service = createFakeService(approveTx, (to) => behaviours[to]);
-    const collector = await open(service, createVolatileMemoryStore());
+    const service = world.serve((to) => behaviours[to]);
+    const collector = await world.open(service, createVolatileMemoryStore());
     for (const id of ['h1', 'h2', 'h3']) await collector.collect(event(id, 'hostile'));
     await collector.idle();
     assert.equal(collector.metrics().quarantined, 3);
@@ -141,7 +119,7 @@ describe('a collector', () => {
   });
 
   it('stops with a clear message at an error that it does not know, and quarantines nothing', async () => {
-    const service = createFakeService(approveTx, () => undefined);
+    const service = world.serve();
     const store = createVolatileMemoryStore();
     const alarms: CollectorAlarm[] = [];
     service.onRequest = (when, operation) => {
@@ -150,7 +128,7 @@ describe('a collector', () => {
     const unauthorized = new TypeError('fetch failed');
     const answer = { error: 'ERR_UNAUTHORIZED', message: 'The API key was revoked.' };
     const refusing = { ...service, fetch: async () => Response.json(answer, { status: 401 }) };
-    const collector = await open(refusing, store, { onAlarm: (alarm) => alarms.push(alarm) });
+    const collector = await world.open(refusing, store, { onAlarm: (alarm) => alarms.push(alarm) });
     await collector.collect(event('a', 'ada'));
     await assert.rejects(collector.idle(), code('ERR_COLLECTOR_STOPPED', /The API key was revoked/));
     await assert.rejects(collector.collect(event('b', 'ada')), code('ERR_COLLECTOR_STOPPED'));
@@ -163,17 +141,17 @@ describe('a collector', () => {
     await collector.stop();
 
     service.onRequest = () => undefined;
-    const next = await open(service, store);
+    const next = await world.open(service, store);
     await next.idle();
     assert.deepEqual(service.paid, ['a']);
     await next.stop();
   });
 
   it('stops when another collector pays from its store', async () => {
-    const service = createFakeService(approveTx, () => undefined);
+    const service = world.serve();
     const store = createVolatileMemoryStore();
-    const first = await open(service, store);
-    const second = await open(service, store);
+    const first = await world.open(service, store);
+    const second = await world.open(service, store);
     await second.collect(event('a', 'ada'));
     await second.idle();
     await first.collect(event('b', 'ada'));
@@ -184,7 +162,7 @@ describe('a collector', () => {
   });
 
   it('waits out errors that pass, and makes batches smaller that a limit refuses', async () => {
-    const service = createFakeService(approveTx, () => undefined);
+    const service = world.serve();
     service.limit = 3;
     let failures = 0;
     service.onRequest = (when) => {
@@ -192,7 +170,9 @@ describe('a collector', () => {
       if (failures % 3 === 0 && failures < 40) throw new TypeError(`fetch failed ${when}`);
     };
     const alarms: CollectorAlarm[] = [];
-    const collector = await open(service, createVolatileMemoryStore(), { onAlarm: (alarm) => alarms.push(alarm) });
+    const collector = await world.open(service, createVolatileMemoryStore(), {
+      onAlarm: (alarm) => alarms.push(alarm),
+    });
     await Promise.all(Array.from({ length: 12 }, (_, i) => collector.collect(event(`e${i}`, 'ada'))));
     await collector.idle();
     assert.equal(service.paid.length, 12);
@@ -203,8 +183,8 @@ describe('a collector', () => {
   });
 
   it('opens batches of recipients who failed in turn with the others', async () => {
-    const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
-    const collector = await open(service, createVolatileMemoryStore(), { maxItems: 1, minOpenIntervalMs: 20 });
+    const service = world.serve((to) => BEHAVIOURS[to]);
+    const collector = await world.open(service, createVolatileMemoryStore(), { maxItems: 1, minOpenIntervalMs: 20 });
     const recipients = ['shaky', ...Array.from({ length: 12 }, () => 'ada')];
     await Promise.all(recipients.map((to, i) => collector.collect(event(`e${i}`, to))));
     await collector.idle();
@@ -214,8 +194,8 @@ describe('a collector', () => {
   });
 
   it('lets collect wait while too many items are pending', async () => {
-    const service = createFakeService(approveTx, () => undefined);
-    const collector = await open(service, createVolatileMemoryStore(), { maxPending: 2, maxAgeMs: 600_000 });
+    const service = world.serve();
+    const collector = await world.open(service, createVolatileMemoryStore(), { maxPending: 2, maxAgeMs: 600_000 });
     await Promise.all([collector.collect(event('a', 'ada')), collector.collect(event('b', 'ada'))]);
     const third = collector.collect(event('c', 'ada'));
     const first = await Promise.race([third, new Promise((resolve) => setImmediate(resolve, 'waits'))]);
@@ -232,10 +212,10 @@ describe('a collector', () => {
   });
 
   it('parks batches for a person, and records what the person has executed', async () => {
-    const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
+    const service = world.serve((to) => BEHAVIOURS[to]);
     const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch: service.fetch });
     const approved: string[] = [];
-    const collector = await open(service, createVolatileMemoryStore(), {
+    const collector = await world.open(service, createVolatileMemoryStore(), {
       approval: 'person',
       onAlarm: (alarm) => {
         if (alarm.kind !== 'approvalNeeded') return;
@@ -251,9 +231,9 @@ describe('a collector', () => {
   });
 
   it('iterates over results, each of which comes again until the next is asked for', async () => {
-    const service = createFakeService(approveTx, () => undefined);
+    const service = world.serve();
     const store = createVolatileMemoryStore();
-    const first = await open(service, store);
+    const first = await world.open(service, store);
     await Promise.all(['a', 'b', 'c'].map((id) => first.collect(event(id, 'ada'))));
     const seen: string[] = [];
     for await (const { id, state } of first.results()) {
@@ -261,137 +241,14 @@ describe('a collector', () => {
       if (seen.length === 2) break;
     }
     await first.stop();
-    const second = await open(service, store);
+    const second = await world.open(service, store);
     for await (const { id } of second.results()) {
       seen.push(id);
       if (id === 'c') second.stop();
     }
     assert.deepEqual(seen, ['a paid', 'b paid', 'b', 'c']);
   });
-
-  it('pays every good item exactly once, and loses none, wherever it crashes', async () => {
-    const recipient = fc.constantFrom('ada', 'bob', 'cyd', 'mint', 'checked', 'hostile', 'hostile2', 'shaky');
-    const item = fc.record({ to: recipient, isUnknown: fc.boolean(), repeats: fc.integer({ min: 1, max: 2 }) });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(item, { minLength: 1, maxLength: 12 }),
-        fc.array(fc.record({ step: fc.integer({ min: 1, max: 25 }), isAfter: fc.boolean() }), { maxLength: 8 }),
-        fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 6 }),
-        fc.integer({ min: 1, max: 6 }),
-        async (items, crashes, lost, maxItems) => {
-          const events = items.map(({ to, isUnknown }, i) => ({
-            ...event(`e${i}`, to),
-            ...(isUnknown && i % 3 === 0 && { type: 'UNKNOWN' }),
-          }));
-          const service = createFakeService(approveTx, (to) => BEHAVIOURS[to]);
-          let calls = 0;
-          // Requests that never arrive, and answers that never come back.
-          service.onRequest = () => {
-            calls += 1;
-            if (lost.includes(calls)) throw new TypeError('fetch failed');
-          };
-          const memory = createVolatileMemoryStore();
-          for (const crash of [...crashes, null]) {
-            const { store, world } = crashing(memory, service, crash);
-            let collector: Collector | undefined;
-            const work = async () => {
-              collector = await open(world, store, { maxItems });
-              const repeated = events.flatMap((each, i) => Array.from({ length: items[i]?.repeats ?? 1 }, () => each));
-              await Promise.all(repeated.map((each) => collector?.collect(each)));
-              await collector.idle();
-            };
-            await Promise.race([work(), world.crashed]);
-            // Ends the timers of a process that is dead.
-            const stopped = collector?.stop();
-            if (crash === null) await stopped;
-            await assertIdentity(memory, events.length);
-          }
-          assert.equal(new Set(service.paid).size, service.paid.length, 'no item is paid twice');
-          const isGood = ({ type, actions }: CollectedItem) =>
-            type !== 'UNKNOWN' && actions.every((each) => each.action !== 'AIRDROP' || canBePaid(each.toAddress));
-          const expected = events.map((each) => [each.id, isGood(each) ? 'paid' : 'quarantined']);
-          const stored = await memory.read({ ids: events.map(({ id }) => id) });
-          assert.deepEqual(stored.map(({ id, state }) => [id, state]).toSorted(), expected.toSorted());
-          const paid = expected.flatMap(([id, state]) => (state === 'paid' ? [id] : []));
-          assert.deepEqual(service.paid.toSorted(), paid.toSorted());
-        },
-      ),
-      { numRuns: Number(process.env.FLYWHEEL_SOAK_COLLECTOR_RUNS ?? 25) },
-    );
-  });
 });
-
-function canBePaid(to: string): boolean {
-  const behaviour = BEHAVIOURS[to];
-  return behaviour === undefined || behaviour === 'failsOnce';
-}
-
-function event(id: string, to: string): CollectedItem {
-  return { id, type: 'WATCH_AD', payload: { id }, actions: [airdrop(to, 1)] };
-}
-
-function open(
-  { fetch }: Pick<FakeService, 'fetch'>,
-  store: CollectorStore,
-  options: Partial<CollectorOptions> = {},
-): Promise<Collector> {
-  const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch, maxAttempts: 1 });
-  const quick = { maxAgeMs: 5, minOpenIntervalMs: 0, finalAfterMs: 0, retryMs: [0, 1] } as const;
-  return createCollector({ client, store, approval: { wallet, verify: 'trust-service' }, ...quick, ...options });
-}
-
-interface Crash {
-  /** Number of calls of the store and the service that the process makes before it dies. */
-  readonly step: number;
-  /** True to die after the call has had its effect, before the process hears of it. */
-  readonly isAfter: boolean;
-}
-
-/** A process that dies at a step: from then on none of its calls returns. */
-function crashing(memory: CollectorStore, service: FakeService, crash: Crash | null) {
-  let steps = 0;
-  let die: () => void = () => undefined;
-  let isDead = false;
-  const crashed = new Promise<void>((resolve) => {
-    die = resolve;
-  });
-  const never = new Promise<never>(() => undefined);
-  async function step<T>(work: () => Promise<T>): Promise<T> {
-    if (isDead) return never;
-    steps += 1;
-    const isLast = steps === crash?.step;
-    if (isLast) isDead = true;
-    if (!isLast) return work().then((result) => (isDead ? never : result));
-    if (crash?.isAfter) await work().catch(() => undefined);
-    die();
-    return never;
-  }
-  const store: CollectorStore = {
-    claim: () => step(() => memory.claim()),
-    add: (items) => step(() => memory.add(items)),
-    read: (query) => step(() => memory.read(query)),
-    readBatches: () => step(() => memory.readBatches()),
-    readRecipients: (addresses) => step(() => memory.readRecipients(addresses)),
-    count: () => step(() => memory.count()),
-    write: (epoch, changes) =>
-      step(async () => {
-        await memory.write(epoch, changes);
-        await assertIdentity(memory);
-      }),
-    close: async () => undefined,
-  };
-  return { store, world: { fetch: ((...args) => step(() => service.fetch(...args))) as typeof fetch, crashed } };
-}
-
-async function assertIdentity(memory: CollectorStore, maxAccepted = Number.POSITIVE_INFINITY): Promise<void> {
-  const { accepted, paid, pending, quarantined, dropped } = await memory.count();
-  assert.equal(accepted, paid + pending + quarantined + dropped);
-  assert.ok(accepted <= maxAccepted);
-  for (const [state, count] of Object.entries({ paid, pending, quarantined, dropped })) {
-    const items = await memory.read({ state: state as ItemStatus['state'], after: 0, limit: 1_000 });
-    assert.equal(items.length, count, `${state} items`);
-  }
-}
 
 function code(expected: string, message = /./): (error: unknown) => boolean {
   return (error) => {

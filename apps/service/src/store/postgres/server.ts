@@ -139,11 +139,13 @@ const PORT = 5432;
 const SOCKET_FOLDER_PREFIX = 'flywheel-';
 /** `sun_path` holds 107 bytes on Linux, 103 on macOS. */
 const MAX_SOCKET_PATH_BYTES = 103;
+/** `mkdtemp` adds six characters to a prefix. */
+const RANDOM_NAME_BYTES = 6;
 
 /** Creates a folder of mode 0700: only its owner can enter it and connect. */
 async function makeSocketFolder(account: ServerAccount | null): Promise<string> {
-  const name = `${SOCKET_FOLDER_PREFIX}XXXXXX/.s.PGSQL.${PORT}`;
-  const parent = Buffer.byteLength(join(tmpdir(), name)) <= MAX_SOCKET_PATH_BYTES ? tmpdir() : '/tmp';
+  const name = join(tmpdir(), SOCKET_FOLDER_PREFIX, `.s.PGSQL.${PORT}`);
+  const parent = Buffer.byteLength(name) + RANDOM_NAME_BYTES <= MAX_SOCKET_PATH_BYTES ? tmpdir() : '/tmp';
   const folder = await mkdtemp(join(parent, SOCKET_FOLDER_PREFIX));
   if (account) await chown(folder, account.uid, account.gid);
   return folder;
