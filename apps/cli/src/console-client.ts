@@ -133,7 +133,8 @@ function requireSignInMessage(
   });
 }
 
-async function signText(wallet: KeyPairSigner, text: string): Promise<string> {
+/** Signs a text as its raw bytes. @returns the signature, base58. */
+export async function signText(wallet: KeyPairSigner, text: string): Promise<string> {
   const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[wallet.address];
   if (!signature) throw new Error(`The wallet ${wallet.address} returned no signature.`);

@@ -70,6 +70,26 @@ export async function readRequestFile(path: string): Promise<string> {
 }
 
 /**
+ * Reads a file with one JSON object.
+ * @param expected what it should contain, as a noun.
+ * @throws CliError `ERR_FILE`.
+ */
+export async function readJsonObject(path: string, expected: string): Promise<Record<string, unknown>> {
+  const text = await readTextFile(path, `Expected ${expected}.`);
+  const parsed = parseJson(text);
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  throw new CliError('ERR_FILE', `${path} is not ${expected}: one JSON object.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * Reads a text file.
  * @param expected a sentence that tells what the file should contain.
  * @throws CliError `ERR_FILE`.

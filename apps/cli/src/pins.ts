@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Batch } from '@flywheel/api';
 import {
-  type BatchProgress,
   type ClaimedProject,
   expectedOfMultisig,
   expectedOfRegistration,
@@ -16,6 +16,7 @@ import {
   type RegistrationInput,
   type RegistrationRefusal,
   type RegistrationTerms,
+  type VerificationResult,
   type VerifyOptions,
 } from '@flywheel/sdk';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
@@ -40,7 +41,12 @@ export interface PinFile {
    */
   findMultisig(wallet: string, claimed: ClaimedProject | null, trusted: readonly string[]): MultisigPin | null;
   /** Keeps the multisig of a verified batch. @returns notes about what is new. */
-  keepVerified(wallet: string, event: BatchProgress): readonly string[];
+  keepVerified(wallet: string, verified: VerifiedBatch): readonly string[];
+}
+
+export interface VerifiedBatch {
+  readonly batch: Pick<Batch, 'multisig' | 'vaultAddress' | 'mintAddress'>;
+  readonly verification: VerificationResult;
 }
 
 export interface TrustOption {
@@ -95,9 +101,7 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
       throw new CliError('ERR_PIN', describeMismatch(displayUrl(url), wallet, claimed, search));
     },
 
-    keepVerified(wallet, event) {
-      if (event.stage !== 'verified') return [];
-      const { verification, batch } = event;
+    keepVerified(wallet, { verification, batch }) {
       const kept = pinVerified(readPins(path), place, { ...batch, wallet, verification }, new Date());
       if (kept === null) return [];
       write(kept.pins);

@@ -36,7 +36,7 @@ export async function openVerification(
   const pin = pins.findMultisig(wallet, claimed, options.trust ?? []);
   return {
     verify: withPin({ rpcUrl, ...claimed }, pin),
-    keep: (event) => pins.keepVerified(wallet, event),
+    keep: (event) => (event.stage === 'verified' ? pins.keepVerified(wallet, event) : []),
   };
 }
 

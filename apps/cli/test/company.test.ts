@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { WaitingBatch } from '@flywheel/api';
+import type { Batch, WaitingBatch } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { generateKeyPairSigner } from '@solana/kit';
 import { type CliProject, openCliProject } from './cli-project.ts';
 import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
@@ -50,6 +52,16 @@ describe('flywheel company', () => {
     }
   }
 
+  const who = () => ['--wallet', wallet, '--project', project.projectId];
+
+  async function approveForCompany(): Promise<void> {
+    const { id } = await untilPending();
+    const { stderr } = await company('approve', id);
+    const [, content = ''] = /--content ([0-9a-f]{64})\./.exec(stderr) ?? [];
+    const approved = await company('approve', id, '--content', content);
+    assert.equal(approved.exitCode, 0, approved.stderr);
+  }
+
   it('admit shows wallet, token and terms, and signs only what was confirmed', async () => {
     const before = await runBurn(1);
     assert.match(before.stderr, /ERR_PROJECT_NOT_ADMITTED/);
@@ -91,7 +103,7 @@ describe('flywheel company', () => {
     const rejected = await company('reject', id, ...reason, '--content', content);
     assert.equal(rejected.exitCode, 0, rejected.stderr);
     const { exitCode, stderr } = await running;
-    assert.notEqual(exitCode, 0);
+    assert.deepEqual([exitCode, JSON.parse(stderr).error], [3, 'ERR_BATCH_FAILED'], stderr);
     assert.match(stderr, /Not agreed/);
   });
 
@@ -107,13 +119,99 @@ describe('flywheel company', () => {
     assert.match((await company('pause')).stderr, /ERR_USAGE {2}Name a project, or pass --all\./);
   });
 
+  it('withdraw pays what the wallet has asked for once a person of the company has approved it, and cancel ends it', async () => {
+    const recipient = (await generateKeyPairSigner()).address;
+    const words = ['withdraw', '2.5', '--asset', 'token', '--to', recipient, ...who()];
+    const unconfirmed = await runCommand([...words, '--json'], env);
+    assert.equal(unconfirmed.exitCode, 2, unconfirmed.stderr);
+    const { batchId: unwanted, message } = JSON.parse(unconfirmed.stderr);
+    assert.match(
+      message,
+      /^Nothing was signed\. On chain, batch \d+ .*; Sends 2\.5 tokens of the mint .*pass --yes\.$/,
+    );
+    const other = await runCommand(['approve', unwanted, ...who(), '--content', '0'.repeat(64)], env);
+    assert.match(other.stderr, /ERR_USAGE {2}Nothing was signed: the batch on chain has the content /);
+    const cancelled = await run<Batch>('cancel', unwanted, '--wallet', wallet);
+    assert.equal(cancelled.status, 'FAILED');
+
+    const signed = await runCommand([...words, '--yes'], env);
+    assert.equal(signed.exitCode, 0, signed.stderr);
+    assert.match(signed.stdout, /Approved\. A person of the company decides now\.\n$/);
+    assert.match(signed.stderr, /^Note: \w+ has no account on this chain yet\./m);
+    await approveForCompany();
+    await waitUntil(
+      'the tokens',
+      () => world.balances([recipient]),
+      ([balance]) => balance === '2500000',
+    );
+    const tooPrecise = await runCommand(['withdraw', '1.0000001', ...words.slice(2), '--json'], env);
+    assert.match(JSON.parse(tooPrecise.stderr).message, /at most 6 decimals/);
+  });
+
+  it('terms shows and signs what the company approves by itself', async () => {
+    const id = project.projectId;
+    assert.equal(
+      (await company('terms', id)).stdout,
+      'Approval: manual\nBurns per day: 100 tokens\nAirdrops per day: 0 tokens\n',
+    );
+    const change = ['terms', id, '--approval', 'automatic', '--burn', '50'];
+    const shown = await company(...change);
+    assert.match(shown.stderr, /Approval: from manual to automatic\n {2}Burns per day: from 100 tokens to 50 tokens\n/);
+    assert.equal(shown.exitCode, 2);
+    assert.match((await company(...change, '--yes')).stdout, /^(Changed|The change is signed)\./);
+    const { stdout } = await company('terms', id);
+    assert.match(stdout, /^Approval: automatic\nBurns per day: 50 tokens\n/);
+  });
+
+  it('status, projects, jobs and audit show what the console shows', async () => {
+    assert.match(
+      (await company('status')).stdout,
+      /^ {2}company +\w{32,44}\n {2}operator +\w{32,44}\n {2}holds +[\d,.]+ SOL, /,
+    );
+    assert.match(
+      (await company('projects')).stdout,
+      new RegExp(`\n${project.projectId} +\\w+ +${world.mint} +automatic +\\d+ +served\n`),
+    );
+    assert.match((await company('jobs')).stdout, /^(No pending or running jobs\.|JOB +TYPE)/);
+    const audit = await company('audit', '--project', project.projectId);
+    assert.match(audit.stdout, /withdrawal\.requested/);
+    const missing = await company('retry', crypto.randomUUID(), '--json');
+    assert.equal(JSON.parse(missing.stderr).error, 'ERR_JOB_NOT_FOUND');
+    const rotation = await company('rotate', project.projectId, '--member', 'company', '--json');
+    assert.equal(JSON.parse(rotation.stderr).error, 'ERR_ROTATION_REFUSED', 'the project has the service’s approver');
+    const { stdout: history } = await runCommand(['project', 'history', ...who()], env);
+    assert.match(history, /terms\.changed/);
+    const { days } = await run<{ days: unknown[] }>('project', 'usage', ...who(), '--days', '3');
+    assert.equal(days.length, 3);
+    const { stdout: vault } = await runCommand(['vault', project.vaultAddress], env);
+    assert.match(vault, /tokens +[\d.]+, deposited to \w+\n/);
+  });
+
+  it('rotate-wallet gives the project to a new wallet, which this computer then knows', async () => {
+    const next = await writeWallet(folder, 'next.json');
+    const text = await runCommand(['rotate-wallet', '--to', next.signer.address, ...who()], env);
+    assert.match(text.stdout, new RegExp(`Wallet then: ${next.signer.address}\n$`), text.stderr);
+    const words = ['rotate-wallet', '--new-wallet', next.file, ...who()];
+    const signed = await runCommand([...words, '--yes'], env);
+    assert.equal(signed.exitCode, 0, signed.stderr);
+    assert.match(signed.stderr, /Replaces the approver \w+ by /);
+    const open = await runCommand(['members', ...who()], env);
+    assert.match(open.stdout, new RegExp(`wallet +\\w+ +${next.signer.address} +FINALIZED\n`));
+    await approveForCompany();
+    const read = () => runCommand(['members', '--wallet', next.file, '--project', project.projectId], env);
+    await waitUntil('the new wallet', read, ({ exitCode }) => exitCode === 0);
+    wallet = next.file;
+    const burned = await runBurn(6);
+    assert.equal(burned.exitCode, 0, burned.stderr);
+  });
+
   it('policy tries rules, signs them with all they say and lists from CSV, and shows versions and differences', async () => {
     const { projectId } = project;
     const denied = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
     const rules = await folder.write('rules.json', JSON.stringify({ personPerBatch: '2.5' }));
     const csv = await folder.write('denied.csv', `address\n${denied}\n`);
     const tried = await company('policy', 'try', projectId, rules, '--deny', csv);
-    assert.match(tried.stdout, /sent 2 to one operator and 0 to two/, tried.stderr);
+    assert.match(tried.stdout, /sent 3 to one operator and 0 to two/, tried.stderr);
     const asked = await company('policy', 'set', projectId, rules, '--deny', csv);
     assert.equal(asked.exitCode, 2);
     assert.match(

@@ -215,9 +215,17 @@ async function executeToEnd(
 ): Promise<void> {
   const call = signal ? { signal } : {};
   const deadlineMs = Date.now() + timeoutMs;
+  // A batch that is rejected or cancelled while this waits has failed, which is a result and not an error.
+  const endedOtherwise = async (error: unknown) => {
+    const mayHaveFailed = isFlywheelError(error, 'ERR_BATCH_NOT_EXECUTABLE');
+    if (mayHaveFailed && isFinal(await client.getBatch(request.batchId, call))) return true;
+    throw error;
+  };
   for (;;) {
-    const answer = await client.executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS });
-    if (isFinal(answer)) return;
+    const isEnded = await client
+      .executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS })
+      .then(isFinal, endedOtherwise);
+    if (isEnded) return;
     const batch = await client.getBatch(request.batchId, call);
     onOpen(batch);
     if (Date.now() > deadlineMs) throw stillOpen(batch, timeoutMs);

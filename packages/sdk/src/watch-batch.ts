@@ -27,7 +27,7 @@ const PAUSE_GROWTH = 1.3;
  * const ended = await watchBatch(client, batch.id, { onChange: ({ status }) => console.log(status) });
  */
 export async function watchBatch(
-  client: FlywheelClient,
+  client: Pick<FlywheelClient, 'getBatch'>,
   batchId: string,
   { onChange, until = isFinal, timeoutMs = Number.POSITIVE_INFINITY, signal }: WatchBatchOptions = {},
 ): Promise<Batch> {

@@ -1,13 +1,29 @@
 import type { Batch } from '@flywheel/api';
-import { BatchStatus } from '@flywheel/api';
-import { type CastCancelOptions, castCancel, isFinal, watchBatch } from '@flywheel/sdk';
+import { BATCH_OPERATIONS, BatchStatus } from '@flywheel/api';
+import {
+  type CastCancelOptions,
+  castCancel,
+  type FlywheelClient,
+  isFinal,
+  isFlywheelError,
+  watchBatch,
+} from '@flywheel/sdk';
+import type { KeyPairSigner } from '@solana/kit';
 import { type Command, Option } from 'commander';
-import { type Context, openClient, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
+import {
+  type Context,
+  openClient,
+  openConsole,
+  type RpcUrlOption,
+  trustedRpcUrl,
+  type UrlOption,
+} from '../../context.ts';
 import { readWallet } from '../../files.ts';
 import { layOutTable } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addRpcUrlOption, addTrustOption, addUrlOption, parseWholeNumber } from '../../options.ts';
 import { openPins, type TrustOption } from '../../pins.ts';
+import { findProjectOfBatch } from '../project/sign-in.ts';
 import { describeBatch } from './describe-batch.ts';
 
 interface ListOptions extends UrlOption {
@@ -61,17 +77,18 @@ export function addCancelCommand(program: Command, context: Context): void {
     .command('cancel')
     .summary('cancel an open batch')
     .description(
-      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports, and in no other multisig than this computer knows for the wallet.',
+      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. Withdrawals and replacements are cancelled with --wallet. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports, and in no other multisig than this computer knows for the wallet.',
     )
     .argument('<batch-id>', 'batch.id in the answer of init')
-    .option('--wallet <file>', 'keypair file of the project’s wallet, to cast the cancel vote if it is needed');
+    .option('--wallet <file>', 'keypair file of the project’s wallet, for its batches and its cancel vote');
   addUrlOption(addRpcUrlOption(addTrustOption(command, 'the vault of a project that this computer does not know')))
     .addHelpText('after', '\nExample:\n  flywheel cancel 0198a3c2-… --wallet wallet.json')
     .action(async (batchId: string, { wallet: walletFile, ...options }: CancelOptions) => {
       const { output } = context;
-      const client = openClient(context, options);
       output.nameBatch({ batchId, idempotencyKey: null });
-      const vote = walletFile === undefined ? null : await prepareVote(context, { walletFile, batchId }, options);
+      const wallet = walletFile === undefined ? null : await readWallet(walletFile);
+      const client = await openBatch(context, { batchId, wallet }, options);
+      const vote = wallet === null ? null : await prepareVote(context, { client, wallet, batchId }, options);
       const batch = await interruptible(async (signal) => {
         const answer = await client.cancelBatch(batchId, { signal });
         const ended = isFinal(answer)
@@ -89,19 +106,54 @@ export function addCancelCommand(program: Command, context: Context): void {
     });
 }
 
+/** Reads and cancels one batch. */
+type BatchClient = Pick<FlywheelClient, 'getBatch' | 'cancelBatch'>;
+
 /**
- * Reads the wallet and what this computer knows of its multisig, before anything is cancelled.
+ * Opens a batch for the API key, or for the wallet if only that can see it: a withdrawal, a replacement, or a batch of a
+ * project whose key is not at hand.
+ */
+async function openBatch(
+  context: Context,
+  { batchId, wallet }: { readonly batchId: string; readonly wallet: KeyPairSigner | null },
+  options: UrlOption,
+): Promise<BatchClient> {
+  if (wallet === null) return openClient(context, options);
+  if (context.environment.FLYWHEEL_API_KEY) {
+    const client = openClient(context, options);
+    try {
+      await client.getBatch(batchId);
+      return client;
+    } catch (error) {
+      if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
+    }
+  }
+  const console = openConsole(context, options);
+  await console.signIn(wallet);
+  const projectId = await findProjectOfBatch(console, batchId);
+  const of = (id: string) => ({ params: { projectId, batchId: id } });
+  return {
+    getBatch: async (id) => (await console.call(BATCH_OPERATIONS.getBatchProgress, of(id))).batch,
+    cancelBatch: (id) => console.call(BATCH_OPERATIONS.cancelProjectBatch, { ...of(id), headers: {} }),
+  };
+}
+
+/**
+ * Reads what this computer knows of the wallet's multisig, before anything is cancelled.
  * @throws CliError `ERR_PIN` if the service shows the batch in another vault than this computer knows.
  */
 async function prepareVote(
   context: Context,
-  { walletFile, batchId }: { readonly walletFile: string; readonly batchId: string },
+  {
+    client,
+    wallet,
+    batchId,
+  }: { readonly client: BatchClient; readonly wallet: KeyPairSigner; readonly batchId: string },
   options: UrlOption & RpcUrlOption & TrustOption,
 ): Promise<Pick<CastCancelOptions, 'wallet' | 'rpcUrl' | 'multisig'>> {
-  const wallet = await readWallet(walletFile);
   const rpcUrl = await trustedRpcUrl(context, options);
   const pins = await openPins(context, options, rpcUrl);
-  const claimed = await openClient(context, options).getBatch(batchId);
+  const claimed = await client.getBatch(batchId);
   const pin = pins.findMultisig(wallet.address, claimed, options.trust ?? []);
   return { wallet, rpcUrl, ...(pin !== null && { multisig: pin.multisig }) };
 }

@@ -5,32 +5,20 @@ import {
   POLICY_OPERATIONS,
   type WaitingBatch,
 } from '@flywheel/api';
-import {
-  address,
-  type BatchDecision,
-  contentHash,
-  describeInstruction,
-  pluralize,
-  summarizeContent,
-} from '@flywheel/protocol';
-import { readProposalContent } from '@flywheel/sdk';
+import { address, type BatchDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
+import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
 import { layOutTable } from '../../format.ts';
-import {
-  addDecisionOptions,
-  addOperatorOptions,
-  confirmDecision,
-  type Operator,
-  type OperatorOptions,
-  openOperator,
-  signDecision,
-} from './decide.ts';
+import { addContentOption, printable, readProposal, requireContent } from '../../proposal.ts';
+import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
+import { addOverviewCommands } from './overview.ts';
 import { addPolicyCommands } from './policy.ts';
 import { addProjectDecisionCommands } from './projects.ts';
+import { addTermsCommand } from './terms.ts';
 
 interface BatchDecisionOptions extends OperatorOptions {
   readonly content?: string;
@@ -44,13 +32,15 @@ interface RejectOptions extends BatchDecisionOptions {
 export function addCompanyCommands(program: Command, context: Context): void {
   const company = program
     .command('company')
-    .summary('decide for the company: batches, admissions, pauses, rules')
+    .summary('decide for the company: batches, admissions, terms, pauses, rules')
     .description(
       'Decide for the company with the wallet of an operator. What is signed is shown before, as the chain has it.',
     );
   addBatchDecisionCommands(company, context);
   addProjectDecisionCommands(company, context);
   addPolicyCommands(company, context);
+  addTermsCommand(company, context);
+  addOverviewCommands(company, context);
 }
 
 /** `flywheel company pending`, `approve` and `reject` */
@@ -76,10 +66,6 @@ function addBatchDecisionCommands(company: Command, context: Context): void {
       '\nExample:\n  flywheel company reject 0198a3c2-… --wallet operator.json --reason "Not agreed with us"',
     )
     .action((batchId: string, options: RejectOptions) => decide(context, batchId, { options, reason: options.reason }));
-}
-
-function addContentOption(command: Command): Command {
-  return command.option('--content <hash>', 'sign without asking if the batch on chain has this content');
 }
 
 function addPending(company: Command, context: Context): void {
@@ -118,30 +104,40 @@ async function decide(context: Context, batchId: string, { options, reason }: Ve
   output.nameBatch({ batchId, idempotencyKey: null });
   const operator = await openOperator(context, options);
   const batch = await findWaiting(operator.console, batchId);
-  const { subject, issues, facts, hash } = await readDecision(operator, batch, reason);
-  if (options.content !== undefined && options.content !== hash) {
-    throw new CliError(
-      'ERR_USAGE',
-      `Nothing was signed: the batch on chain has the content ${hash}, not ${options.content}.`,
-    );
-  }
+  const { batch: named } = await operator.console.call(BATCH_OPERATIONS.getBatchProgress, {
+    params: { projectId: batch.projectId, batchId },
+  });
+  const { batchIndex } = batch;
+  // The service says only which proposal is meant, and the text names it.
+  const which = { multisig: named.multisig, batchIndex, isRotation: batch.kind === 'rotation' };
+  const proposal = await readProposal(operator.rpcUrl, which);
+  const { content, issues, facts, hash } = proposal;
+  requireContent(proposal, options.content);
   if (reason === null && issues.length > 0) {
     throw new CliError('ERR_CLUSTER', `Nothing was signed: ${issues.join(' ')} Only a rejection can be signed.`);
   }
   const verb = reason === null ? 'approve' : 'reject';
   const review = await readReview(operator.console, batchId);
-  await confirmDecision(context, [...issues, ...facts, ...review], {
-    question: `Sign and ${verb} batch ${batch.batchIndex}?`,
+  await confirmSigning(context, [...issues, ...facts, ...review], {
+    question: `Sign and ${verb} batch ${batchIndex}?`,
     isConfirmed: options.content !== undefined,
     option: `--content ${hash}`,
   });
+  const subject: BatchDecision = {
+    type: 'batch',
+    decision: verb,
+    reason,
+    multisig: address(named.multisig),
+    batchIndex: BigInt(batchIndex),
+    content,
+  };
   const signature = await signDecision(operator, subject);
   const params = { batchId };
   const verdict: CompanyVerdict =
     reason === null
       ? await operator.console.call(COMPANY_OPERATIONS.approveBatch, { params, body: signature })
       : await operator.console.call(COMPANY_OPERATIONS.rejectBatch, { params, body: { ...signature, reason } });
-  output.result({ ...verdict, content: hash }, `Batch ${batch.batchIndex} ${describeVerdict(verdict, reason)}`);
+  output.result({ ...verdict, content: hash }, `Batch ${batchIndex} ${describeVerdict(verdict, reason)}`);
 }
 
 function describeVerdict({ approvals }: CompanyVerdict, reason: string | null): string {
@@ -164,46 +160,4 @@ async function findWaiting(console: ConsoleClient, batchId: string): Promise<Wai
   const batch = batches.find(({ id }) => id === batchId);
   if (batch) return batch;
   throw new CliError('ERR_USAGE', `Batch ${batchId} does not wait for the company. See flywheel company pending.`);
-}
-
-/** Reads at the operator's node what a batch does. The service says only which proposal is meant, and the text names it. */
-async function readDecision(
-  { console, rpcUrl }: Operator,
-  { id: batchId, projectId, batchIndex, kind }: WaitingBatch,
-  reason: string | null,
-) {
-  const { batch } = await console.call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
-  const { multisig } = batch;
-  const proposal = { multisig, batchIndex, isRotation: kind === 'rotation' };
-  const { content, issues } = await readProposalContent(rpcUrl, proposal);
-  const { effects, pipelines, recipients } = summarizeContent(content);
-  const hash = await contentHash(content);
-  const subject: BatchDecision = {
-    type: 'batch',
-    decision: reason === null ? 'approve' : 'reject',
-    reason,
-    multisig: address(multisig),
-    batchIndex: BigInt(batchIndex),
-    content,
-  };
-  const instructions = 'pipelines' in content ? content.pipelines.flat().map((each) => describeInstruction(each)) : [];
-  const facts = [
-    `On chain, batch ${batchIndex} of the multisig ${multisig}:`,
-    ...(effects.length === 0 ? ['  Moves nothing'] : effects.map((effect) => `  ${effect}`)),
-    `  ${pluralize(recipients, 'recipient')}, ${pluralize(pipelines, 'pipeline')}`,
-    ...instructions.slice(0, MAX_SHOWN).map(({ program, text }) => `    ${program} ${printable(text)}`),
-    ...(instructions.length > MAX_SHOWN
-      ? [`    and ${instructions.length - MAX_SHOWN} more: the sums above and the content below cover all`]
-      : []),
-    `  Content: ${hash}`,
-  ];
-  return { subject, issues, facts, hash };
-}
-
-/** About two screens. */
-const MAX_SHOWN = 60;
-
-/** A memo must not move the terminal's cursor, or look like another line. */
-function printable(text: string): string {
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { createInterface } from 'node:readline/promises';
 import type { DecisionSignature } from '@flywheel/api';
 import { type DecisionSubject, findDecisionIssue, writeDecisionText } from '@flywheel/protocol';
 import { readGenesisHash } from '@flywheel/sdk';
@@ -7,7 +6,6 @@ import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
-import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
 import { addRpcUrlOption, addUrlOption } from '../../options.ts';
 
@@ -40,36 +38,6 @@ export async function openOperator(context: Context, options: OperatorOptions): 
   const console = openConsole(context, options);
   await console.signIn(wallet);
   return { wallet, console, rpcUrl };
-}
-
-/**
- * Shows what a decision is about, and asks for it on a terminal.
- * @param isConfirmed true if an option has confirmed exactly this already.
- * @throws CliError `ERR_USAGE` if it is not confirmed: nothing is signed then.
- */
-export async function confirmDecision(
-  { output, stdin }: Context,
-  facts: readonly string[],
-  {
-    question,
-    isConfirmed,
-    option,
-  }: { readonly question: string; readonly isConfirmed: boolean; readonly option: string },
-): Promise<void> {
-  for (const fact of facts) output.note(fact);
-  if (isConfirmed) return;
-  if (output.json || !('isTTY' in stdin) || !stdin.isTTY) {
-    // With --json nothing else has shown it.
-    const shown = output.json ? ` ${facts.map((fact) => fact.trim()).join('; ')}.` : '';
-    throw new CliError('ERR_USAGE', `Nothing was signed.${shown} To sign without a terminal, pass ${option}.`);
-  }
-  const terminal = createInterface({ input: stdin, output: output.stderr });
-  try {
-    const answer = await terminal.question(`${question} Type yes: `);
-    if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', 'Nothing was signed.');
-  } finally {
-    terminal.close();
-  }
 }
 
 /** Long enough for a worker that is down or a project that is paused for a night. */

@@ -18,17 +18,11 @@ import {
 import { readCsvCells } from '@flywheel/protocol/airdrop-csv';
 import { readMint } from '@flywheel/sdk';
 import type { Command } from 'commander';
+import { confirmSigning } from '../../confirm.ts';
 import { type Context, openConsole } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readTextFile, readWallet } from '../../files.ts';
-import {
-  addDecisionOptions,
-  addOperatorOptions,
-  confirmDecision,
-  type OperatorOptions,
-  openOperator,
-  signDecision,
-} from './decide.ts';
+import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
 
 interface ListOptions {
   readonly allow?: string;
@@ -122,7 +116,7 @@ async function setPolicy(
     `  Token: ${mint}, ${decimals} decimals`,
     `  Multisig: ${multisig}`,
   ];
-  await confirmDecision(context, facts, { question: 'Sign and set?', isConfirmed: yes === true, option: '--yes' });
+  await confirmSigning(context, facts, { question: 'Sign and set?', isConfirmed: yes === true, option: '--yes' });
   const body = { version, policy: writePolicy(policy, { decimals }), ...(await signDecision(operator, subject)) };
   const state = await console.call(POLICY_OPERATIONS.changePolicy, { params, body });
   const isApplied = state.version === version;

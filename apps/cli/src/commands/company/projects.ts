@@ -1,19 +1,13 @@
-import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, type CompanyTerms } from '@flywheel/api';
-import { type AdmissionDecision, address, describeTerms, type ResumeDecision, toBaseUnits } from '@flywheel/protocol';
-import { readMint } from '@flywheel/sdk';
+import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS } from '@flywheel/api';
+import { type AdmissionDecision, address, describeTerms, type ResumeDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
+import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
-import {
-  addDecisionOptions,
-  addOperatorOptions,
-  confirmDecision,
-  type OperatorOptions,
-  openOperator,
-  signDecision,
-} from './decide.ts';
+import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
+import { PENDING, requireDecimals, toBaseUnitTerms } from './terms.ts';
 
 interface ConfirmedOptions extends OperatorOptions {
   readonly yes?: boolean;
@@ -69,22 +63,16 @@ async function admit(context: Context, projectId: string, { withdraw, yes, ...op
   const project = await console.call(CONSOLE_OPERATIONS.getProject, { params });
   const { companyTerms } = await console.call(CONSOLE_OPERATIONS.getSettings, { params });
   const { mint, decimals } = project.token;
-  const onChain = await readMint(rpcUrl, mint);
-  if (onChain.decimals !== decimals) {
-    throw new CliError(
-      'ERR_CLUSTER',
-      `Nothing was signed: on chain the token has ${onChain.decimals} decimals, not ${decimals}.`,
-    );
-  }
+  const token = { mint: address(mint), decimals };
+  const onChain = await requireDecimals(rpcUrl, token);
   const terms = withdraw ? null : companyTerms;
   const subject: AdmissionDecision = {
     type: 'admission',
     multisig: address(project.multisig.address),
     wallet: address(project.multisig.wallet),
-    token: { mint: address(mint), decimals },
+    token,
     terms: terms && toBaseUnitTerms(terms, decimals),
   };
-  const { token } = subject;
   const facts = [
     `${withdraw ? 'Withdraw the admission of' : 'Admit'} project ${projectId}:`,
     `  Wallet: ${subject.wallet}`,
@@ -95,23 +83,12 @@ async function admit(context: Context, projectId: string, { withdraw, yes, ...op
     ...(subject.terms === null ? [] : describeTerms({ token, to: subject.terms }).map((line) => `  ${line}`)),
   ];
   const question = withdraw ? 'Sign and withdraw?' : 'Sign and admit?';
-  await confirmDecision(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
+  await confirmSigning(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
   const body = { ...(await signDecision(operator, subject)), terms };
   const state = await console.call(COMPANY_OPERATIONS.changeAdmission, { params, body });
   const text = state.isAdmitted ? 'is admitted.' : 'is not admitted.';
   const isPending = state.isAdmitted === (withdraw === true);
   context.output.result(state, `Project ${projectId} ${text}${isPending ? PENDING : ''}`);
-}
-
-const PENDING = ' A worker applies the decision when one runs.';
-
-function toBaseUnitTerms({ approvalMode, burnLimit, airdropLimit }: CompanyTerms, decimals: number) {
-  const parse = (limit: string) => {
-    const baseUnits = toBaseUnits(limit, decimals);
-    if (baseUnits === null) throw new Error(`${limit} is not an amount of a token with ${decimals} decimals.`);
-    return baseUnits;
-  };
-  return { approvalMode, burnBaseUnits: parse(burnLimit), airdropBaseUnits: parse(airdropLimit) };
 }
 
 async function pause(
@@ -147,7 +124,7 @@ async function resume(
     ...(multisig === null ? [] : [`  Multisig: ${multisig}`]),
   ];
   const question = 'Sign and resume?';
-  await confirmDecision(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
+  await confirmSigning(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
   const subject: ResumeDecision = { type: 'resume', multisig, pausedAt: new Date(pausedAt) };
   const body = { ...(await signDecision(operator, subject)), pausedAt };
   const state =

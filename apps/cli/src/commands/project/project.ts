@@ -5,9 +5,12 @@ import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/proto
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { readJsonObject } from '../../files.ts';
 import { layOutPairs } from '../../format.ts';
 import { addProofType } from '../../options.ts';
+import { addReportCommands } from './reports.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
+import { addTrySchemaCommand } from './try-schema.ts';
 
 interface LimitsOptions extends ProjectOptions {
   readonly burn?: string;
@@ -18,6 +21,7 @@ interface ProofTypesOptions extends ProjectOptions {
   readonly add: readonly ProofType[];
   readonly remove: readonly string[];
   readonly any?: boolean;
+  readonly schema: readonly string[];
 }
 
 /** `flywheel project show`, `limits` and `proof-types` */
@@ -29,6 +33,8 @@ export function addProjectCommands(program: Command, context: Context): void {
   addShow(project, context);
   addLimits(project, context);
   addProofTypes(project, context);
+  addTrySchemaCommand(project, context);
+  addReportCommands(project, context);
 }
 
 function addShow(project: Command, context: Context): void {
@@ -73,16 +79,21 @@ function addProofTypes(project: Command, context: Context): void {
     .description('Show the allowed pipeline types, or change them. Changes apply to new batches.')
     .option('--add <type[:description]>', 'allow a type or change its description; repeat for more', addProofType, [])
     .option('--remove <type>', 'remove a type from the list; repeat for more', addWord, [])
+    .option('--schema <type=file>', 'JSON Schema of a type’s payloads; repeat for more', addWord, [])
     .option('--any', 'allow all types: empty the list')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel project proof-types --wallet wallet.json --add "REFERRAL:Invited a friend" --remove LOTTERY',
     )
-    .action(async ({ add, remove, any = false, ...options }: ProofTypesOptions) => {
-      const isChange = add.length > 0 || remove.length > 0;
+    .action(async ({ add, remove, schema, any = false, ...options }: ProofTypesOptions) => {
+      const isChange = add.length > 0 || remove.length > 0 || schema.length > 0;
       if (any && isChange) {
-        throw new CliError('ERR_USAGE', '--any empties the list; it cannot be combined with --add or --remove.');
+        throw new CliError(
+          'ERR_USAGE',
+          '--any empties the list; it cannot be combined with --add, --remove or --schema.',
+        );
       }
+      const added = await withSchemas(add, schema);
       const { console, projectId } = await signIn(context, options);
       const params = { projectId };
       const before = await console.call(CONSOLE_OPERATIONS.getSettings, { params });
@@ -90,7 +101,7 @@ function addProofTypes(project: Command, context: Context): void {
         output.result(before, describeSettings(before, null, output.stdout));
         return;
       }
-      const body = { proofTypes: any ? [] : changeTypes(before.proofTypes, add, remove) };
+      const body = { proofTypes: any ? [] : changeTypes(before.proofTypes, added, remove) };
       const settings = await console.call(CONSOLE_OPERATIONS.changeProofTypes, { params, body });
       output.result(settings, describeSettings(settings, before, output.stdout));
     });
@@ -98,6 +109,19 @@ function addProofTypes(project: Command, context: Context): void {
 
 function addWord(word: string, previous: readonly string[]): readonly string[] {
   return [...previous, word];
+}
+
+/** Adds the schemas of `TYPE=FILE` to the types that are added; a type that is not among them is changed. */
+async function withSchemas(add: readonly ProofType[], named: readonly string[]): Promise<readonly ProofType[]> {
+  const types = new Map(add.map((each) => [each.type, each]));
+  for (const word of named) {
+    const [, type, file] = /^([A-Za-z0-9_-]{1,64})=(.+)$/s.exec(word) ?? [];
+    if (type === undefined || file === undefined) {
+      throw new CliError('ERR_USAGE', `${word} is not TYPE=FILE.`);
+    }
+    types.set(type, { ...types.get(type), type, payloadSchema: await readJsonObject(file, 'a JSON Schema') });
+  }
+  return [...types.values()];
 }
 
 function changeTypes(before: readonly ProofType[], add: readonly ProofType[], remove: readonly string[]): ProofType[] {

@@ -1,4 +1,5 @@
 import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
+import { FlywheelError, isFlywheelError } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
@@ -43,6 +44,24 @@ export async function findProjectOfKey(console: ConsoleClient, apiKey: string): 
     'ERR_WALLET',
     `FLYWHEEL_API_KEY belongs to none of this wallet’s projects (${projects.length}). Use the wallet that registered the project.`,
   );
+}
+
+/**
+ * Finds the project of a batch among those of the wallet that has signed in.
+ * @throws FlywheelError `ERR_BATCH_NOT_FOUND` if none has it.
+ */
+export async function findProjectOfBatch(console: ConsoleClient, batchId: string): Promise<string> {
+  const { projects } = await console.call(CONSOLE_OPERATIONS.listProjects, {});
+  for (const { id: projectId } of projects) {
+    try {
+      await console.call(CONSOLE_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
+      return projectId;
+    } catch (error) {
+      if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
+    }
+  }
+  const message = `Batch ${batchId} belongs to none of this wallet’s projects (${projects.length}).`;
+  throw new FlywheelError({ code: 'ERR_BATCH_NOT_FOUND', message, batchId });
 }
 
 /** Keeps the message short for a wallet with many projects. */

@@ -1,0 +1,74 @@
+import { CONSOLE_OPERATIONS, type PublicVault } from '@flywheel/api';
+import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import type { Command } from 'commander';
+import { AUDIT_PAGE, describeAudit } from '../../audit-log.ts';
+import { type Context, openConsole, type UrlOption } from '../../context.ts';
+import { layOutPairs, layOutTable } from '../../format.ts';
+import { addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
+import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
+
+interface UsageOptions extends ProjectOptions {
+  readonly days?: number;
+}
+
+interface HistoryOptions extends ProjectOptions {
+  readonly cursor?: string;
+}
+
+const MAX_DAYS = 366;
+const DEFAULT_DAYS = 30;
+
+/** `flywheel project usage` and `history` */
+export function addReportCommands(project: Command, context: Context): void {
+  const { output } = context;
+  addProjectOptions(project.command('usage'))
+    .summary('show burned and airdropped amounts per day')
+    .description('Show the burned and airdropped amounts of each UTC day, amounts of open batches included.')
+    .option(
+      '--days <number>',
+      `number of days, 1 to ${MAX_DAYS}; default: ${DEFAULT_DAYS}`,
+      parseWholeNumber(1, MAX_DAYS),
+    )
+    .addHelpText('after', '\nExample:\n  flywheel project usage --wallet wallet.json --days 7')
+    .action(async ({ days = DEFAULT_DAYS, ...options }: UsageOptions) => {
+      const { console, projectId } = await signIn(context, options);
+      const asked = { params: { projectId }, query: { days: String(days) } };
+      const usage = await console.call(CONSOLE_OPERATIONS.getUsage, asked);
+      const rows = usage.days.map(({ day, burned, airdropped }) => [day, groupDigits(burned), groupDigits(airdropped)]);
+      const { heading, lines } = layOutTable(['DAY', 'BURNED', 'AIRDROPPED'], rows, output.stdout);
+      output.result(usage, [heading, ...lines].join('\n'));
+    });
+  addProjectOptions(project.command('history'))
+    .summary('show who changed what')
+    .description('Print the history of the project, newest first, a page at a time.')
+    .option('--cursor <cursor>', 'the next page, as the page before names it')
+    .addHelpText('after', '\nExample:\n  flywheel project history --wallet wallet.json')
+    .action(async ({ cursor, ...options }: HistoryOptions) => {
+      const { console, projectId } = await signIn(context, options);
+      const query = { limit: AUDIT_PAGE, ...(cursor !== undefined && { cursor }) };
+      const page = await console.call(CONSOLE_OPERATIONS.listProjectHistory, { params: { projectId }, query });
+      output.result(page, describeAudit(page, output.stdout));
+    });
+}
+
+/** `flywheel vault ADDRESS` */
+export function addVaultCommand(program: Command, context: Context): void {
+  const { output } = context;
+  addUrlOption(program.command('vault'))
+    .summary('show what a vault holds, and where to deposit')
+    .description('Show the balance of a vault and its deposit addresses. It is public: no wallet is needed.')
+    .argument('<address>', 'address of the vault', parseAddress)
+    .addHelpText('after', '\nExample:\n  flywheel vault 7Fq2…')
+    .action(async (address: string, options: UrlOption) => {
+      const vault = await openConsole(context, options).call(CONSOLE_OPERATIONS.getVault, { params: { address } });
+      output.result(vault, [`Vault ${vault.address}`, ...layOutPairs(pairsOf(vault), output.stdout)].join('\n'));
+    });
+}
+
+function pairsOf({ lamports, tokens, mint, tokenAccount }: PublicVault): [string, string][] {
+  return [
+    ['SOL', `${toDecimal(BigInt(lamports), SOL_DECIMALS)}, deposited to the vault itself`],
+    ['tokens', `${groupDigits(tokens)}, deposited to ${tokenAccount}`],
+    ['token', mint],
+  ];
+}

@@ -1,0 +1,155 @@
+import { BATCH_OPERATIONS, type BatchDetail, type BatchProgress } from '@flywheel/api';
+import { expectedOfMultisig, isFinal, type VerificationResult, verifyAndSign } from '@flywheel/sdk';
+import { sleep } from '@flywheel/solana-rpc';
+import type { KeyPairSigner } from '@solana/kit';
+import type { Command } from 'commander';
+import { confirmSigning } from '../../confirm.ts';
+import type { ConsoleClient } from '../../console-client.ts';
+import { type Context, type RpcUrlOption, trustedRpcUrl } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
+import { interruptible } from '../../interrupt.ts';
+import { addRpcUrlOption, addTrustOption } from '../../options.ts';
+import { openPins, type PinFile, type TrustOption, type VerifiedBatch } from '../../pins.ts';
+import { addContentOption, readProposal, requireContent } from '../../proposal.ts';
+import { describeBatch, requireNotFailed } from '../batch/describe-batch.ts';
+import { addProjectOptions, type ProjectOptions, signIn } from '../project/sign-in.ts';
+
+export interface WalletOptions extends ProjectOptions, RpcUrlOption, TrustOption {}
+
+/** Adds the options of a command that signs an approval with the project's wallet. */
+export function addWalletOptions(command: Command): Command {
+  return addRpcUrlOption(
+    addTrustOption(addProjectOptions(command), 'the vault of a project that this computer does not know'),
+  );
+}
+
+/** The project's wallet, signed in, and the holder's own node and records. */
+export interface WalletSession {
+  readonly wallet: KeyPairSigner;
+  readonly console: ConsoleClient;
+  readonly projectId: string;
+  readonly rpcUrl: string;
+  readonly pins: PinFile;
+  readonly trust: readonly string[];
+}
+
+export async function openWallet(context: Context, options: WalletOptions): Promise<WalletSession> {
+  const wallet = await readWallet(options.wallet);
+  const rpcUrl = await trustedRpcUrl(context, options);
+  const pins = await openPins(context, options, rpcUrl);
+  return { wallet, rpcUrl, pins, trust: options.trust ?? [], ...(await signIn(context, options)) };
+}
+
+interface ApproveOptions extends WalletOptions {
+  readonly content?: string;
+}
+
+/** `flywheel approve BATCH_ID`: the wallet's approval of any open batch, also of withdrawals and rotations. */
+export function addApproveCommand(program: Command, context: Context): void {
+  addContentOption(addWalletOptions(program.command('approve')))
+    .summary('approve an open batch with the project’s wallet')
+    .description(
+      'Read from the chain what an open batch does, show it, verify it, sign the approval and submit it: also of a withdrawal, of a replacement that the company has requested, and of a batch that the console has created. The batch is then executed, or waits for a person of the company. Exits with 3 if it failed.',
+    )
+    .argument('<batch-id>', 'id of the batch')
+    .addHelpText('after', '\nExample:\n  flywheel approve 0198a3c2-… --wallet wallet.json')
+    .action(async (batchId: string, options: ApproveOptions) => {
+      const session = await openWallet(context, options);
+      await approveBatch(context, session, { batchId, content: options.content });
+    });
+}
+
+export interface BatchToApprove {
+  readonly batchId: string;
+  /** The content that `--content` has confirmed. */
+  readonly content?: string | undefined;
+  /** True if an option has confirmed what `requireAsked` compares. */
+  readonly isConfirmed?: boolean;
+  /** Compares the batch with what was asked for. @throws CliError if it is another one. */
+  readonly requireAsked?: (detail: BatchDetail) => void;
+  /** Called with each verified multisig, to keep more than the wallet's own record. @returns notes. */
+  readonly keep?: (verified: VerifiedBatch) => readonly string[];
+}
+
+/**
+ * Approves a batch: waits until it is set up, shows what the chain holds, has it confirmed, verifies and signs it, submits the
+ * approval, and follows the batch until it ends or waits for a person of the company.
+ */
+export async function approveBatch(context: Context, session: WalletSession, asked: BatchToApprove): Promise<void> {
+  const { output } = context;
+  const { batchId } = asked;
+  output.nameBatch({ batchId, idempotencyKey: null });
+  const after = await interruptible(async (signal) => {
+    const setUp = await follow(session, batchId, ({ waitsFor }) => waitsFor === 'setup', signal);
+    const isWaiting = setUp.waitsFor === 'wallet' && !isFinal(setUp.batch);
+    if (!isWaiting) return setUp;
+    await signAndSubmit(context, session, asked);
+    return follow(session, batchId, isExecuting, signal);
+  }, `Continue with flywheel approve ${batchId}.`);
+  output.result(after, [describeBatch(after.batch, output.stdout), ...nextStep(after)].join('\n'));
+  requireNotFailed(after.batch);
+}
+
+function isExecuting({ waitsFor, failure }: BatchProgress): boolean {
+  return (waitsFor === 'execution' || waitsFor === 'wallet') && failure === undefined;
+}
+
+function nextStep({ waitsFor, failure, batch }: BatchProgress): string[] {
+  if (isFinal(batch)) return [];
+  if (failure) return [`  ${failure.message} ${failure.remedy}`];
+  return waitsFor === 'company' ? ['  Approved. A person of the company decides now.'] : [];
+}
+
+/** A state is asked for once a second: the service allows ten requests a second. */
+const POLL_INTERVAL_MS = 1_000;
+
+async function follow(
+  { console, projectId }: WalletSession,
+  batchId: string,
+  isUnderWay: (progress: BatchProgress) => boolean,
+  signal: AbortSignal,
+): Promise<BatchProgress> {
+  for (;;) {
+    const progress = await console.call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
+    if (isFinal(progress.batch) || !isUnderWay(progress)) return progress;
+    await sleep(POLL_INTERVAL_MS, signal);
+  }
+}
+
+async function signAndSubmit(
+  context: Context,
+  { wallet, console, projectId, rpcUrl, pins, trust }: WalletSession,
+  { batchId, content, isConfirmed = false, requireAsked, keep }: BatchToApprove,
+): Promise<void> {
+  const { output } = context;
+  const params = { projectId, batchId };
+  const detail = await console.call(BATCH_OPERATIONS.getProjectBatch, { params });
+  requireAsked?.(detail);
+  const { batch, pipelines, kind } = detail;
+  const { multisig, batchIndex } = batch;
+  const pin = pins.findMultisig(wallet.address, batch, trust);
+  const proposal = await readProposal(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' });
+  const { hash, facts, issues } = proposal;
+  requireContent(proposal, content);
+  if (issues.length > 0) throw new CliError('ERR_CLUSTER', `Nothing was signed: ${issues.join(' ')}`);
+  await confirmSigning(context, facts, {
+    question: `Sign and approve batch ${batchIndex}?`,
+    isConfirmed: isConfirmed || content !== undefined,
+    option: requireAsked === undefined ? `--content ${hash}` : '--yes',
+  });
+  const { proposalApproveTx } = await console.call(BATCH_OPERATIONS.getApproval, { params });
+  const claimed = { batch: { ...batch, pipelines }, proposalApproveTx };
+  const input = { wallet, ...claimed, ...(pin && { expect: expectedOfMultisig(pin) }) };
+  let verification: VerificationResult | null = null;
+  const signedTx = await verifyAndSign(rpcUrl, input, {
+    onVerification: (result) => {
+      verification = result;
+    },
+  });
+  if (verification !== null) {
+    const verified = { batch, verification };
+    for (const note of [...pins.keepVerified(wallet.address, verified), ...(keep?.(verified) ?? [])]) output.note(note);
+  }
+  await console.call(BATCH_OPERATIONS.executeProjectBatch, { params, body: { signedTx } });
+}
