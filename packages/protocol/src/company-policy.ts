@@ -69,7 +69,7 @@ type Decimals = Pick<{ readonly decimals: number }, 'decimals'>;
 
 /** Describes the rules of a policy, one sentence each, in a fixed order. Empty if it has none. */
 export function describePolicy(policy: CompanyPolicy, token: Decimals): PolicySentence[] {
-  const tokens = (baseUnits: bigint) => amountOf(baseUnits, token);
+  const tokens = (baseUnits: bigint) => writeTokens(baseUnits, token);
   const amount = (rule: AmountRule, write: (text: string) => string): PolicySentence[] => {
     const baseUnits = policy[rule];
     return baseUnits === null ? [] : [{ rule, type: null, sentence: write(tokens(baseUnits)) }];
@@ -138,7 +138,7 @@ export function describePolicyChange(from: CompanyPolicy, to: CompanyPolicy, tok
  * the hash of the whole.
  */
 export async function policyLines(policy: CompanyPolicy, token: Decimals): Promise<string[]> {
-  const tokens = (baseUnits: bigint | null) => (baseUnits === null ? null : amountOf(baseUnits, token));
+  const tokens = (baseUnits: bigint | null) => (baseUnits === null ? null : writeTokens(baseUnits, token));
   const rows: readonly (readonly [string, string | null])[] = [
     ['Person above, batch', tokens(policy.personPerBatch)],
     ['Person above, recipient', tokens(policy.personPerRecipient)],
@@ -164,6 +164,12 @@ export async function policyHash(policy: CompanyPolicy): Promise<string> {
 /** A policy as JSON: amounts are decimal text of base units. */
 export interface PolicyJson extends Omit<CompanyPolicy, AmountRule | 'capsPerType'>, Record<AmountRule, string | null> {
   readonly capsPerType: readonly { readonly type: string; readonly baseUnits: string }[];
+}
+
+/** Writes an amount with its unit: `1,000 tokens`. */
+export function writeTokens(baseUnits: bigint, { decimals }: Decimals): string {
+  const amount = toDecimal(baseUnits, decimals);
+  return `${groupDigits(amount)} ${amount === '1' ? 'token' : 'tokens'}`;
 }
 
 /** Writes a policy as JSON, its members in a fixed order. */
@@ -205,10 +211,6 @@ function single<Value>(
   write: (value: Value) => string,
 ): readonly PolicySentence[] {
   return value === null ? [] : [{ rule, type: null, sentence: write(value) }];
-}
-
-function amountOf(baseUnits: bigint, { decimals }: Decimals): string {
-  return `${groupDigits(toDecimal(baseUnits, decimals))} tokens`;
 }
 
 /** Differences name this many addresses of each list. */

@@ -88,7 +88,7 @@ describe('a policy', () => {
     const to = read({ personPerBatch: '5', capPerRecipient: '1', denied: [BOB] });
     assert.deepEqual(describePolicyChange(from, to, TOKEN), [
       'Changed: A person approves a batch of more than 5 tokens. Before: A person approves a batch of more than 10 tokens.',
-      'New: One recipient receives at most 1 tokens a day.',
+      'New: One recipient receives at most 1 token a day.',
       'Removed: The company signs from 22:00 to 06:30 UTC only.',
       `Denied recipients added: ${BOB}.`,
       `Denied recipients removed: ${ALICE}.`,

@@ -105,13 +105,18 @@ const keys = createRoute({
   path: '/keys',
   component: lazyRouteComponent(() => import('../features/keys/keys.tsx'), 'Keys'),
 });
+const rules = createRoute({
+  getParentRoute: () => project,
+  path: '/rules',
+  component: lazyRouteComponent(() => import('../features/policy/policy.tsx'), 'Policy'),
+});
 const settings = createRoute({
   getParentRoute: () => project,
   path: '/settings',
   component: lazyRouteComponent(() => import('../features/settings/settings.tsx'), 'Settings'),
 });
 
-const projectRoutes = project.addChildren([overview, batches, batch, compose, approve, vault, keys, settings]);
+const projectRoutes = project.addChildren([overview, batches, batch, compose, approve, vault, keys, rules, settings]);
 
 /** Maps each address to its screen. A screen’s code loads when the screen first opens, or the pointer is on a link to it. */
 export const router = createRouter({

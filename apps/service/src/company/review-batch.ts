@@ -1,5 +1,5 @@
 import { ApiError, type BatchReview } from '@flywheel/api';
-import { groupDigits, pluralize, summarizeContent, toDecimal } from '@flywheel/protocol';
+import { pluralize, summarizeContent, toDecimal, writeTokens } from '@flywheel/protocol';
 import { compileAgain } from '../batches/compile-again.ts';
 import type { Deps } from '../batches/deps.ts';
 import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
@@ -104,13 +104,11 @@ async function findUnusual(deps: ReviewDeps, project: Project, batch: Batch): Pr
     });
   }
   if (batch.kind === 'pipelines' && moved > (largestBaseUnits ?? 0n)) {
-    const [amount, largest] = [moved, largestBaseUnits ?? 0n].map((each) =>
-      groupDigits(toDecimal(each, token.decimals)),
-    );
+    const [amount, largest] = [moved, largestBaseUnits ?? 0n].map((each) => writeTokens(each, token));
     const message =
       largestBaseUnits === null
         ? 'It is the first batch of this project that would be executed.'
-        : `It moves ${amount} tokens, more than every batch before it: the largest moved ${largest}.`;
+        : `It moves ${amount}, more than every batch before it: the largest moved ${largest}.`;
     unusual.push({ kind: 'LARGEST_BATCH', message });
   }
   if (warnings.length > 0) {

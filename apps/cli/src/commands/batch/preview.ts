@@ -1,4 +1,4 @@
-import type { PreviewBatchResponse } from '@flywheel/api';
+import type { MetRule, PreviewBatchResponse } from '@flywheel/api';
 import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
@@ -31,7 +31,7 @@ export function addPreviewCommand(program: Command, context: Context): void {
 }
 
 function describePreview(
-  { pipelines, problems, warnings = [], funds, limits, cost }: PreviewBatchResponse,
+  { pipelines, problems, rules = [], warnings = [], funds, limits, cost }: PreviewBatchResponse,
   { output }: Context,
 ) {
   const largest = pipelines.toSorted((a, b) => b.bytes - a.bytes)[0];
@@ -49,9 +49,15 @@ function describePreview(
   ];
   return [
     ...layOutPairs(rows, output.stdout),
+    ...rules.filter(isWait).map(({ message }) => `  ! ${message}`),
     ...warnings.map(({ message }) => `  ! ${message}`),
     ...problems.map((problem) => `  ✗ ${problem.code}  ${sentenceOf(problem)}`),
   ].join('\n');
+}
+
+/** Rules that refuse the batch are among its problems. */
+function isWait({ effect }: MetRule): boolean {
+  return effect !== 'refused' && effect !== 'capped';
 }
 
 function describeLimit({ asked, left, resetsAt }: PreviewBatchResponse['limits']['burn']): string {

@@ -1,4 +1,4 @@
-import type { WaitingBatch } from '@flywheel/api';
+import type { CompanyVerdict, WaitingBatch } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -10,6 +10,7 @@ import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.
 import { TextField } from '../../ui/fields.tsx';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName } from '../batch/batch-summary.ts';
+import { BatchReview } from './batch-review.tsx';
 import { DecisionForm } from './decision.tsx';
 import { ProposalFacts, toSubject, useProposal } from './proposal.tsx';
 
@@ -40,7 +41,7 @@ export function ApprovalQueue() {
 }
 
 function DecisionNotice({ decision }: { readonly decision: Decision }) {
-  const { isApproved, projectId, batchId, batchIndex } = decision;
+  const { isApproved, isPartial, projectId, batchId, batchIndex } = decision;
   return (
     <Notice
       tone={isApproved ? 'done' : 'plain'}
@@ -51,9 +52,14 @@ function DecisionNotice({ decision }: { readonly decision: Decision }) {
         </ButtonLink>
       }
     >
-      {isApproved ? 'It is executing now.' : 'It has failed, and the project can read the reason.'}
+      {outcomeOf({ isApproved, isPartial })}
     </Notice>
   );
+}
+
+function outcomeOf({ isApproved, isPartial }: Pick<Decision, 'isApproved' | 'isPartial'>): string {
+  if (isPartial) return 'It waits for another operator.';
+  return isApproved ? 'It is executing now.' : 'It has failed, and the project can read the reason.';
 }
 
 function EmptyQueue() {
@@ -128,6 +134,9 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
           <Notice tone="waiting" title={problem} />
         </div>
       )}
+      <div className="px-4 pb-4 empty:hidden">
+        <BatchReview batchId={batchId} />
+      </div>
       <DecisionBar batch={batch} onDecision={onDecision} />
     </article>
   );
@@ -139,6 +148,8 @@ interface Decision {
   readonly batchId: string;
   readonly batchIndex: string;
   readonly isApproved: boolean;
+  /** True if another operator must approve too. */
+  readonly isPartial: boolean;
 }
 
 /** Buttons to approve a batch, to view it, or to reject it with a reason. */
@@ -146,9 +157,9 @@ function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
   const { projectId, id: batchId, batchIndex } = batch;
   const [open, setOpen] = useState<'approve' | 'reject' | null>(null);
   const close = () => setOpen(null);
-  const decided = (isApproved: boolean) => {
+  const decided = (isApproved: boolean, { approvals }: CompanyVerdict) => {
     close();
-    onDecision({ projectId, batchId, batchIndex, isApproved });
+    onDecision({ projectId, batchId, batchIndex, isApproved, isPartial: approvals !== undefined });
   };
   return (
     <footer className="flex flex-col gap-3 border-t px-4 py-3">
@@ -164,10 +175,10 @@ function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
         </Button>
       </div>
       <Dialog title={`Approve batch ${batchIndex}?`} isOpen={open === 'approve'} onClose={close}>
-        <ApproveForm batch={batch} onDecided={() => decided(true)} onClose={close} />
+        <ApproveForm batch={batch} onDecided={(verdict) => decided(true, verdict)} onClose={close} />
       </Dialog>
       <Dialog title={`Reject batch ${batchIndex}?`} isOpen={open === 'reject'} onClose={close}>
-        <RejectForm batch={batch} onDecided={() => decided(false)} onClose={close} />
+        <RejectForm batch={batch} onDecided={(verdict) => decided(false, verdict)} onClose={close} />
       </Dialog>
     </footer>
   );
@@ -175,7 +186,7 @@ function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
 
 interface VerdictFormProps {
   readonly batch: WaitingBatch;
-  readonly onDecided: () => void;
+  readonly onDecided: (verdict: CompanyVerdict) => void;
   readonly onClose: () => void;
 }
 

@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 
-export interface DecisionFormProps {
+export interface DecisionFormProps<Reply> {
   /** Shows what the operator decides, and asks for what it lacks. */
   readonly children: ReactNode;
   /** null while the operator cannot sign yet. */
@@ -18,13 +18,13 @@ export interface DecisionFormProps {
   readonly verb: string;
   readonly tone?: 'primary' | 'danger';
   /** Sends what the wallet has signed. */
-  readonly send: (signature: DecisionSignature) => Promise<unknown>;
-  readonly onDecided: () => void;
+  readonly send: (signature: DecisionSignature) => Promise<Reply>;
+  readonly onDecided: (reply: Reply) => void;
   readonly onClose: () => void;
 }
 
 /** Has the operator’s wallet sign a decision, and sends it. */
-export function DecisionForm({
+export function DecisionForm<Reply>({
   children,
   subject,
   verb,
@@ -32,14 +32,14 @@ export function DecisionForm({
   send,
   onDecided,
   onClose,
-}: DecisionFormProps) {
+}: DecisionFormProps<Reply>) {
   const queries = useQueryClient();
   const sign = useSignDecision();
   const [encoding, setEncoding] = useState<DecisionEncoding>('message');
   const decide = useMutation({
     mutationFn: async (decided: DecisionSubject) => send(await sign(decided, encoding)),
-    onSuccess: () => {
-      onDecided();
+    onSuccess: (reply) => {
+      onDecided(reply);
       return queries.invalidateQueries();
     },
   });

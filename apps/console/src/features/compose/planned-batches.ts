@@ -1,4 +1,4 @@
-import { MAX_PIPELINES_PER_BATCH, type Pipeline, type PreviewBatchResponse } from '@flywheel/api';
+import { MAX_PIPELINES_PER_BATCH, type MetRule, type Pipeline, type PreviewBatchResponse } from '@flywheel/api';
 import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
 
 type Problem = PreviewBatchResponse['problems'][number];
@@ -8,6 +8,8 @@ type Balance = PreviewBatchResponse['funds']['tokens'];
 /** Totals of all batches of a review. */
 export interface PreviewTotals {
   readonly problems: readonly (Problem & { readonly batch: number })[];
+  /** Rules of the company for which a batch would wait, in sentences. */
+  readonly rules: readonly string[];
   readonly warnings: readonly { readonly batch: number; readonly pipeline: number; readonly message: string }[];
   readonly tokens: Balance;
   readonly lamports: Balance;
@@ -36,6 +38,7 @@ export function totalPreviews(previews: readonly PreviewBatchResponse[]): Previe
   );
   return {
     problems,
+    rules: [...new Set(previews.flatMap(({ rules = [] }) => rules.filter(isWait).map(({ message }) => message)))],
     warnings: previews.flatMap(({ warnings = [] }, batch) => warnings.map((warning) => ({ ...warning, batch }))),
     tokens: sumBalance(
       previews.map(({ funds }) => funds.tokens),
@@ -97,4 +100,9 @@ export function splitPipelines(pipelines: readonly Pipeline[]): Pipeline[][] {
     }
   }
   return batches;
+}
+
+/** Rules that refuse a batch are among its problems. */
+function isWait({ effect }: MetRule): boolean {
+  return effect !== 'refused' && effect !== 'capped';
 }

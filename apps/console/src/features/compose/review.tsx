@@ -238,7 +238,7 @@ interface PreviewIssuesProps {
 }
 
 /** Lists the issues and warnings of the previews. */
-function PreviewIssues({ sums: { problems, warnings, isBlocked }, lineOf }: PreviewIssuesProps) {
+function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, lineOf }: PreviewIssuesProps) {
   const more = problems.length - MAX_SHOWN;
   return (
     <>
@@ -262,6 +262,17 @@ function PreviewIssues({ sums: { problems, warnings, isBlocked }, lineOf }: Prev
               );
             })}
             {more > 0 && <li>and {more.toLocaleString('en')} more</li>}
+          </ul>
+        </Notice>
+      )}
+      {rules.length > 0 && (
+        <Notice tone="waiting" title="The company’s rules will hold it up">
+          <ul className="mt-1 flex flex-col gap-1">
+            {rules.slice(0, MAX_SHOWN).map((rule) => (
+              <li key={rule} className="break-words">
+                {rule}
+              </li>
+            ))}
           </ul>
         </Notice>
       )}

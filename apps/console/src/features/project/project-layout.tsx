@@ -16,6 +16,7 @@ const TABS = [
   { to: '/p/$projectId/new', name: 'New batch', exact: false },
   { to: '/p/$projectId/vault', name: 'Vault', exact: false },
   { to: '/p/$projectId/keys', name: 'Keys', exact: false },
+  { to: '/p/$projectId/rules', name: 'Rules', exact: false },
   { to: '/p/$projectId/settings', name: 'Settings', exact: false },
 ] as const;
 

@@ -3,11 +3,10 @@ import {
   type CompanyPolicy,
   describePolicy,
   formatMinutes,
-  groupDigits,
   type PolicyHours,
   type PolicyRuleName,
   pluralize,
-  toDecimal,
+  writeTokens,
 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { startOfNextUtcDay, startOfUtcDay } from '../../model/clock.ts';
@@ -49,7 +48,7 @@ type Decimals = Pick<Token, 'decimals'>;
 export function findMetRules(policy: CompanyPolicy, token: Decimals, facts: BatchFacts, day: JudgedDay): MetRule[] {
   const { moved, byRecipient, byType } = facts;
   const describe = describer(policy, token);
-  const amount = (baseUnits: bigint) => `${groupDigits(toDecimal(baseUnits, token.decimals))} tokens`;
+  const amount = (baseUnits: bigint) => writeTokens(baseUnits, token);
   const isAbove = (baseUnits: bigint, most: bigint | null) => most !== null && baseUnits > most;
   const met: MetRule[] = [];
   const recipients = [...byRecipient].map(([address, received]) => ({ address, ...received }));
@@ -100,7 +99,7 @@ function findRefused(policy: CompanyPolicy, token: Decimals, { byRecipient }: Ba
 export function findWithdrawalRule(policy: CompanyPolicy, token: Decimals, { withdrawn }: BatchFacts): MetRule[] {
   const { twoOperatorsPerBatch } = policy;
   if (twoOperatorsPerBatch === null || withdrawn <= twoOperatorsPerBatch) return [];
-  const fact = `It withdraws ${groupDigits(toDecimal(withdrawn, token.decimals))} tokens.`;
+  const fact = `It withdraws ${writeTokens(withdrawn, token)}.`;
   return [describer(policy, token)('twoOperatorsPerBatch', 'twoOperators', fact)];
 }
 

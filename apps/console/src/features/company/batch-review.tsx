@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { CircleAlert, Scale } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { batchReviewQuery } from '../../lib/api/policies.ts';
+import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { MessageText } from '../../ui/text.tsx';
+
+/** Shows the rules that a waiting batch meets, and what is unusual about it. */
+export function BatchReview({ batchId }: { readonly batchId: string }) {
+  const review = useQuery(batchReviewQuery(batchId));
+  if (review.error) return <ErrorNotice error={review.error} onRetry={() => void review.refetch()} />;
+  if (!review.data) return <SkeletonLines count={1} />;
+  const { rules, unusual, approvals } = review.data;
+  const isFirst = approvals.required > 1;
+  if (rules.length + unusual.length === 0 && !isFirst) return null;
+  return (
+    <div className="flex flex-col gap-3">
+      {isFirst && (
+        <p className="font-medium">
+          {approvals.given} of {approvals.required} operators have approved.
+        </p>
+      )}
+      <Findings title="Rules it meets" icon={<Scale size={15} aria-hidden className="mt-0.5 shrink-0 text-quiet" />}>
+        {rules.map(({ message }) => message)}
+      </Findings>
+      <Findings title="Unusual" icon={<CircleAlert size={15} aria-hidden className="mt-0.5 shrink-0 text-waiting" />}>
+        {unusual.map(({ message }) => message)}
+      </Findings>
+    </div>
+  );
+}
+
+interface FindingsProps {
+  readonly title: string;
+  readonly icon: ReactNode;
+  readonly children: readonly string[];
+}
+
+function Findings({ title, icon, children: messages }: FindingsProps) {
+  if (messages.length === 0) return null;
+  return (
+    <div>
+      <h3 className="text-sm text-quiet">{title}</h3>
+      <ul className="flex flex-col gap-1">
+        {messages.map((message) => (
+          <li key={message} className="flex items-start gap-2">
+            {icon}
+            <span className="min-w-0 break-words">
+              <MessageText text={message} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import type { CompanyPolicy } from '@flywheel/api';
+import type { PolicyFields } from '@flywheel/protocol';
+import { readCsvCells } from '@flywheel/protocol/airdrop-csv';
+
+/** What the form holds: text, empty for no rule. */
+export interface RulesDraft {
+  readonly personPerBatch: string;
+  readonly personPerRecipient: string;
+  readonly personPerDay: string;
+  readonly twoOperatorsPerBatch: string;
+  readonly capPerRecipient: string;
+  /** A type and an amount a line. */
+  readonly capsPerType: string;
+  readonly newTokenAccounts: string;
+  /** CSV with recipients in the first column. */
+  readonly allowed: string;
+  readonly denied: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export type RuleField = keyof RulesDraft;
+
+/** Opens rules in the form. */
+export function toDraft(policy: CompanyPolicy): RulesDraft {
+  return {
+    personPerBatch: policy.personPerBatch ?? '',
+    personPerRecipient: policy.personPerRecipient ?? '',
+    personPerDay: policy.personPerDay ?? '',
+    twoOperatorsPerBatch: policy.twoOperatorsPerBatch ?? '',
+    capPerRecipient: policy.capPerRecipient ?? '',
+    capsPerType: (policy.capsPerType ?? []).map(({ type, cap }) => `${type} ${cap}`).join('\n'),
+    newTokenAccounts: policy.newTokenAccounts === undefined ? '' : String(policy.newTokenAccounts),
+    allowed: (policy.allowed ?? []).join('\n'),
+    denied: (policy.denied ?? []).join('\n'),
+    from: policy.hours?.from ?? '',
+    to: policy.hours?.to ?? '',
+  };
+}
+
+/** Reads the form. An empty list of allowed recipients allows all: nobody can mean to allow none. */
+export function fromDraft(draft: RulesDraft): PolicyFields {
+  const [allowed, denied] = [readList(draft.allowed), readList(draft.denied)];
+  const caps = draft.capsPerType.split('\n').flatMap((line) => {
+    const [type = '', cap = ''] = line.trim().split(/[\s,;]+/);
+    return type === '' ? [] : [{ type, cap }];
+  });
+  return {
+    personPerBatch: amountOf(draft.personPerBatch),
+    personPerRecipient: amountOf(draft.personPerRecipient),
+    personPerDay: amountOf(draft.personPerDay),
+    twoOperatorsPerBatch: amountOf(draft.twoOperatorsPerBatch),
+    capPerRecipient: amountOf(draft.capPerRecipient),
+    ...(caps.length > 0 && { capsPerType: caps }),
+    ...(draft.newTokenAccounts !== '' && { newTokenAccounts: Number(draft.newTokenAccounts) }),
+    ...(allowed.length > 0 && { allowed }),
+    ...(denied.length > 0 && { denied }),
+    ...((draft.from !== '' || draft.to !== '') && { hours: { from: draft.from, to: draft.to } }),
+  };
+}
+
+function amountOf(text: string): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+function readList(csv: string): string[] {
+  const column = readCsvCells(csv).flatMap(([first = '']) => (first === '' ? [] : [first]));
+  return /^(address|wallet|recipient)$/i.test(column[0] ?? '') ? column.slice(1) : column;
+}
