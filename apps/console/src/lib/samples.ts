@@ -70,7 +70,7 @@ export function badgeSample({ publicUrl, vault }: EmbedPlace): string {
 
 /** Builds the HTML of a vault’s widget. */
 export function widgetSample({ publicUrl, vault }: EmbedPlace): string {
-  return `<iframe src="${publicUrl}/embed/${vault}" title="Burned so far" width="320" height="180"
+  return `<iframe src="${publicUrl}/embed/${vault}" title="Burned so far" width="320" height="200"
   style="border:0" loading="lazy" referrerpolicy="no-referrer"
   sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe>`;
 }

@@ -15,7 +15,7 @@ export async function isShownElsewhere(
     response.setHeader('content-type', 'text/html').end(
       `<!doctype html><title>Another site</title><meta name="color-scheme" content="light dark">
        <p><img src="${world.url}/embed/${vault}/badge.svg" alt="badge"></p>
-       <iframe name="widget" src="${world.url}/embed/${vault}" width="320" height="180" style="border:0"></iframe>
+       <iframe name="widget" src="${world.url}/embed/${vault}" width="320" height="200" style="border:0"></iframe>
        <iframe name="console" src="${world.url}/vault/${vault}"></iframe>`,
     );
   });

@@ -17,7 +17,7 @@ import {
 } from '../../lib/samples.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { ErrorNotice } from '../../ui/feedback.tsx';
+import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
 import { LoadMore, Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { Timeline, type TimelineStep } from '../../ui/timeline.tsx';
@@ -27,15 +27,24 @@ import { FIRST_STEPS, type FirstStep, findDoneSteps } from './first-steps-state.
 /** A step that is done elsewhere shows soon, without a burden for the service. */
 const POLL_INTERVAL_MS = 10_000;
 
+interface FirstStepsProps {
+  readonly project: ProjectOverview;
+  /** True before the first batch. */
+  readonly isUnused: boolean;
+}
+
 /** Checklist of a new project. It completes itself, and disappears when it is complete or hidden. */
-export function FirstSteps({ project }: { readonly project: ProjectOverview }) {
+export function FirstSteps({ project, isUnused }: FirstStepsProps) {
   const { id: projectId } = project;
   const [isHidden, setHidden] = useState(() => localStorage.getItem(hiddenKey(projectId)) !== null);
   const poll = { refetchInterval: POLL_INTERVAL_MS, enabled: !isHidden };
-  const keys = useQuery({ ...keysQuery(projectId), ...poll }).data?.keys;
-  const webhooks = useQuery({ ...webhooksQuery(projectId), ...poll }).data?.webhooks;
-  if (isHidden || keys === undefined || webhooks === undefined) return null;
-  const done = findDoneSteps({ project, keys, webhooks: webhooks.length });
+  const keys = useQuery({ ...keysQuery(projectId), ...poll });
+  const webhooks = useQuery({ ...webhooksQuery(projectId), ...poll });
+  if (isHidden) return null;
+  // Only a project without batches has the checklist for sure; the place of any other stays empty until that is known.
+  if (isUnused && (keys.isPending || webhooks.isPending)) return <SkeletonLines count={1} className="h-140" />;
+  if (keys.data === undefined || webhooks.data === undefined) return null;
+  const done = findDoneSteps({ project, keys: keys.data.keys, webhooks: webhooks.data.webhooks.length });
   if (done.size === FIRST_STEPS.length) return null;
   const next = FIRST_STEPS.find((step) => !done.has(step));
   const hide = () => {

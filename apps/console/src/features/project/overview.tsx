@@ -61,7 +61,7 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
       <AttentionList project={project} attention={attention} canEdit={canEdit} />
       <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_320px] lg:items-start">
         <div className="flex min-w-0 flex-col gap-6">
-          {canEdit && <FirstSteps project={project} />}
+          {canEdit && <FirstSteps project={project} isUnused={isUnused} />}
           {!isUnused && <UsagePanel projectId={projectId} token={token} />}
         </div>
         <ProjectFacts project={project} isOwn={canEdit} />

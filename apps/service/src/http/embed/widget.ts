@@ -13,7 +13,7 @@ const STYLE = `
 :root.dark { color-scheme: dark; }
 * { box-sizing: border-box; margin: 0; }
 body { color: light-dark(#1b1a17, #f1eee7); font: 13px/20px system-ui, sans-serif; }
-main { background: light-dark(#ffffff, #1a1917); border: 1px solid light-dark(#e3dfd6, #322f2b); border-radius: 10px; height: 100vh; min-height: 144px; padding: 12px 16px; display: flex; flex-direction: column; justify-content: space-between; gap: 8px; overflow: hidden; }
+main { background: light-dark(#ffffff, #1a1917); border: 1px solid light-dark(#e3dfd6, #322f2b); border-radius: 10px; min-height: 100vh; padding: 12px 16px; display: flex; flex-direction: column; justify-content: space-between; gap: 8px; }
 h1 { font-size: 13px; font-weight: 400; color: light-dark(#5d5850, #aaa499); display: flex; align-items: center; gap: 8px; }
 svg { width: 16px; height: 16px; color: light-dark(#b93d0d, #ff9a66); }
 .amount { font-size: 22px; line-height: 28px; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
