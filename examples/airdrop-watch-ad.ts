@@ -14,7 +14,7 @@ const [folder = '.', walletFile = 'wallet.json'] = process.argv.slice(2);
 const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '' } = process.env;
 const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
-// A local cluster undoes nothing, and nobody waits for a fuller batch.
+// A local cluster undoes nothing, so small batches are sent at once and count at once.
 const isLocal = new URL(url).hostname === '127.0.0.1';
 const pace = isLocal ? { maxAgeMs: 500, minOpenIntervalMs: 0, finalAfterMs: 0 } : {};
 

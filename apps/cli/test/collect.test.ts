@@ -87,6 +87,32 @@ describe('flywheel collect', () => {
     assert.deepEqual([exitCode, JSON.parse(stderr).error], [1, 'ERR_ITEM_STATE']);
   });
 
+  it('--merge-airdrops pays with one transfer, and prints the text that proves each event', async () => {
+    const { address } = await generateKeyPairSigner();
+    const ids = ['m1', 'm2', 'm3'];
+    const merged = await collect(
+      ids.map((id) => eventFor(address, id, 0.1)),
+      '--merge-airdrops',
+    );
+    assert.equal(merged.exitCode, 0, merged.stderr);
+    const results = documentsOf(merged.stdout);
+    assert.deepEqual(
+      results.map(({ id, position }) => [id, position]),
+      ids.map((id) => [id, 0]),
+    );
+    assert.equal(await balanceOf(address), '300000');
+    const file = await world.folder.write('merged.json', `${results[0]?.mergedPayload}\n`);
+    const verify = (payload: string) =>
+      runCommand(['proof', 'verify', '--type', 'WATCH_AD', '--payload', payload, '--merged-payload-file', file], env);
+    for (const id of ids) {
+      const { exitCode, stdout } = await verify(JSON.stringify({ id }));
+      assert.equal(exitCode, 0, stdout);
+    }
+    const other = await verify('{"id":"m4"}');
+    assert.equal(other.exitCode, 3);
+    assert.match(other.stdout, /does not list this event/);
+  });
+
   function start(words: readonly string[]) {
     const child = spawn(process.execPath, [FLYWHEEL, 'collect', '--wallet', wallet, ...words], {
       env: { ...process.env, XDG_STATE_HOME: STATE_HOME, ...env },
@@ -223,6 +249,7 @@ interface ResultLine {
   readonly id: string | null;
   readonly state: string;
   readonly position?: number;
+  readonly mergedPayload?: string;
   readonly line?: number;
   readonly error?: string;
 }

@@ -3,6 +3,7 @@ import { FlywheelError } from '../errors.ts';
 import { createIntake } from './intake.ts';
 import { type CollectedItem, type ItemStatus, recipientsOf, statusOf } from './item.ts';
 import { type Journal, openJournal } from './journal.ts';
+import { readStatuses } from './merge.ts';
 import type { HeldUp, PayDeps, PayTiming, WalletApproval } from './pay-batch.ts';
 import { startPayLoop } from './pay-loop.ts';
 import type { PlanLimits } from './plan-batch.ts';
@@ -30,6 +31,11 @@ export interface CollectorOptions extends ReportHandlers {
   readonly onAlarm?: (alarm: CollectorAlarm) => void;
   /** Items of a batch, 1 to 1,000; 500 by default. */
   readonly maxItems?: number;
+  /**
+   * True to pay airdrops of one type to one recipient together: one airdrop of their sum, with a merged payload that lists
+   * the events (decision 81). Only items that are a single airdrop are merged, in their first batch. False by default.
+   */
+  readonly mergeAirdrops?: boolean;
   /** JSON bytes of a batch's items; 1,000,000 by default. The service takes 2 MiB. */
   readonly maxBytes?: number;
   /** Time that an item waits for its batch to fill; 10 s by default. */
@@ -166,14 +172,15 @@ export async function createCollector({
     /** Reads what has become of an item; null if its id is not known. */
     async status(id: string): Promise<ItemStatus | null> {
       const [item] = await store.read({ ids: [id] });
-      return item ? statusOf(item) : null;
+      const [status = null] = item ? await readStatuses(store, [item]) : [];
+      return status;
     },
 
     /** Iterates over the quarantined items, oldest first. */
     async *quarantined(): AsyncGenerator<ItemStatus, void, undefined> {
       for (let after = 0; ; ) {
         const items = await store.read({ state: 'quarantined', after, limit: limits.maxItems });
-        yield* items.map(statusOf);
+        yield* items.map((item) => statusOf(item));
         const last = items.at(-1);
         if (!last) return;
         after = last.sequence;
@@ -275,6 +282,7 @@ function settingsOf(options: Settings) {
     maxBytes: within('maxBytes', options.maxBytes ?? 1_000_000, 1, MAX_BATCH_BYTES),
     maxAgeMs: within('maxAgeMs', options.maxAgeMs ?? 10_000, 0),
     maxFailures: within('maxFailures', options.maxFailures ?? 3, 2),
+    mergesAirdrops: options.mergeAirdrops ?? false,
   };
   const timing: PayTiming = {
     finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? 20_000, 0),

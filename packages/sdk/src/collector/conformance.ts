@@ -165,6 +165,37 @@ export function storeConformance(
       equal(await store.readRecipients(['r1']), [], 'the recipient without failures');
     }),
 
+    test('read finds the paid items of a pipeline that several share', async (store, reopen) => {
+      const epoch = await store.claim();
+      const items = await three(store);
+      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null } as const;
+      const positions = [1, 0, 1];
+      const assigned = items.map((each, i) => ({ item: each, to: { batchKey: KEY, position: positions[i] ?? 0 } }));
+      await store.write(epoch, { items: assigned, batches: [batch] });
+      const inBatch = await threeOf(await store.read({ batchKey: KEY }));
+      equal(
+        inBatch.map(({ id }) => id),
+        ['b', 'a', 'c'],
+        'the items by position, then in the order of acceptance',
+      );
+      const paid = inBatch.map((each) => ({
+        item: each,
+        to: { state: 'paid', batchKey: null, batchId: 'id' } as const,
+      }));
+      await store.write(epoch, { items: paid, endedBatches: [KEY] });
+      const shared = await (await reopen()).read({
+        paidBy: [
+          { batchId: 'id', position: 1 },
+          { batchId: 'x', position: 0 },
+        ],
+      });
+      equal(
+        shared.map(({ id }) => id),
+        ['a', 'c'],
+        'the items of the pipeline',
+      );
+    }),
+
     test('write changes nothing if one of its items is not as it was read', async (store) => {
       const epoch = await store.claim();
       const [a, b] = await three(store);

@@ -3,4 +3,5 @@ export type { CollectedItem, ItemStatus } from './item.ts';
 export * from './memory-store.ts';
 export type { HeldUp, WalletApproval } from './pay-batch.ts';
 export { RECIPIENT_PARKED } from './plan-batch.ts';
+export * from './prometheus.ts';
 export type * from './store.ts';

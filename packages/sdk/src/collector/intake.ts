@@ -1,6 +1,7 @@
 import { FlywheelError } from '../errors.ts';
 import { type CollectedItem, type ItemStatus, parseItem, statusOf } from './item.ts';
 import type { Journal } from './journal.ts';
+import { readStatuses } from './merge.ts';
 import type { NewItem, StoredItem } from './store.ts';
 
 export interface Intake {
@@ -66,7 +67,9 @@ export function createIntake(
         requireOpen();
       }
       signal?.throwIfAborted();
-      return statusOf(await enqueue(parsed));
+      const stored = await enqueue(parsed);
+      const [status = statusOf(stored)] = await readStatuses(journal.store, [stored]);
+      return status;
     },
     settle: async () => {
       await writing;

@@ -20,7 +20,7 @@ export interface ItemStatus {
   readonly id: string;
   readonly state: ItemState;
   readonly type: string;
-  /** The exact text that the proof covers. */
+  /** The exact text that the proof covers, unless it was paid together with others. */
   readonly payload: string;
   readonly actions: readonly Action[];
   /** True while the item is in an open batch; it cannot be dropped then. */
@@ -29,6 +29,8 @@ export interface ItemStatus {
   readonly batchId: string | null;
   /** Index of its pipeline in that batch; null before. */
   readonly position: number | null;
+  /** The text that its proof covers, if it was paid together with others (decision 81); null otherwise. */
+  readonly mergedPayload: string | null;
   /** Number of batches that ended without paying it. */
   readonly attempts: number;
   /** Why it is quarantined; null otherwise. */
@@ -72,13 +74,15 @@ export function recipientsOf(item: Pick<NewItem, 'content'>): string[] {
   return [...new Set(actions.flatMap((action) => (action.action === 'AIRDROP' ? [action.toAddress] : [])))];
 }
 
-export function statusOf(item: StoredItem): ItemStatus {
+/** @param mergedPayload of the pipeline that paid the item together with others. */
+export function statusOf(item: StoredItem, mergedPayload: string | null = null): ItemStatus {
   const { id, state, batchKey, batchId, position, attempts, reason } = item;
   return {
     ...{ id, state, ...pipelineOf(item) },
     isInBatch: batchKey !== null,
     batchId,
     position: state === 'paid' ? position : null,
+    mergedPayload,
     ...{ attempts, reason },
   };
 }

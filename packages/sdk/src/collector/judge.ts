@@ -1,6 +1,7 @@
 import type { Batch, Problem } from '@flywheel/api';
 import { type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { recipientsOf } from './item.ts';
+import { groupByPosition } from './merge.ts';
 import type {
   ItemChange,
   ItemReason,
@@ -142,17 +143,19 @@ function endWith({ batch, items, recipients }: EndingBatch, { paid, batchId, ver
   const reasons = new Map(verdict.items.map(({ position, reason }) => [position, reason]));
   const failures = new Map(recipients.map(({ address, failures: count }) => [address, count]));
   const before = new Map(failures);
+  const isPaid = ({ position }: StoredItem) => position !== null && position < paid;
+  const groups = groupByPosition(items);
   // A payment proves that the recipient can be paid.
-  for (const item of items.slice(0, paid)) for (const each of recipientsOf(item)) failures.set(each, 0);
+  for (const item of items.filter(isPaid)) for (const each of recipientsOf(item)) failures.set(each, 0);
   for (const each of verdict.failed) failures.set(each, (before.get(each) ?? 0) + 1);
   for (const each of verdict.held) failures.set(each, Math.max(failures.get(each) ?? 0, 1));
 
-  const changes = items.map((item, position): ItemChange => {
-    if (position < paid) {
-      return { item, to: { state: 'paid', batchKey: null, position, batchId, isReportDue: true } };
-    }
+  const changes = items.map((item): ItemChange => {
+    if (isPaid(item)) return { item, to: { state: 'paid', batchKey: null, batchId, isReportDue: true } };
     const left = { batchKey: null, position: null, attempts: item.attempts + 1 };
-    const reason = reasons.get(position);
+    const position = item.position ?? 0;
+    // Of items that share a pipeline any may be the cause: each is tried alone.
+    const reason = groups.get(position)?.length === 1 ? reasons.get(position) : undefined;
     if (reason !== undefined) return { item, to: { ...left, state: 'quarantined', reason, isReportDue: true } };
     const isApart = batch.lane === 'apart' || recipientsOf(item).some((each) => (failures.get(each) ?? 0) > 0);
     return { item, to: { ...left, lane: isApart ? 'apart' : 'together' } };

@@ -76,6 +76,10 @@ function select(items: readonly StoredItem[], query: ItemQuery): StoredItem[] {
     const inBatch = items.filter(({ batchKey }) => batchKey === query.batchKey);
     return inBatch.toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0));
   }
+  if ('paidBy' in query) {
+    const places = new Set(query.paidBy.map(({ batchId, position }) => `${batchId} ${position}`));
+    return items.filter(({ state, batchId, position }) => state === 'paid' && places.has(`${batchId} ${position}`));
+  }
   const found = items.filter((item) => {
     if ('waitingIn' in query) return isWaiting(item) && item.lane === query.waitingIn;
     if ('reportDue' in query) return item.isReportDue;

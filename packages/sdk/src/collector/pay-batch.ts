@@ -4,9 +4,10 @@ import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, isErrorCode, isFlywheelError, nameBatch } from '../errors.ts';
 import { type FollowOptions, followBatch } from '../follow-batch.ts';
 import { isFinal, watchBatch } from '../watch-batch.ts';
-import { pipelineOf, recipientsOf } from './item.ts';
+import { recipientsOf } from './item.ts';
 import type { Journal } from './journal.ts';
 import { dissolve, isExplained, judgeError, NO_VERDICT, recordEnd } from './judge.ts';
+import { groupByPosition, pipelinesOf } from './merge.ts';
 import type { StoreChanges, StoredBatch, StoredItem, Verdict } from './store.ts';
 
 export interface PayDeps {
@@ -46,19 +47,21 @@ export type HeldUp =
 export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'ended' | 'dissolved' | 'tooBig'> {
   const { journal, signal } = deps;
   const items = await journal.store.read({ batchKey: opened.key });
+  const pipelines = pipelinesOf(items);
   let batch = opened;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const ended = await follow(deps, batch, items);
+      const ended = await follow(deps, batch, pipelines);
       return await conclude(deps, { batch, items, ended });
     } catch (error) {
       signal.throwIfAborted();
-      const judgement = judgeError(error, items.length);
+      const judgement = judgeError(error, pipelines.length);
       switch (judgement.kind) {
         case 'stop':
           throw error;
         case 'named': {
           const { verdict, batchId } = judgement;
+          noteMerged(deps, items, judgement);
           if (batchId === null) {
             await end(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
             return 'dissolved';
@@ -84,10 +87,24 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
   }
 }
 
-async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, items: readonly StoredItem[]) {
+/** Says that items which share a pipeline are paid one by one after an error that names it. */
+function noteMerged(
+  { onHeldUp }: PayDeps,
+  items: readonly StoredItem[],
+  { verdict, batchId }: { readonly verdict: Verdict; readonly batchId: string | null },
+): void {
+  const groups = groupByPosition(items);
+  for (const { position, reason } of verdict.items) {
+    const size = groups.get(position)?.length ?? 0;
+    if (size < 2) continue;
+    const message = `${reason.message} Its ${size} events are paid one by one.`;
+    onHeldUp({ kind: 'waiting', code: reason.code, message, batchId });
+  }
+}
+
+async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, pipelines: Pipeline[]) {
   const { client, approval, signal } = deps;
   if (verdict !== null && batchId !== null) return cancelToEnd(deps, batchId);
-  const pipelines = items.map(pipelineOf);
   if (approval === 'person') return followPerson(deps, { pipelines, idempotencyKey: key });
   const sent = { input: { pipelines }, pipelines, idempotencyKey: key };
   const { batch } = await followBatch(client, sent, {
@@ -173,7 +190,7 @@ async function conclude(deps: PayDeps, { batch, items, ended }: Ended): Promise<
   const paid = executeResult?.totalSuccessful ?? 0;
   const why = executeResult?.failedTxMsg ?? final.initResult?.failedTxMsg ?? 'The service gives no reason.';
   throw new Error(
-    `Batch ${final.id} ended ${final.status} after ${paid} of ${items.length} pipelines: ${why} The others are pending again; start the collector again when that is resolved.`,
+    `Batch ${final.id} ended ${final.status} after ${paid} of ${pipelinesOf(items).length} pipelines: ${why} The others are pending again; start the collector again when that is resolved.`,
   );
 }
 

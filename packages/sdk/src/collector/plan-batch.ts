@@ -1,5 +1,6 @@
 import { idempotencyKeyOf } from '../idempotency-keys.ts';
 import { recipientsOf } from './item.ts';
+import { assignPositions } from './merge.ts';
 import type { CollectorStore, ItemChange, Lane, StoreChanges, StoredBatch, StoredItem } from './store.ts';
 
 /** When a batch is full, and when a recipient is parked. */
@@ -10,6 +11,8 @@ export interface PlanLimits {
   /** Age of the oldest item at which a batch is sent though it is not full. */
   readonly maxAgeMs: number;
   readonly maxFailures: number;
+  /** True if airdrops of one type to one recipient share a pipeline. */
+  readonly mergesAirdrops: boolean;
 }
 
 export interface Plan {
@@ -40,11 +43,11 @@ export async function planBatch(
   if (!oldest) return NOTHING;
   const moves = await moveFailed(store, waiting, limits);
   if (moves.length > 0) return { ...NOTHING, changes: { items: moves } };
-  if (lane === 'apart') return openBatch(lane, fill(sameRecipient(waiting), limits));
+  if (lane === 'apart') return openBatch(lane, fill(sameRecipient(waiting), limits), limits);
   const filled = fill(waiting, limits);
   const isFull = filled.length === limits.maxItems || filled.length < waiting.length;
   const dueInMs = oldest.acceptedAtMs + limits.maxAgeMs - nowMs;
-  return isFull || dueInMs <= 0 ? openBatch(lane, filled) : { ...NOTHING, dueInMs };
+  return isFull || dueInMs <= 0 ? openBatch(lane, filled, limits) : { ...NOTHING, dueInMs };
 }
 
 async function moveFailed(
@@ -88,12 +91,13 @@ function fill(items: readonly StoredItem[], { maxItems, maxBytes }: PlanLimits):
 }
 
 /** The key names the items and their attempts: a crash before or after the write leads to the same batch. */
-async function openBatch(lane: Lane, items: readonly StoredItem[]): Promise<Plan> {
+async function openBatch(lane: Lane, items: readonly StoredItem[], limits: PlanLimits): Promise<Plan> {
   const key = await idempotencyKeyOf(
     'flywheel collector v1',
     JSON.stringify(items.map(({ id, attempts }) => [id, attempts])),
   );
   const batch: StoredBatch = { key, lane, batchId: null, verdict: null };
-  const assigned = items.map((item, position) => ({ item, to: { batchKey: key, position } }));
+  const positions = assignPositions(items, limits.mergesAirdrops);
+  const assigned = items.map((item, i) => ({ item, to: { batchKey: key, position: positions[i] ?? i } }));
   return { changes: { items: assigned, batches: [batch] }, batch, dueInMs: null };
 }

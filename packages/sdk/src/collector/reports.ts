@@ -1,5 +1,6 @@
-import { type ItemStatus, statusOf } from './item.ts';
+import type { ItemStatus } from './item.ts';
 import type { Journal } from './journal.ts';
+import { readStatuses } from './merge.ts';
 import type { StoredItem } from './store.ts';
 
 /**
@@ -21,9 +22,9 @@ export async function deliverReports(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const items of dueReports(journal, signal)) {
-    for (const item of items) {
+    for (const status of await readStatuses(journal.store, items)) {
       if (signal.aborted) return;
-      await (item.state === 'paid' ? onPaid : onRejected)?.(statusOf(item));
+      await (status.state === 'paid' ? onPaid : onRejected)?.(status);
     }
     await markReported(journal, items);
   }
@@ -35,8 +36,10 @@ export async function* iterateReports(
   signal: AbortSignal,
 ): AsyncGenerator<ItemStatus, void, undefined> {
   for await (const items of dueReports(journal, signal)) {
-    for (const item of items) {
-      yield statusOf(item);
+    const statuses = await readStatuses(journal.store, items);
+    for (const [i, item] of items.entries()) {
+      const status = statuses[i];
+      if (status) yield status;
       if (signal.aborted) return;
       await markReported(journal, [item]);
     }

@@ -95,6 +95,8 @@ export async function createSqlStore(
 
     add: (added: readonly NewItem[]) =>
       transaction(async (run) => {
+        // Two processes that add the same items in different orders would otherwise wait for each other.
+        await addCount(run, 'accepted', 0);
         const { state, lane, attempts } = NEW_PROGRESS;
         const rows = added.map(({ id, content, acceptedAtMs }, n) => ({ id, content, acceptedAtMs, n }));
         const inserted = await run(
@@ -176,6 +178,7 @@ async function createTables(
     const waiting = `where state = 'pending' and batch_key is null`;
     await run(`create index if not exists ${items}_waiting on ${items} (lane, sequence) ${waiting}`);
     await run(`create index if not exists ${items}_batch on ${items} (batch_key) where batch_key is not null`);
+    await run(`create index if not exists ${items}_paid on ${items} (batch_id, position) where state = 'paid'`);
     await run(`create index if not exists ${items}_due on ${items} (sequence) where is_report_due = 1`);
     await run(`create index if not exists ${items}_state on ${items} (state, sequence)`);
     await run(`create table if not exists ${batches} (key text primary key, data text not null)`);
@@ -195,7 +198,12 @@ function conditionOf(
     const where = `id in (select j.value ->> 'id' from ${jsonRows}) order by sequence`;
     return { where, values: [asIds(asked.ids)] };
   }
-  if ('batchKey' in asked) return { where: 'batch_key = $1 order by position', values: [asked.batchKey] };
+  if ('batchKey' in asked) return { where: 'batch_key = $1 order by position, sequence', values: [asked.batchKey] };
+  if ('paidBy' in asked) {
+    const places = `select j.value ->> 'batchId', cast(j.value ->> 'position' as integer) from ${jsonRows}`;
+    const where = `state = 'paid' and (batch_id, position) in (${places}) order by sequence`;
+    return { where, values: [JSON.stringify(asked.paidBy)] };
+  }
   if ('waitingIn' in asked) {
     const where = `state = 'pending' and batch_key is null and lane = $1 order by sequence limit $2`;
     return { where, values: [asked.waitingIn, asked.limit] };

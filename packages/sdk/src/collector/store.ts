@@ -31,7 +31,7 @@ export interface ItemProgress {
   readonly attempts: number;
   /** Idempotency key of the open batch that contains it; null if it is in none. */
   readonly batchKey: string | null;
-  /** Position in that batch, or in the one that paid it. */
+  /** Index of its pipeline in that batch, or in the one that paid it. Items that are paid together share it. */
   readonly position: number | null;
   /** Id of the batch that paid it; null before. */
   readonly batchId: string | null;
@@ -59,7 +59,7 @@ export interface StoredBatch {
 
 /** The items and recipients that keep a batch from being executed. */
 export interface Verdict {
-  /** Items that are quarantined, by position. */
+  /** Pipelines that cannot be paid, by position. An item that has the pipeline alone is quarantined. */
   readonly items: readonly { readonly position: number; readonly reason: ItemReason }[];
   /** Recipients who failed. */
   readonly failed: readonly string[];
@@ -96,6 +96,8 @@ export type ItemQuery =
   /** Pending items that are in no batch. */
   | { readonly waitingIn: Lane; readonly limit: number }
   | { readonly batchKey: string }
+  /** Paid items of these pipelines, those of a pipeline in the order of acceptance. */
+  | { readonly paidBy: readonly { readonly batchId: string; readonly position: number }[] }
   /** Items with a report due. */
   | { readonly reportDue: true; readonly limit: number }
   | { readonly state: ItemState; readonly after: number; readonly limit: number };

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { burn, createFlywheelClient, isFlywheelError } from '@flywheel/sdk';
+import type { InitBatchRequest } from '@flywheel/api';
+import { writeMergedPayload } from '@flywheel/protocol';
+import { airdrop, burn, createFlywheelClient, isFlywheelError, proofHash } from '@flywheel/sdk';
 import {
   type CollectorAlarm,
   createVolatileMemoryStore,
@@ -8,7 +10,7 @@ import {
   RECIPIENT_PARKED,
 } from '@flywheel/sdk/collector';
 import type { Behaviour } from './fake-service.ts';
-import { BEHAVIOURS, type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
+import { BEHAVIOURS, type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
 before(async () => {
@@ -89,6 +91,81 @@ describe('a collector', () => {
     const listed: string[] = [];
     for await (const { id } of collector.quarantined()) listed.push(id);
     assert.deepEqual(listed.toSorted(), ['bad', 'e1', 'e3', 'e5', 'e7']);
+    await collector.stop();
+  });
+
+  it('pays airdrops of one type to one recipient together, and says which text proves each', async () => {
+    const service = world.serve((to) => BEHAVIOURS[to]);
+    const events = ['ada', 'bob', 'ada', 'hostile', 'ada', 'hostile', 'bob'].map((to, i) => event(`e${i}`, to));
+    const others = [
+      { ...event('equal', 'ada'), payload: { id: 'e0' } },
+      { ...event('type', 'ada'), type: 'REFERRAL' },
+      { ...event('burns', 'ada'), actions: [burn(1)] },
+    ];
+    nameEvents(service, events);
+    const paid: ItemStatus[] = [];
+    const options = { mergeAirdrops: true, maxAgeMs: 600_000, onPaid: (item: ItemStatus) => paid.push(item) };
+    const collector = await world.open(service, createVolatileMemoryStore(), options);
+    await Promise.all([...events, ...others].map((each) => collector.collect(each)));
+    await collector.idle();
+    const [first] = service.inits;
+    assert.deepEqual(first, [
+      ...merged('e0', 'e2', 'e4'),
+      ...merged('e1', 'e6'),
+      ...merged('e3', 'e5'),
+      'e0',
+      'type',
+      'burns',
+    ]);
+    assert.equal(new Set(paid.map(({ id }) => id)).size, 8, 'all but those of the hostile recipient');
+    const proofs = new Map(paid.map(({ id, mergedPayload }) => [id, mergedPayload]));
+    const ofAda = writeMergedPayload(
+      'WATCH_AD',
+      ['e0', 'e2', 'e4'].map((id) => JSON.stringify({ id })),
+    );
+    for (const id of ['e0', 'e2', 'e4']) assert.equal(proofs.get(id), ofAda);
+    for (const id of ['equal', 'type', 'burns']) assert.equal(proofs.get(id), null);
+    assert.equal((await collector.status('e2'))?.mergedPayload, ofAda);
+    assert.equal((await collector.collect(event('e2', 'ada'))).mergedPayload, ofAda);
+    for (const id of ['e3', 'e5']) assert.equal((await collector.status(id))?.reason?.code, RECIPIENT_PARKED);
+    await collector.stop();
+
+    function merged(...ids: readonly string[]): string[] {
+      const hashed = ids.map((id) => ({ id, hash: proofHash({ type: 'WATCH_AD', payload: JSON.stringify({ id }) }) }));
+      return hashed.toSorted((a, b) => (a.hash < b.hash ? -1 : 1)).map(({ id }) => id);
+    }
+  });
+
+  it('pays one by one what a service refuses to pay together, and adds amounts exactly', async () => {
+    const service = world.serve();
+    const alarms: CollectorAlarm[] = [];
+    const bodies: InitBatchRequest[] = [];
+    const refusing = {
+      fetch: (async (input, init) => {
+        const { pathname } = new URL(String(input));
+        const { pipelines = [] }: InitBatchRequest = pathname.endsWith('/init') ? JSON.parse(String(init?.body)) : {};
+        bodies.push({ pipelines });
+        const named = pipelines.findIndex(({ payload }) => payload.includes('merged:v1'));
+        if (named < 0) return service.fetch(input, init);
+        const problem = {
+          code: 'ERR_INVALID_REQUEST',
+          message: 'Not of the schema.',
+          place: `pipelines[${named}].payload`,
+        };
+        return Response.json({ error: problem.code, message: problem.message, problems: [problem] }, { status: 400 });
+      }) as typeof fetch,
+    };
+    const options = { mergeAirdrops: true, maxAgeMs: 600_000, onAlarm: (alarm: CollectorAlarm) => alarms.push(alarm) };
+    const collector = await world.open(refusing, createVolatileMemoryStore(), options);
+    const amounts = [0.1, 0.2, 0.000001];
+    await Promise.all(
+      amounts.map((amount, i) => collector.collect({ ...event(`e${i}`, 'ada'), actions: [airdrop('ada', amount)] })),
+    );
+    await collector.idle();
+    const [action] = bodies[0]?.pipelines[0]?.actions ?? [];
+    assert.equal(action?.action === 'AIRDROP' && action.amount, 0.300001);
+    assert.deepEqual(service.paid, ['e0', 'e1', 'e2']);
+    assert.match(JSON.stringify(alarms), /Not of the schema\. Its 3 events are paid one by one\./);
     await collector.stop();
   });
 

@@ -9,7 +9,7 @@ import {
 } from '@flywheel/sdk/collector';
 import fc from 'fast-check';
 import type { FakeService } from './fake-service.ts';
-import { BEHAVIOURS, type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
+import { BEHAVIOURS, type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
 before(async () => {
@@ -25,12 +25,14 @@ it('a collector pays every good item exactly once, and loses none, wherever it c
       fc.array(fc.record({ step: fc.integer({ min: 1, max: 25 }), isAfter: fc.boolean() }), { maxLength: 8 }),
       fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 6 }),
       fc.integer({ min: 1, max: 6 }),
-      async (items, crashes, lost, maxItems) => {
+      fc.boolean(),
+      async (items, crashes, lost, maxItems, mergeAirdrops) => {
         const events = items.map(({ to, isUnknown }, i) => ({
           ...event(`e${i}`, to),
           ...(isUnknown && i % 3 === 0 && { type: 'UNKNOWN' }),
         }));
         const service = world.serve((to) => BEHAVIOURS[to]);
+        nameEvents(service, events);
         let calls = 0;
         // Requests that never arrive, and answers that never come back.
         service.onRequest = () => {
@@ -42,7 +44,7 @@ it('a collector pays every good item exactly once, and loses none, wherever it c
           const { store, service: dying, crashed } = crashing(memory, service, crash);
           let collector: Collector | undefined;
           const work = async () => {
-            collector = await world.open(dying, store, { maxItems });
+            collector = await world.open(dying, store, { maxItems, mergeAirdrops });
             const repeated = events.flatMap((each, i) => Array.from({ length: items[i]?.repeats ?? 1 }, () => each));
             await Promise.all(repeated.map((each) => collector?.collect(each)));
             await collector.idle();

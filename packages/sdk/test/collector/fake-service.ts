@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict';
 import type { Batch, ExecuteResult, InitBatchRequest, Pipeline } from '@flywheel/api';
+import { parseMergedPayload } from '@flywheel/protocol';
 import { BATCH, initAnswer } from '../batches.ts';
 
 /** How a recipient behaves towards the batches that pay it. */
@@ -22,9 +24,11 @@ interface FakeBatch {
 
 export interface FakeService {
   readonly fetch: typeof fetch;
-  /** Ids of the payloads whose pipelines were executed, in order. */
+  /** Ids of the events whose pipelines were executed, in order. */
   readonly paid: readonly string[];
   readonly inits: readonly (readonly string[])[];
+  /** Ids of the events that merged payloads may list, by their proof hashes. */
+  readonly ids: Map<string, string>;
   /** Largest number of pipelines of a batch that the daily limit lets through. */
   limit: number;
   /** Called with each request before and after it is served; what it throws or awaits happens to the caller. */
@@ -41,6 +45,7 @@ export function createFakeService(
   const failedOnce = new Set<string>();
   const paid: string[] = [];
   const inits: string[][] = [];
+  const ids = new Map<string, string>();
 
   function init(key: string, body: string): Answer {
     const earlier = batches.get(key);
@@ -53,8 +58,19 @@ export function createFakeService(
     if (problem) return problem;
     const id = `00000000-0000-8000-8000-${String(batches.size).padStart(12, '0')}`;
     batches.set(key, { id, body, pipelines, status: 'FINALIZED', result: undefined });
-    inits.push(pipelines.map(payloadId));
+    inits.push(pipelines.flatMap(idsOf));
     return { status: 200, body: initBody(id), headers: { 'idempotency-replayed': 'false' } };
+  }
+
+  /** Each event is worth one token. */
+  function idsOf({ payload, actions }: Pipeline): string[] {
+    const hashes = parseMergedPayload(payload);
+    if (hashes === null) return [JSON.parse(payload).id];
+    assert.deepEqual(
+      actions.map((action) => action.action === 'AIRDROP' && action.amount),
+      [hashes.length],
+    );
+    return hashes.map((hash) => ids.get(hash) ?? 'unknown');
   }
 
   function initBody(id: string) {
@@ -110,7 +126,7 @@ export function createFakeService(
     const failing = batch.pipelines.findIndex((each) => recipientsOf(each).some(failsNow));
     const executed = failing < 0 ? total : failing;
     for (const each of batch.pipelines.slice(0, executed)) {
-      paid.push(payloadId(each));
+      paid.push(...idsOf(each));
       for (const recipient of recipientsOf(each)) held.delete(recipient);
     }
     const counts = { total, totalSuccessful: executed, totalFailed: total - executed, successfulExecutions: [] };
@@ -151,13 +167,13 @@ export function createFakeService(
 
   function answer(method: string, path: string, headers: Headers, body: string): Answer {
     if (path.endsWith('/init')) return init(headers.get('x-idempotency-key') ?? '', body);
-    const ids = [...batches.values()];
+    const known = [...batches.values()];
     if (path.endsWith('/execute')) {
       const { batchId, signedTx } = JSON.parse(body);
-      const batch = ids.find(({ id }) => id === batchId);
+      const batch = known.find(({ id }) => id === batchId);
       return batch ? execute(batch, signedTx) : failure(404, 'ERR_BATCH_NOT_FOUND', 'No such batch.');
     }
-    const batch = ids.find(({ id }) => path.includes(id));
+    const batch = known.find(({ id }) => path.includes(id));
     if (!batch) return failure(404, 'ERR_BATCH_NOT_FOUND', 'No such batch.');
     if (method === 'POST') return cancel(batch);
     const { id, status, result } = batch;
@@ -179,6 +195,7 @@ export function createFakeService(
     },
     paid,
     inits,
+    ids,
     limit: Number.POSITIVE_INFINITY,
     onRequest: () => undefined,
   };
@@ -199,10 +216,6 @@ interface Named {
 function failure(status: number, error: string, message: string, named: readonly Named[] = []): Answer {
   const problems = named.map((each) => ({ code: error, message, ...each }));
   return { status, body: { error, message, ...(problems.length > 0 && { problems }) } };
-}
-
-function payloadId({ payload }: Pipeline): string {
-  return JSON.parse(payload).id;
 }
 
 function recipientsOf(pipeline: Pipeline | undefined): string[] {

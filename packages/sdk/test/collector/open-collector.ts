@@ -1,4 +1,4 @@
-import { airdrop, createFlywheelClient } from '@flywheel/sdk';
+import { airdrop, createFlywheelClient, proofHash } from '@flywheel/sdk';
 import {
   type CollectedItem,
   type Collector,
@@ -41,6 +41,11 @@ export async function openCollectorWorld(): Promise<CollectorWorld> {
       return createCollector({ client, store, approval: { wallet, verify: 'trust-service' }, ...quick, ...options });
     },
   };
+}
+
+/** Tells a service which events merged payloads may list. */
+export function nameEvents({ ids }: FakeService, events: readonly CollectedItem[]): void {
+  for (const { id, type, payload } of events) ids.set(proofHash({ type, payload: JSON.stringify(payload) }), id);
 }
 
 /** An event that pays one token to a recipient. */

@@ -62,6 +62,17 @@ describe('the PostgreSQL store', () => {
     assert.equal((await stores[0]?.count())?.accepted, 4);
   });
 
+  it('takes the same items from several processes in opposite orders', async () => {
+    const open = () => openPostgresStore(pool, { tablePrefix: 'opposite' });
+    const [one, other] = [await open(), await open()];
+    const items = Array.from({ length: 200 }, (_, i) => ({ id: `${i}`, content: '{}', acceptedAtMs: 1 }));
+    for (let round = 0; round < 5; round += 1) {
+      const some = items.slice(round * 40, round * 40 + 40);
+      await Promise.all([one.add(some), other.add(some.toReversed())]);
+    }
+    assert.equal((await one.count()).accepted, 200);
+  });
+
   it('refuses a prefix that is no name', async () => {
     await assert.rejects(openPostgresStore(pool, { tablePrefix: 'a; drop table x' }), /tablePrefix/);
   });

@@ -23,6 +23,8 @@ const collector = await createCollector({
     wallet: await createKeyPairSignerFromPrivateKeyBytes(Uint8Array.from(setup.walletBytes)),
     verify: { rpcUrl: setup.rpcUrl },
   },
+  // Some runs merge and others do not, and each continues the batches of the other.
+  mergeAirdrops: cursor % 2 === 0,
   ...{ maxItems: 100, maxAgeMs: 500, minOpenIntervalMs: 0, finalAfterMs: 0, retryMs: [100, 1_000] },
   onAlarm: (alarm) => {
     if (alarm.kind === 'stopped') process.stderr.write(`${String(alarm.error.stack)}\n`);

@@ -45,6 +45,7 @@ interface CollectOptions extends UrlOption, RpcUrlOption {
   readonly hourlyEvents: number;
   readonly store?: string;
   readonly maxAge: number;
+  readonly mergeAirdrops?: boolean;
   readonly requeue: readonly string[];
   readonly drop: readonly string[];
 }
@@ -74,6 +75,7 @@ export function addCollectCommand(program: Command, context: Context): void {
     )
     .option('--store <file>', 'SQLite file of the events; default: one per project in the state directory')
     .option('--max-age <seconds>', 'time that an event waits for its batch to fill', parseWholeNumber(0, 3_600), 10)
+    .option('--merge-airdrops', 'pay airdrops of one type to one recipient with one transfer of their sum')
     .option('--requeue <id>', 'make a quarantined event pending again; repeat for more', add, [])
     .option('--drop <id>', 'decide that an event is never paid; repeat for more', add, []);
   addTrustOption(addWalletOption(command), 'the vault of a project that this computer does not know');
@@ -132,6 +134,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
     ...(!output.json && { onPaid: writeResult(output), onRejected: writeResult(output) }),
     onAlarm: (alarm) => noteAlarm(bar, alarm),
     maxAgeMs: options.maxAge * 1_000,
+    mergeAirdrops: options.mergeAirdrops ?? false,
     // A local cluster undoes nothing.
     ...(isLocal && { finalAfterMs: 0, minOpenIntervalMs: 0 }),
   });

@@ -91,8 +91,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
 }
 
 /** Describes an event as the command does, on stdout and to HTTP clients. */
-export function describeEvent({ id, state, batchId, position, reason }: ItemStatus) {
-  return { id, state, batchId, position, reason };
+export function describeEvent({ id, state, batchId, position, mergedPayload, reason }: ItemStatus) {
+  return { id, state, batchId, position, ...(mergedPayload !== null && { mergedPayload }), reason };
 }
 
 function requireLocalCaller({ headers, socket }: IncomingMessage): void {
