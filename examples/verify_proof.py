@@ -1,74 +1,116 @@
-"""Verifies on chain that a project processed an event, without any code of Flywheel and without its service.
+"""Verifies on chain that a project processed an event, with Python's standard library alone (3.9 or later).
 
 python3 examples/verify_proof.py <signature> <vault address> <type> <payload>
 
-It needs `solders` (pip install solders). The exit code is 0 if the event is proven, and 1 if it is not.
+It implements docs/proof-format.md from the text, without any code of Flywheel, and asks no service: SOLANA_RPC_URL names
+the Solana node. The exit code is 0 if the event is proven, 1 if it is not, and 2 if the node gives no answer.
 """
 
-import hashlib, json, os, sys, urllib.request
-
-from solders.pubkey import Pubkey
+import hashlib, json, os, re, sys, urllib.error, urllib.request
 
 RPC_URL = os.environ.get("SOLANA_RPC_URL", "http://127.0.0.1:8899").split(",")[0]
-SQUADS = Pubkey.from_string("SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf")
-MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+SQUADS = "SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"
+MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 EXECUTE = hashlib.sha256(b"global:batch_execute_transaction").digest()[:8]
+PROOF = re.compile(r"flywheel:v1:(.+):([0-9a-f]{64})", re.DOTALL)
+VAULT_INDEX = 0
 
 
-def main(signature: str, vault_text: str, event_type: str, payload: str) -> None:
+def main(signature, vault, event_type, payload):
     event_hash = hashlib.sha256(event_type.encode() + b"\0" + payload.encode()).hexdigest()
     wanted = f"flywheel:v1:{event_type}:{event_hash}"
-    proofs = list(read_proofs(signature, Pubkey.from_string(vault_text)))
+    config = {"encoding": "json", "commitment": "confirmed", "maxSupportedTransactionVersion": 1}
+    transaction = ask("getTransaction", [signature, config])
+    if transaction is None:
+        sys.exit("Not proven: the node does not know the transaction.")
+    if transaction["meta"]["err"] is not None:
+        sys.exit(f"Not proven: the transaction failed: {json.dumps(transaction['meta']['err'])}.")
+    proofs = list(find_proofs(transaction, vault))
     for proof in proofs:
-        print(f"{'✓' if proof == wanted else ' '} {proof}")
+        print("proven" if proof == wanted else "other ", json.dumps(proof))
     if wanted not in proofs:
         sys.exit(f"Not proven: none of the {len(proofs)} proofs of this vault in the transaction is {wanted}.")
-    print("Proven.")
 
 
-def read_proofs(signature: str, vault: Pubkey):
-    """Yields the proof memos of a vault: each the first instruction of an execution, signed by the vault alone."""
-    config = {"encoding": "json", "commitment": "confirmed", "maxSupportedTransactionVersion": 1}
-    found = ask("getTransaction", [signature, config])
-    if found is None:
-        sys.exit("Not proven: the node does not know the transaction.")
-    meta = found["meta"]
-    if meta["err"] is not None:
-        sys.exit(f"Not proven: the transaction failed: {json.dumps(meta['err'])}.")
-    message, loaded = found["transaction"]["message"], meta.get("loadedAddresses") or {"writable": [], "readonly": []}
-    keys = [Pubkey.from_string(key) for key in message["accountKeys"] + loaded["writable"] + loaded["readonly"]]
-    first_inner = {each["index"]: each["instructions"][0] for each in meta["innerInstructions"] if each["instructions"]}
+def find_proofs(transaction, vault):
+    """Yields the proofs of a vault: each the first instruction that an execution calls, signed by the vault alone."""
+    message, meta = transaction["transaction"]["message"], transaction["meta"]
+    loaded = meta.get("loadedAddresses") or {"writable": [], "readonly": []}
+    accounts = message["accountKeys"] + loaded["writable"] + loaded["readonly"]
+    called = {group["index"]: group["instructions"] for group in meta.get("innerInstructions") or []}
     for index, instruction in enumerate(message["instructions"]):
-        if keys[instruction["programIdIndex"]] != SQUADS or decode_base58(instruction["data"])[:8] != EXECUTE:
+        if accounts[instruction["programIdIndex"]] != SQUADS or len(instruction["accounts"]) < 5:
             continue
-        multisig, inner = keys[instruction["accounts"][0]], first_inner.get(index)
-        if inner is None or vault_of(multisig) != vault or keys[inner["programIdIndex"]] != MEMO:
+        if decode_base58(instruction["data"])[:8] != EXECUTE or not called.get(index):
             continue
-        if [keys[account] for account in inner["accounts"]] == [vault]:
-            yield decode_base58(inner["data"]).decode()
+        multisig, first = accounts[instruction["accounts"][0]], called[index][0]
+        if accounts[first["programIdIndex"]] != MEMO or [accounts[each] for each in first["accounts"]] != [vault]:
+            continue
+        text = decode_base58(first["data"]).decode("utf-8", "replace")
+        if PROOF.fullmatch(text) and vault_of(multisig) == vault:
+            yield text
 
 
-def vault_of(multisig: Pubkey) -> Pubkey:
-    return Pubkey.find_program_address([b"multisig", bytes(multisig), b"vault", b"\0"], SQUADS)[0]
+def vault_of(multisig):
+    seeds = [b"multisig", decode_base58(multisig), b"vault", bytes([VAULT_INDEX])]
+    return encode_base58(derive(seeds, decode_base58(SQUADS)))
 
 
-def decode_base58(text: str) -> bytes:
+def derive(seeds, program):
+    """Finds a program-derived address: the first hash, from bump 255 down, that is no point of the curve."""
+    for bump in range(255, -1, -1):
+        found = hashlib.sha256(b"".join(seeds) + bytes([bump]) + program + b"ProgramDerivedAddress").digest()
+        if not is_on_curve(found):
+            return found
+    raise ValueError("no bump takes these seeds off the curve")
+
+
+def is_on_curve(encoded):
+    """Checks whether 32 bytes are a point of Ed25519: -x^2 + y^2 = 1 + d x^2 y^2 must have a solution for x (RFC 8032, 5.1.3)."""
+    prime = 2**255 - 19
+    d = -121665 * pow(121666, -1, prime) % prime
+    # curve25519-dalek, which Solana uses, takes y modulo the prime and accepts either sign of x = 0.
+    y = (int.from_bytes(encoded, "little") & (2**255 - 1)) % prime
+    square = (y * y - 1) * pow(d * y * y + 1, -1, prime) % prime
+    return square == 0 or pow(square, (prime - 1) // 2, prime) == 1
+
+
+def decode_base58(text):
     number = 0
     for character in text:
-        number = number * 58 + "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz".index(character)
+        number = number * 58 + ALPHABET.index(character)
     zeros = len(text) - len(text.lstrip("1"))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def ask(method: str, params: list):
+def encode_base58(data):
+    number, text = int.from_bytes(data, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = ALPHABET[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def ask(method, params):
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
     request = urllib.request.Request(RPC_URL, body, {"content-type": "application/json"})
-    with urllib.request.urlopen(request) as response:
-        answer = json.load(response)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            answer = json.load(response)
+    except (urllib.error.URLError, ValueError) as error:
+        fail(f"{method}: {error}")
     if "error" in answer:
-        sys.exit(f"{method}: {answer['error']['message']} ({answer['error']['code']})")
+        fail(f"{method}: {answer['error']['message']} ({answer['error']['code']})")
     return answer["result"]
 
 
+def fail(reason):
+    print(reason, file=sys.stderr)
+    sys.exit(2)
+
+
 if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        fail(__doc__)
     main(*sys.argv[1:])

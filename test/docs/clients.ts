@@ -7,6 +7,7 @@ export const PYTHON = process.env.FLYWHEEL_PYTHON || 'python3';
 
 /** Clients that this project neither has written nor installs, and a command that succeeds where they are. */
 const CLIENTS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
+  python: [PYTHON, '--version'],
   solders: [PYTHON, '-c', 'import solders'],
   solana: ['solana', '--version'],
   'spl-token': ['spl-token', '--version'],

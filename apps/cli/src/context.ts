@@ -62,7 +62,8 @@ export async function localRpcUrl(context: Context, options: RpcUrlOption): Prom
   return chooseNode(readRpcUrls(context, options));
 }
 
-function readRpcUrls({ environment }: Context, { rpcUrl }: RpcUrlOption): readonly string[] {
+/** The RPC URLs of the nodes to read from, without asking the service: `--rpc-url`, SOLANA_RPC_URL, or this machine. */
+export function readRpcUrls({ environment }: Context, { rpcUrl }: RpcUrlOption): readonly string[] {
   const text = rpcUrl ?? (environment.SOLANA_RPC_URL || DEFAULT_RPC_URL);
   const urls = text.split(',').map((url) => url.trim());
   if (urls.every(isHttpUrl)) return urls;

@@ -18,6 +18,8 @@ export type CliErrorCode =
   | 'ERR_AIRDROP_REFUSED'
   | 'ERR_DEMO_FAILED'
   | 'ERR_NOT_PROVEN'
+  | 'ERR_UNEXPLAINED_OUTFLOW'
+  | 'ERR_HISTORY_INCOMPLETE'
   | 'ERR_UNHEALTHY'
   | 'ERR_INTERRUPTED';
 
@@ -40,8 +42,11 @@ export const EXIT_CODES = [
   [0, 'success'],
   [1, 'error: see the message'],
   [2, 'usage error, bad input file, or a run requested too early: nothing was sent'],
-  [3, 'negative result: failed batch or preview, missing proof, rejected airdrop, unpayable event, failed check'],
-  [4, 'no answer, or no end in time: the request may still take effect'],
+  [
+    3,
+    'negative result: failed batch or preview, missing proof, outflow without one, rejected airdrop, unpayable event, failed check',
+  ],
+  [4, 'no answer, or no end in time: the request may still take effect; an audit of an incomplete history'],
   [5, 'paid by an earlier run: nothing was sent'],
   [130, 'interrupted by Ctrl-C (143: by SIGTERM)'],
 ] as const;
@@ -58,6 +63,8 @@ export const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]
   ERR_AIRDROP_REFUSED: 3,
   ERR_DEMO_FAILED: 3,
   ERR_NOT_PROVEN: 3,
+  ERR_UNEXPLAINED_OUTFLOW: 3,
+  ERR_HISTORY_INCOMPLETE: NO_ANSWER_EXIT_CODE,
   ERR_ALREADY_PAID: 5,
   ERR_RUN_TOO_EARLY: 2,
   ERR_UNHEALTHY: 3,

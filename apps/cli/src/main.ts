@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
+import { addAuditCommand } from './commands/audit/audit.ts';
 import { addBatchesCommand, addCancelCommand } from './commands/batch/batches.ts';
 import { addPreviewCommand } from './commands/batch/preview.ts';
 import { addRunCommand } from './commands/batch/run.ts';
@@ -93,6 +94,7 @@ function createProgram(context: Context): Command {
   addBatchesCommand(program, context);
   addCancelCommand(program, context);
   addProofCommands(program, context);
+  addAuditCommand(program, context);
   addInitCommand(program, context);
   addSignCommand(program, context);
   addExecuteCommand(program, context);

@@ -43,6 +43,7 @@ const COMMANDS = [
   ['cancel'],
   ['proof'],
   ['proof', 'verify'],
+  ['audit'],
   ['localnet'],
   ['localnet', 'start'],
   ['localnet', 'fetch-programs'],

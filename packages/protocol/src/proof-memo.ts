@@ -14,6 +14,9 @@ export interface ProofMemo {
   readonly hash: string;
 }
 
+/** Proof type of withdrawals from a vault; its payload is `{"asset","to","amount"}`. */
+export const WITHDRAWAL_TYPE = 'WITHDRAW';
+
 /**
  * Writes the memo that proves a pipeline on chain: `flywheel:v1:<type>:<hash>`. The vault signs it before the
  * pipeline's actions. Anyone can check the hash: `printf 'WATCH_AD\0{"adId":"123"}' | sha256sum`.

@@ -8,6 +8,7 @@ import {
   proofMemo,
 } from '@flywheel/protocol';
 import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
+import { auditVault } from './audit/audit-vault.ts';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
 
 export interface ProofQuery extends Proof {
@@ -84,6 +85,7 @@ export const proof = {
   parseMemo: parseProofMemo,
   parseMergedPayload,
   verifyOnChain: verifyProofOnChain,
+  auditVault,
 } as const;
 
 const NOT_LISTED = 'The merged payload is not one, or does not list this event.';

@@ -28,27 +28,43 @@ export interface VaultProof extends ProofMemo {
  * const isProven = proofs.some(({ text, vault }) => text === expectedMemo && vault === projectVault);
  */
 export async function findVaultProofs(calls: readonly TransactionCall[]): Promise<VaultProof[]> {
-  const found = await Promise.all(calls.map(findProof));
-  return found.filter((proof) => proof !== null);
+  return calls.map((call) => readExecution(call)?.proof ?? null).filter((proof) => proof !== null);
 }
 
-async function findProof({ instruction, inner }: TransactionCall): Promise<VaultProof | null> {
-  const multisig = executingMultisig(instruction);
-  const [first] = inner;
-  if (multisig === null || first?.programAddress !== MEMO_PROGRAM_ADDRESS) return null;
+/** A pipeline that an instruction of a transaction executed. */
+export interface PipelineExecution {
+  readonly multisig: Address;
+  readonly batch: Address;
+  /** Account of the executed vault message. */
+  readonly transaction: Address;
+  /** The proof that the vault wrote first; null if it wrote none there. */
+  readonly proof: VaultProof | null;
+}
+
+/** Reads the pipeline that an instruction of a successful transaction executed; null for every other instruction. */
+export function readExecution({ instruction, inner }: TransactionCall): PipelineExecution | null {
+  const { programAddress, accounts = [], data = new Uint8Array() } = instruction;
+  const isExecution =
+    programAddress === SQUADS_PROGRAM_ADDRESS &&
+    BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte);
+  const [multisig, , , batch, transaction] = accounts;
+  if (!isExecution || !multisig || !batch || !transaction) return null;
+  return {
+    multisig: multisig.address,
+    batch: batch.address,
+    transaction: transaction.address,
+    proof: proofOf(multisig.address, inner),
+  };
+}
+
+function proofOf(multisig: Address, [first]: readonly Instruction[]): VaultProof | null {
+  if (first?.programAddress !== MEMO_PROGRAM_ADDRESS) return null;
   const vault = vaultAddress(multisig, VAULT_INDEX);
   // The memo program requires the signature of every account that it is given.
   const [signer, ...others] = first.accounts ?? [];
   if (signer?.address !== vault || others.length > 0) return null;
-  const text = new TextDecoder().decode(Uint8Array.from(first.data ?? []));
+  // A byte order mark is a part of the text: with one, it is not the memo that the service writes.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(first.data ?? []));
   const memo = parseProofMemo(text);
   return memo && { ...memo, text, vault, multisig };
-}
-
-/** The multisig whose batch an instruction executes: the first account of `batchExecuteTransaction`. */
-function executingMultisig({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): Address | null {
-  const isExecution =
-    programAddress === SQUADS_PROGRAM_ADDRESS &&
-    BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte);
-  return isExecution ? (accounts[0]?.address ?? null) : null;
 }

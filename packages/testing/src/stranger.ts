@@ -34,6 +34,8 @@ import type { World } from './world.ts';
 /** Someone with a wallet and a multisig of their own, who is the only member of it. */
 export interface Stranger {
   readonly signer: KeyPairSigner;
+  /** Holds 1 SOL. */
+  readonly vault: Address;
   /**
    * Names accounts of others in every place that Squads leaves open to a stranger: behind the accounts of an instruction
    * that adds to a batch of their own, and inside their own vault message, so that its execution names them too.
@@ -63,6 +65,7 @@ export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Prom
   };
   return {
     signer,
+    vault: multisig.vault,
     forge: async (named) => execute(await messageNaming(multisig, named), named),
     call: async (instructions) =>
       execute(compileVaultMessage(instructions, { vault: multisig.vault, lookupTables: [] }), []),

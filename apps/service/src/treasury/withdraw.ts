@@ -1,5 +1,5 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
-import { address, isAddress, isOffCurveAddress } from '@flywheel/protocol';
+import { address, isAddress, isOffCurveAddress, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { requireUnpausedProject } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
@@ -42,9 +42,6 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
   const audit = { actor: project.wallet, action: 'withdrawal.requested', after: body } as const;
   return createBatchIdempotently(deps, key, { keyId: null, pipelines, warnings, audit });
 }
-
-/** Proof type in the memo of a withdrawal. */
-const WITHDRAWAL_TYPE = 'WITHDRAW';
 
 function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flywheel }: Project): VaultPipeline {
   const { multisig } = flywheel;

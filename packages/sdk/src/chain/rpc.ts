@@ -1,6 +1,6 @@
 import { address } from '@flywheel/protocol';
 import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
-import { type Address, getBase64Encoder, type ReadonlyUint8Array } from '@solana/kit';
+import { type Address, getBase64Encoder, type ReadonlyUint8Array, type RpcTransport } from '@solana/kit';
 import { FlywheelError } from '../errors.ts';
 
 export interface ChainAccount {
@@ -33,8 +33,18 @@ export async function readAccounts(rpcUrl: string, addresses: readonly Address[]
  * @throws FlywheelError `ERR_UNREACHABLE`, `ERR_TIMED_OUT`, or `ERR_UNEXPECTED_REPLY` if the node answers with an error.
  */
 export async function askRpc(rpcUrl: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  return askTransport(createRpcTransport({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), method, params);
+}
+
+/** Calls a method as `askRpc` does, over a transport that is used for many calls. */
+export async function askTransport(
+  transport: RpcTransport,
+  method: string,
+  params: readonly unknown[],
+  signal?: AbortSignal,
+): Promise<unknown> {
   try {
-    return await callRpc(createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS }), method, params);
+    return await callRpc(transport, method, params, signal);
   } catch (cause) {
     if (!(cause instanceof RpcError)) throw cause;
     throw new FlywheelError({
@@ -72,7 +82,7 @@ const GET_ACCOUNTS = 'getMultipleAccounts';
 /** Agave, MAX_MULTIPLE_ACCOUNTS. */
 const MAX_ACCOUNTS_PER_CALL = 100;
 /** For one attempt. A public node may be slow; the caller is a person or a job that can wait. */
-const TIMEOUT_MS = 20_000;
+export const RPC_TIMEOUT_MS = 20_000;
 const MAX_QUOTED_CHARACTERS = 200;
 
 function toAccount(asked: Address, value: unknown): ChainAccount | null {

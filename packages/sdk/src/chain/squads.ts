@@ -168,7 +168,8 @@ function entryOf(tables: Tables, table: Address, index: number): Address {
   return entry;
 }
 
-function toChange(action: ConfigAction): MemberChange {
+/** Reads one change of a multisig as far as a replacement of a member uses it. */
+export function toChange(action: ConfigAction): MemberChange {
   switch (action.__kind) {
     case 'AddMember':
       return { kind: 'add', member: action.newMember.key, permissions: action.newMember.permissions.mask };

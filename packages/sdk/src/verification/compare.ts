@@ -93,7 +93,8 @@ function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
   );
 }
 
-function describeChange(change: MemberChange): string {
+/** Says in a sentence what a change of a multisig does. */
+export function describeChange(change: MemberChange): string {
   switch (change.kind) {
     case 'add':
       return `${describeMember({ key: change.member, permissions: { mask: change.permissions } })} is added`;

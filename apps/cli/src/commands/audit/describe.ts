@@ -1,0 +1,138 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { groupDigits, pluralize, toDecimal } from '@flywheel/protocol';
+import type { AssetTotals, AuditRecord, AuditReport } from '@flywheel/sdk';
+import { layOutPairs, layOutTable } from '../../format.ts';
+import type { EventMatches } from './events.ts';
+
+/** The findings that a person reads one by one; each list has at most 1,000. */
+export interface Listed {
+  readonly withdrawals: AuditRecord[];
+  readonly rotations: AuditRecord[];
+  readonly unexplained: AuditRecord[];
+  readonly foreign: AuditRecord[];
+}
+
+/** Lines of a list that are printed; the CSV has all of them. */
+const MAX_LINES = 20;
+
+export function describeAudit(
+  report: AuditReport,
+  listed: Listed,
+  { events, node, stream }: { readonly events: EventMatches | null; readonly node: string; readonly stream: Writable },
+): string {
+  const { vault, multisig, period, transactions, pipelines, counts } = report;
+  const { total, withoutProof, byType } = pipelines;
+  const decimals = new Map(report.assets.map((asset) => [asset.mint, asset.decimals]));
+  const pairs = layOutPairs(
+    [
+      ['vault', vault],
+      ['multisig', multisig ?? 'unknown: the vault has executed nothing'],
+      ['period', `${period.from ?? 'the beginning'} to ${period.to ?? `slot ${period.headSlot}`}`],
+      [
+        'transactions',
+        `${number(transactions.read)}, ${number(transactions.idle)} of them moved nothing, ${number(transactions.failed)} more failed`,
+      ],
+      ['pipelines', `${number(total)}${withoutProof > 0 ? `, ${number(withoutProof)} of them without a proof` : ''}`],
+      ...byType.slice(0, MAX_LINES).map(({ type, count }) => ['', `${number(count)} ${visible(type)}`] as const),
+      ['deposits', number(counts.deposits)],
+    ],
+    stream,
+  );
+  const line = (record: AuditRecord) => `  ${describeRecord(record, decimals)}`;
+  return [
+    ...pairs,
+    ...assetTable(report.assets, stream),
+    ...section('Withdrawals', listed.withdrawals.map(line), counts.withdrawals),
+    ...section('Changes of the multisig', listed.rotations.map(line), counts.rotations),
+    ...section('Instructions of Squads that Flywheel does not use', listed.foreign.map(line), counts.foreign),
+    ...section('Outflows without a proof', listed.unexplained.map(line), counts.unexplained),
+    ...section(
+      'Gaps',
+      report.gaps.map(
+        ({ account, fromSlot, toSlot, reason }) => `  slots ${fromSlot} to ${toSlot} of ${account}: ${reason}`,
+      ),
+      report.gapCount,
+    ),
+    ...(events === null ? [] : eventLines(events)),
+    `${mark(report.isComplete, stream)} ${report.isComplete ? 'The balances of all accounts chain without a gap.' : `The history is incomplete: ${pluralize(report.gapCount, 'gap')}.`}`,
+    `${mark(report.isExplained, stream)} ${report.isExplained ? 'Nothing went out without a proof.' : `${pluralize(counts.unexplained, 'outflow')} without a proof.`}`,
+    `  Read from ${node}.`,
+  ].join('\n');
+}
+
+function describeRecord(record: AuditRecord, decimals: ReadonlyMap<string | null, number>): string {
+  const place = `${record.executedAt ?? `slot ${record.slot}`}  ${record.signature}`;
+  switch (record.kind) {
+    case 'pipeline':
+      return `${place}  ${visible(record.type ?? 'without a proof')}`;
+    case 'rotation':
+      return `${place}  ${record.changes ?? 'proposed before the period'}`;
+    case 'foreign':
+      return `${place}  ${record.discriminator}`;
+    default: {
+      const amount = groupDigits(toDecimal(record.amountBaseUnits, decimals.get(record.mint) ?? 0));
+      const asset = record.mint === null ? 'SOL' : `of ${record.mint}`;
+      return `${place}  ${amount} ${asset}${record.to === null ? '' : ` to ${record.to}`}`;
+    }
+  }
+}
+
+function assetTable(assets: readonly AssetTotals[], stream: Writable): string[] {
+  const names = [
+    'opening',
+    'deposited',
+    'burned',
+    'airdropped',
+    'withdrawn',
+    'rent',
+    'unexplained',
+    'closing',
+  ] as const;
+  const rows = assets
+    .slice(0, MAX_LINES)
+    .map((asset) => [asset.mint ?? 'SOL', ...names.map((name) => groupDigits(toDecimal(asset[name], asset.decimals)))]);
+  const { heading, lines } = layOutTable(['asset', ...names], rows, stream);
+  const more = assets.length - rows.length;
+  return ['', heading, ...lines, ...(more > 0 ? [`… ${pluralize(more, 'more asset')}: see --json`] : []), ''];
+}
+
+function section(title: string, lines: readonly string[], count: number): string[] {
+  if (count === 0) return [];
+  const shown = lines.slice(0, MAX_LINES);
+  const more = count - shown.length;
+  return [
+    `${title}: ${number(count)}`,
+    ...shown,
+    ...(more > 0 ? [`  … ${number(more)} more: see --csv or --json`] : []),
+  ];
+}
+
+function eventLines({ events, proven, unproven, unprovenCount, unmatched, unmatchedCount }: EventMatches): string[] {
+  return [
+    `Events: ${number(proven)} of ${number(events)} are proven`,
+    ...section(
+      'Events without a proof',
+      unproven.map(({ line, type }) => `  line ${line}: ${visible(type)}`),
+      unprovenCount,
+    ),
+    ...section(
+      'Proofs of no event',
+      unmatched.map(({ signature, type, hash }) => `  ${signature}  ${visible(type)} ${hash}`),
+      unmatchedCount,
+    ),
+  ];
+}
+
+function number(value: number): string {
+  return groupDigits(String(value));
+}
+
+function mark(isGood: boolean, stream: Writable): string {
+  return isGood ? styleText('green', '✓', { stream }) : styleText('red', '✗', { stream });
+}
+
+/** A text of others without the characters that could move a terminal's cursor or hide a part of a line. */
+function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�');
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { writeCsv } from '@flywheel/protocol/airdrop-csv';
+import { type AuditRecord, type AuditState, parseAuditState, stringifyAuditState } from '@flywheel/sdk';
+import { CliError } from '../../errors.ts';
+import { writeWhole } from '../../run-state.ts';
+
+/** The findings of an audit in a file, and where it stands: an interrupted audit goes on from there. */
+export interface Findings {
+  /** The state of the interrupted audit; null for a new one. */
+  readonly state: AuditState | null;
+  add(record: AuditRecord): void;
+  /** Writes what was added, and from time to time the state. */
+  checkpoint(state: AuditState): Promise<void>;
+  /** Every finding, newest first. */
+  read(): AsyncGenerator<AuditRecord>;
+  /** Deletes both files, when the audit has ended and its result is printed. */
+  remove(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An interruption costs at most the requests of this time. */
+const STATE_INTERVAL_MS = 1_000;
+/** Characters of findings that wait in memory. */
+const MAX_WAITING = 65_536;
+
+/**
+ * Opens the files of an audit: the state, and its findings beside it; without a name, in a temporary directory.
+ * @throws CliError `ERR_FILE` for a file that is not a whole state of this release.
+ */
+export async function openFindings(stateFile: string | null): Promise<Findings> {
+  const directory = stateFile === null ? await mkdtemp(join(tmpdir(), 'flywheel-audit-')) : null;
+  const path = stateFile ?? join(directory ?? '', 'state');
+  const listPath = `${path}.findings`;
+  const saved = await readState(path);
+  const list = await openList(listPath, saved?.bytes ?? null);
+  let bytes = saved?.bytes ?? 0;
+  let waiting = '';
+  let writtenAt = Date.now();
+
+  const flush = async () => {
+    const text = Buffer.from(waiting);
+    waiting = '';
+    if (text.length > 0) await list.write(text, 0, text.length, bytes);
+    bytes += text.length;
+  };
+
+  return {
+    state: saved?.state ?? null,
+    add: (record) => {
+      waiting += `${JSON.stringify(record, (_key, value) => (typeof value === 'bigint' ? value.toString() : value))}\n`;
+    },
+    checkpoint: async (state) => {
+      if (waiting.length > MAX_WAITING) await flush();
+      if (directory !== null || Date.now() - writtenAt < STATE_INTERVAL_MS) return;
+      await flush();
+      await list.datasync();
+      writeState(path, { bytes, state });
+      writtenAt = Date.now();
+    },
+    read: async function* () {
+      await flush();
+      for await (const line of createInterface({ input: createReadStream(listPath) })) yield parseRecord(line);
+    },
+    remove: async () => {
+      await Promise.all([path, listPath].map((file) => rm(file, { force: true })));
+    },
+    close: async () => {
+      await list.close();
+      if (directory !== null) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const COLUMNS = [
+  'kind',
+  'slot',
+  'time',
+  'signature',
+  'type',
+  'hash',
+  'mint',
+  'amount_base_units',
+  'to',
+  'detail',
+] as const;
+
+/** Writes the findings as CSV: one line for each, amounts in base units. A crash leaves no part of it under this name. */
+export async function writeFindings(path: string, findings: Pick<Findings, 'read'>): Promise<void> {
+  const draft = `${path}.part`;
+  const file = await open(draft, 'w').catch((cause: NodeJS.ErrnoException) => {
+    throw new CliError('ERR_FILE', `Cannot write ${path}: ${cause.message}.`, { cause });
+  });
+  try {
+    await file.write(writeCsv([[...COLUMNS]]));
+    for await (const record of findings.read()) await file.write(writeCsv([toCells(record)]));
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+}
+
+function toCells(record: AuditRecord): string[] {
+  const { kind, slot, executedAt, signature } = record;
+  const place = [kind, String(slot), executedAt ?? '', signature];
+  switch (record.kind) {
+    case 'pipeline':
+      return [...place, asText(record.type ?? ''), record.hash ?? '', '', '', '', `batch ${record.batch}`];
+    case 'rotation':
+      return [...place, '', '', '', '', '', record.changes ?? 'proposed before the period'];
+    case 'foreign':
+      return [...place, '', '', '', '', '', `Squads instruction ${record.discriminator}`];
+    default: {
+      const { type, mint, amountBaseUnits, to } = record;
+      return [...place, asText(type ?? ''), '', mint ?? 'SOL', amountBaseUnits.toString(), to ?? '', ''];
+    }
+  }
+}
+
+/** Keeps a spreadsheet from taking a proof type for a formula: whoever owns the multisig may have written anything. */
+function asText(cell: string): string {
+  return /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+}
+
+interface SavedState {
+  /** Length of the findings that belong to the state. */
+  readonly bytes: number;
+  readonly state: AuditState;
+}
+
+/** The file's first line is the hash of the others, so that a damaged or edited state is noticed. */
+function writeState(path: string, { bytes, state }: SavedState): void {
+  const body = `${bytes}\n${stringifyAuditState(state)}\n`;
+  writeWhole(path, `${sha256(body)}\n${body}`);
+}
+
+async function readState(path: string): Promise<SavedState | null> {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return null;
+    throw new CliError('ERR_FILE', `Cannot read the state ${path}: ${cause.message}.`, { cause });
+  });
+  if (text === null) return null;
+  const [hash = '', bytes = '', state = ''] = text.split('\n');
+  try {
+    if (sha256(text.slice(hash.length + 1)) !== hash) throw new Error('Its hash is another one.');
+    return { bytes: Number(bytes), state: parseAuditState(state) };
+  } catch (cause) {
+    const message = `${path} is not the state of an audit by this release, or is damaged. Name another file, or delete it to begin again.`;
+    throw new CliError('ERR_FILE', message, { cause });
+  }
+}
+
+/** Opens the list, without what was added after the state was written. */
+async function openList(path: string, bytes: number | null): Promise<FileHandle> {
+  const list = await open(path, bytes === null ? 'w+' : 'r+', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    const next = bytes === null ? '' : ' It belongs to the state beside it; delete that to begin again.';
+    throw new CliError('ERR_FILE', `Cannot open ${path}: ${cause.message}.${next}`, { cause });
+  });
+  if (bytes === null) return list;
+  const { size } = await list.stat();
+  if (size >= bytes) {
+    await list.truncate(bytes);
+    return list;
+  }
+  await list.close();
+  throw new CliError('ERR_FILE', `${path} has lost a part of its findings. Delete the state beside it to begin again.`);
+}
+
+function parseRecord(line: string): AuditRecord {
+  return JSON.parse(line, (key, value) => (key === 'amountBaseUnits' ? BigInt(String(value)) : value)) as AuditRecord; // written above
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

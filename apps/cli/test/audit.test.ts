@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startLocalnet } from '@flywheel/localnet';
+import { type AuditReport, proofMemo } from '@flywheel/sdk';
+import { openStranger } from '@flywheel/testing/stranger';
+import { memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
+import { awaitFinalized } from '@flywheel/testing/vault-history';
+import { createNoopSigner, createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { type CommandResult, parseDocument, runCommand } from './run-command.ts';
+import { makeTemporaryFolder, type TemporaryFolder } from './wallet-files.ts';
+
+interface AuditDocument extends AuditReport {
+  readonly unexplained: readonly { readonly signature: string; readonly amountBaseUnits: string }[];
+  readonly events: {
+    readonly proven: number;
+    readonly unproven: readonly { readonly line: number }[];
+    readonly unmatchedCount: number;
+  } | null;
+}
+
+const PROOFS = [1, 2, 3].map((id) => ({ type: 'WATCH_AD', payload: `{"adId":"${id}"}` }));
+
+describe('flywheel audit', () => {
+  let vault: SyntheticVault;
+  let folder: TemporaryFolder;
+  before(async () => {
+    folder = await makeTemporaryFolder();
+    vault = await openSyntheticVault();
+    vault.depositTokens(10_000_000n);
+    vault.runBatch(PROOFS.map((proof) => ({ proof, burned: 1_000_000n })));
+  });
+  after(async () => {
+    await vault[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
+  const run = (...words: readonly string[]): Promise<CommandResult> =>
+    runCommand(['audit', vault.vault, ...words], { SOLANA_RPC_URL: vault.node.url });
+
+  it('prints what the vault did, and says that nothing is missing', async () => {
+    const { exitCode, stdout } = await run();
+    assert.equal(exitCode, 0);
+    assert.match(stdout, new RegExp(`vault +${vault.vault}\\n +multisig +${vault.multisig}\\n`));
+    assert.match(stdout, /pipelines +3\n +3 WATCH_AD\n/);
+    assert.match(stdout, new RegExp(`${vault.mint} +0 +10 +3 +0 +0 +0 +0 +7\\n`));
+    assert.match(
+      stdout,
+      /✓ The balances of all accounts chain without a gap\.\n✓ Nothing went out without a proof\.\n/,
+    );
+    const document = parseDocument<AuditDocument>(await run('--json'));
+    assert.deepEqual(document.assets[1]?.burned, '3000000');
+  });
+
+  it('says which events are proven, which are not, and which proofs match no event', async () => {
+    const path = join(folder.path, 'events.ndjson');
+    const [first, second] = PROOFS;
+    // A payload may be an object; an event that comes twice needs two proofs.
+    const events = [first, first, { ...second, payload: { adId: '2' } }, { type: 'OTHER', payload: '{"adId":"3"}' }];
+    await writeFile(path, `${events.map((event) => JSON.stringify(event)).join('\n')}\n\n`);
+    const { exitCode, stdout, stderr } = await run('--events', path, '--json');
+    assert.deepEqual([exitCode, JSON.parse(stderr).error], [3, 'ERR_NOT_PROVEN']);
+    const { events: matches }: AuditDocument = JSON.parse(stdout);
+    assert.deepEqual([matches?.proven, matches?.unmatchedCount], [2, 1]);
+    assert.deepEqual(
+      matches?.unproven.map(({ line }) => line),
+      [2, 4],
+    );
+    await writeFile(path, '{"type":"WATCH_AD"}\n');
+    const invalid = await run('--events', path);
+    assert.deepEqual([invalid.exitCode, /events\.ndjson:1 is not an event/.test(invalid.stderr)], [2, true]);
+  });
+
+  it('writes every finding as CSV, and no proof type as a formula', async () => {
+    await using other = await openSyntheticVault();
+    other.depositTokens(10n);
+    other.runBatch([{ proof: { type: '=1+1', payload: 'x' }, burned: 1n }]);
+    const path = join(folder.path, 'audit.csv');
+    const { exitCode } = await runCommand(['audit', other.vault, '--csv', path, '--rpc-url', other.node.url]);
+    assert.equal(exitCode, 0);
+    const [heading, ...lines] = (await readFile(path, 'utf8')).trimEnd().split('\n');
+    assert.equal(heading, 'kind,slot,time,signature,type,hash,mint,amount_base_units,to,detail');
+    assert.deepEqual(
+      lines.map((line) => line.split(',')).map(([kind, , , , type, , , amount]) => [kind, type, amount]),
+      [
+        ['pipeline', "'=1+1", ''],
+        ['burned', "'=1+1", '1'],
+        ['deposited', '', '10'],
+      ],
+    );
+  });
+
+  it('goes on where it was interrupted, refuses a damaged state, and removes the state at the end', async () => {
+    const path = join(folder.path, 'audit.state');
+    const { address } = await generateKeyPairSigner();
+    await using slow = await openSyntheticVault();
+    for (let i = 0; i < 400; i++) slow.depositLamports(1n);
+    const line = ['audit', slow.vault, '--multisig', slow.multisig, '--state', path, '--rpc-url', slow.node.url];
+    const interrupted = runCommand([...line, '--requests-per-second', '150']);
+    while (!existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
+    process.emit('SIGINT', 'SIGINT');
+    const { exitCode, stderr } = await interrupted;
+    assert.equal(exitCode, 130, stderr);
+    const before = slow.node.calls('getTransaction');
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, text.replace('"read":', '"read":1'));
+    assert.match((await runCommand(line)).stderr, /is not the state of an audit by this release, or is damaged/);
+    await writeFile(path, text);
+    assert.match(
+      (await runCommand([...line, '--from', '5'])).stderr,
+      /The state is of the audit of .* Pass the same vault and period/,
+    );
+    assert.match((await runCommand(['audit', address, ...line.slice(2)])).stderr, /The state is of the audit of/);
+    const resumed = parseDocument<AuditDocument>(await runCommand([...line, '--json']));
+    assert.deepEqual([resumed.counts.deposits, resumed.isComplete], [400, true]);
+    assert.ok(slow.node.calls('getTransaction') - before < 400, 'nothing is read again');
+    assert.equal(existsSync(path), false);
+  });
+
+  it('exits with 4 and names the slots if a node has pruned, and with 3 for an outflow without a proof', async () => {
+    await using other = await openSyntheticVault();
+    other.depositTokens(10n);
+    other.runBatch([{ proof: { type: 'A', payload: 'x' }, burned: 1n }]);
+    const [stolen = ''] = other.runBatch([{ proof: null, sent: 2n }]);
+    const line = ['audit', other.vault, '--json', '--rpc-url', other.node.url];
+    const outflow = await runCommand(line);
+    assert.deepEqual([outflow.exitCode, JSON.parse(outflow.stderr).error], [3, 'ERR_UNEXPLAINED_OUTFLOW']);
+    const { unexplained, isComplete }: AuditDocument = JSON.parse(outflow.stdout);
+    assert.deepEqual([unexplained.length, unexplained[0]?.signature, isComplete], [1, stolen, true]);
+
+    other.node.prune(other.slot() - 1);
+    other.node.hide(stolen);
+    const pruned = await runCommand([...line, '--multisig', other.multisig]);
+    assert.deepEqual([pruned.exitCode, JSON.parse(pruned.stderr).error], [4, 'ERR_HISTORY_INCOMPLETE']);
+    assert.match(pruned.stderr, /The history is incomplete in the slots 0 to \d+/);
+  });
+
+  it('reads a cluster: a proof that a vault wrote, and an outflow without one', async (t) => {
+    const localnet = await startLocalnet({ slotMs: 50, finalizedLagSlots: 2 });
+    t.after(() => localnet.stop());
+    const world = { localnet, rpc: createSolanaRpc(localnet.url) };
+    const { vault: owner, call } = await openStranger(world);
+    const { address: destination } = await generateKeyPairSigner();
+    const pay = getTransferSolInstruction({ source: createNoopSigner(owner), destination, amount: 2_000_000n });
+    const [event] = PROOFS;
+    assert.ok(event);
+    await call([memoBy(owner, proofMemo(event)), pay]);
+    await awaitFinalized(world);
+    const line = ['audit', owner, '--rpc-url', localnet.url, '--json'];
+    const honest = parseDocument<AuditDocument>(await runCommand(line));
+    assert.deepEqual(honest.pipelines, { total: 1, withoutProof: 0, byType: [{ type: 'WATCH_AD', count: 1 }] });
+    assert.deepEqual([honest.assets[0]?.airdropped, honest.assets[0]?.closing], ['2000000', '998000000']);
+
+    await call([pay]);
+    await awaitFinalized(world);
+    const dishonest = await runCommand(line);
+    assert.equal(dishonest.exitCode, 3);
+    const { unexplained }: AuditDocument = JSON.parse(dishonest.stdout);
+    assert.deepEqual(
+      unexplained.map(({ amountBaseUnits }) => amountBaseUnits),
+      ['2000000'],
+    );
+  });
+});

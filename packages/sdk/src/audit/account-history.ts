@@ -1,0 +1,129 @@
+import type { ChainTransaction } from '../chain/read-transaction.ts';
+import { unexpectedAnswer } from '../chain/rpc.ts';
+import { type Change, lamportsOf, tokensIn } from './balances.ts';
+import type { AuditNode, Entry } from './node.ts';
+import { isAfter, isBefore, type Period } from './period.ts';
+
+/** An account whose history is read, from its newest transaction to its oldest. The state of an audit holds it. */
+export interface AccountState {
+  readonly account: string;
+  readonly kind: 'vault' | 'multisig' | 'tokens';
+  /** null unless it holds tokens. */
+  readonly mint: string | null;
+  /** Transactions above this slot are not part of the audit: the balance was read in it. */
+  readonly anchorSlot: number;
+  /** The last transaction that was read; null before the first. */
+  cursor: string | null;
+  /** Slot of the last transaction that was read; at first that of the balance. */
+  slot: number;
+  /** The balance that the next older transaction must have left; null if a gap hides it. */
+  expected: bigint | null;
+  /** The balance at the end of the period; null until a transaction of the period is read. */
+  closing: bigint | null;
+  /** The balance at the start of the period; null until the account's history is read. */
+  opening: bigint | null;
+}
+
+/** Slots between which transactions of an account are missing, both included. */
+export interface AuditGap {
+  readonly account: string;
+  readonly fromSlot: number;
+  readonly toSlot: number;
+  /** A sentence. */
+  readonly reason: string;
+}
+
+/** The history of one account, a page at a time. */
+export interface AccountHistory {
+  readonly state: AccountState;
+  /** The next older entries that are known; empty only after `fill` if there are no more. */
+  readonly entries: readonly Entry[];
+  /** Reads the next page if no entry is left. */
+  fill(limit: number): Promise<void>;
+  /**
+   * Removes the next entry and compares the balances of its transaction; null: no node has it any more. A failed one has
+   * changed nothing, and need not be read.
+   */
+  pass(transaction: ChainTransaction | null): AuditGap | null;
+  /** True when all that the audit needs has been read. */
+  isDone(): boolean;
+  /** Ends the account's history. Call it once, when it is done. */
+  close(): AuditGap | null;
+}
+
+export interface HistoryDeps {
+  readonly node: AuditNode;
+  readonly vault: string;
+  readonly period: Period;
+}
+
+export function openHistory({ node, vault, period }: HistoryDeps, state: AccountState): AccountHistory {
+  let entries: readonly Entry[] = [];
+  let listed = { signature: state.cursor, slot: state.cursor === null ? Number.MAX_SAFE_INTEGER : state.slot };
+  let isListed = false;
+  let isCut = false;
+
+  const changeIn = (transaction: ChainTransaction): Change | null =>
+    state.kind === 'tokens' ? tokensIn(transaction, vault, state.account) : lamportsOf(transaction, state.account);
+  const gap = (slots: Pick<AuditGap, 'fromSlot' | 'toSlot'>, reason: string) => ({
+    ...{ account: state.account, ...slots, reason },
+  });
+
+  return {
+    state,
+    get entries() {
+      return entries;
+    },
+    fill: async (limit) => {
+      while (entries.length === 0 && !isListed && state.opening === null) {
+        const before = listed.signature;
+        const page = await node.listOlder(state.account, { before, limit, minContextSlot: state.anchorSlot });
+        isCut = page === null;
+        // A short page is not the last one at every node.
+        isListed = page === null || page.length === 0;
+        for (const entry of page ?? []) {
+          if (entry.slot > listed.slot) throw unexpectedAnswer('getSignaturesForAddress', entry);
+          listed = entry;
+        }
+        entries = (page ?? []).filter(({ slot }) => slot <= state.anchorSlot);
+      }
+    },
+    pass: (transaction) => {
+      const [entry, ...others] = entries;
+      if (!entry) throw new Error(`The history of ${state.account} has no further entry.`);
+      entries = others;
+      state.cursor = entry.signature;
+      if (entry.hasFailed) return null;
+      const change = transaction && changeIn(transaction);
+      if (!isAfter(entry, period)) state.closing ??= state.expected ?? change?.after ?? null;
+      if (transaction === null) {
+        state.expected = null;
+        state.slot = entry.slot;
+        return gap({ fromSlot: entry.slot, toSlot: entry.slot }, `No node has the transaction ${entry.signature}.`);
+      }
+      // It names the account without being able to change it.
+      if (change === null) return null;
+      const { expected: left, slot: toSlot } = state;
+      state.expected = change.before;
+      state.slot = entry.slot;
+      if (isBefore(entry, period)) {
+        state.opening = change.after;
+        entries = [];
+      }
+      if (left === null || left === change.after) return null;
+      const reason = `It had ${change.after} after the transaction ${entry.signature}, and ${left} before the next known one.`;
+      return gap({ fromSlot: entry.slot, toSlot }, reason);
+    },
+    isDone: () => state.opening !== null || (isListed && entries.length === 0),
+    close: () => {
+      if (state.opening !== null) return null;
+      const { expected, slot } = state;
+      state.closing ??= expected;
+      state.opening = expected ?? 0n;
+      if (expected === 0n && !isCut) return null;
+      const held = expected === null ? 'an unknown balance' : expected;
+      const cut = isCut ? ', and the node has deleted what is older' : '';
+      return gap({ fromSlot: 0, toSlot: slot }, `Its known history begins here, with ${held}${cut}.`);
+    },
+  };
+}

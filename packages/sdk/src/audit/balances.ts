@@ -1,0 +1,81 @@
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { type ChainTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
+import { fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
+
+/** A balance before and after a transaction: lamports, or base units. */
+export interface Change {
+  readonly before: bigint;
+  readonly after: bigint;
+}
+
+/** A token account that belongs to the vault before or after a transaction. While it belongs to others, its balance counts as 0. */
+export interface OwnedTokens extends Change {
+  readonly account: string;
+  readonly mint: string;
+  readonly decimals: number;
+}
+
+/** The lamports of an account; null if the transaction does not name it. @throws FlywheelError for a malformed answer. */
+export function lamportsOf({ accounts, meta }: ChainTransaction, account: string): Change | null {
+  const addresses: readonly string[] = accounts;
+  const index = addresses.indexOf(account);
+  if (index === -1) return null;
+  return {
+    before: toAmount(fieldOf(fieldOf(meta, 'preBalances'), index)),
+    after: toAmount(fieldOf(fieldOf(meta, 'postBalances'), index)),
+  };
+}
+
+/** The token accounts of a vault in a transaction. @throws FlywheelError for a malformed answer. */
+export function ownedTokensOf(transaction: ChainTransaction, vault: string): readonly OwnedTokens[] {
+  const found = new Map<string, { -readonly [Key in keyof OwnedTokens]: OwnedTokens[Key] }>();
+  for (const [list, side] of [
+    ['preTokenBalances', 'before'],
+    ['postTokenBalances', 'after'],
+  ] as const) {
+    for (const balance of listOf(fieldOf(transaction.meta, list))) {
+      const [account, mint, amount] = [accountOf(transaction, balance), fieldOf(balance, 'mint'), amountOf(balance)];
+      const decimals = fieldOf(fieldOf(balance, 'uiTokenAmount'), 'decimals');
+      if (typeof mint !== 'string' || typeof decimals !== 'number') throw unexpectedAnswer(GET_TRANSACTION, balance);
+      if (fieldOf(balance, 'owner') !== vault) continue;
+      const known = found.get(account) ?? { account, mint, decimals, before: 0n, after: 0n };
+      known[side] = amount;
+      found.set(account, known);
+    }
+  }
+  return [...found.values()];
+}
+
+/**
+ * What of a token account belongs to the vault before and after a transaction; null if the transaction cannot have changed it:
+ * nodes list token balances only for transactions that name a token program, and nothing else changes them.
+ */
+export function tokensIn(transaction: ChainTransaction, vault: string, account: string): Change | null {
+  const owned = ownedTokensOf(transaction, vault).find((each) => each.account === account);
+  if (owned) return owned;
+  return transaction.accounts.some(isTokenProgram) ? { before: 0n, after: 0n } : null;
+}
+
+export function isTokenProgram(program: string): boolean {
+  return program === TOKEN_PROGRAM_ADDRESS || program === TOKEN_2022_PROGRAM_ADDRESS;
+}
+
+/** Reads an amount of a node's answer: a number, a bigint above 2^53, or decimal text. */
+export function toAmount(value: unknown): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  if (typeof value === 'string' && /^\d{1,20}$/.test(value)) return BigInt(value);
+  throw unexpectedAnswer(GET_TRANSACTION, value);
+}
+
+function accountOf({ accounts }: ChainTransaction, balance: unknown): string {
+  const index = fieldOf(balance, 'accountIndex');
+  const account = typeof index === 'number' ? accounts[index] : undefined;
+  if (account === undefined) throw unexpectedAnswer(GET_TRANSACTION, balance);
+  return account;
+}
+
+function amountOf(balance: unknown): bigint {
+  return toAmount(fieldOf(fieldOf(balance, 'uiTokenAmount'), 'amount'));
+}

@@ -1,0 +1,6 @@
+export type { AuditGap } from './account-history.ts';
+export { type AuditOptions, type AuditQuery, auditVault } from './audit-vault.ts';
+export type { FlowKind } from './flows.ts';
+export type { AuditBound } from './period.ts';
+export type { AssetTotals, AuditRecord, AuditReport } from './report.ts';
+export { type AuditState, parseAuditState, stringifyAuditState } from './state.ts';

@@ -1,0 +1,199 @@
+import { address } from '@flywheel/protocol';
+import {
+  chooseNode,
+  createPacer,
+  createRpcTransport,
+  firstKnown,
+  RpcError,
+  type RpcUrl,
+  urlsOf,
+} from '@flywheel/solana-rpc';
+import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import { getBase64Encoder } from '@solana/kit';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import {
+  type ChainTransaction,
+  GET_TRANSACTION,
+  listOf,
+  parseTransaction,
+  transactionParams,
+} from '../chain/read-transaction.ts';
+import { askTransport, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
+import { isFlywheelError } from '../errors.ts';
+import { toAmount } from './balances.ts';
+
+/** One line of `getSignaturesForAddress`. */
+export interface Entry {
+  readonly signature: string;
+  readonly slot: number;
+  /** Seconds since 1970; null if the node does not know it. */
+  readonly blockTime: number | null;
+  readonly hasFailed: boolean;
+}
+
+/** Where an account's history ends: its balance in a slot. */
+export interface Anchor {
+  readonly slot: number;
+  readonly balance: bigint;
+}
+
+export interface TokenAnchor extends Anchor {
+  readonly account: string;
+  readonly mint: string;
+  readonly decimals: number;
+}
+
+/** What an audit asks of the nodes of a cluster. Every call throws FlywheelError if the node does not answer as documented. */
+export interface AuditNode {
+  readGenesisHash(): Promise<string>;
+  /** Lamports of an account; 0 if it does not exist. */
+  readLamports(account: string): Promise<Anchor>;
+  /** Lamports of a multisig, and the number of transactions that it has had. @throws Error if it is not a multisig. */
+  readMultisig(multisig: string): Promise<Anchor & { readonly transactionIndex: bigint }>;
+  /** The token accounts that a vault owns now. */
+  readTokenAccounts(vault: string): Promise<TokenAnchor[]>;
+  /** The next older transactions that name an account, newest first; null if the node has deleted what is older. */
+  listOlder(account: string, page: Page): Promise<readonly Entry[] | null>;
+  /** A transaction; null if no node has it any more. */
+  readTransaction(entry: Entry): Promise<ChainTransaction | null>;
+}
+
+export interface Page {
+  /** null for the newest. */
+  readonly before: string | null;
+  /** At most 1,000. */
+  readonly limit: number;
+  /** The node must have reached this slot. */
+  readonly minContextSlot: number;
+}
+
+export interface NodeOptions {
+  readonly commitment: 'confirmed' | 'finalized';
+  /** Limits the rate of requests; null for no limit. */
+  readonly requestsPerSecond: number | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Opens the first healthy node of a list; transactions that it does not have are asked of the others. */
+export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promise<AuditNode> {
+  const { commitment, requestsPerSecond, signal } = options;
+  const first = await chooseNode(rpcUrl);
+  const pacer = requestsPerSecond === null ? {} : { pacer: createPacer(1_000 / requestsPerSecond) };
+  const transports = [first, ...urlsOf(rpcUrl).filter((url) => url !== first)].map((url) =>
+    createRpcTransport({ url, timeoutMs: RPC_TIMEOUT_MS, maxAttempts: MAX_ATTEMPTS, ...pacer }),
+  );
+  const [chosen] = transports;
+  if (!chosen) throw new RangeError('At least one RPC URL is needed.');
+  const ask = (method: string, ...params: readonly unknown[]) => askTransport(chosen, method, params, signal);
+  const readAccount = async (account: string) => {
+    const answer = await ask(GET_ACCOUNT, account, { encoding: 'base64', commitment });
+    const value = fieldOf(answer, 'value');
+    return { value, slot: contextSlot(GET_ACCOUNT, answer), balance: value === null ? 0n : lamportsIn(value) };
+  };
+  return {
+    readGenesisHash: async () => {
+      const hash = await ask('getGenesisHash');
+      if (typeof hash !== 'string') throw unexpectedAnswer('getGenesisHash', hash);
+      return hash;
+    },
+    readLamports: async (account) => {
+      const { slot, balance } = await readAccount(account);
+      return { slot, balance };
+    },
+    readMultisig: async (multisig) => {
+      const { value, slot, balance } = await readAccount(multisig);
+      const data = fieldOf(fieldOf(value, 'data'), 0);
+      if (typeof data !== 'string') throw new Error(`There is no multisig ${multisig} on this cluster.`);
+      const [owner, bytes] = [String(fieldOf(value, 'owner')), getBase64Encoder().encode(data)];
+      if (owner !== SQUADS_PROGRAM_ADDRESS) throw new Error(`${multisig} is not a multisig of Squads.`);
+      const account = { address: address(multisig), programAddress: SQUADS_PROGRAM_ADDRESS, data: bytes };
+      return { slot, balance, transactionIndex: decodeMultisig(account).transactionIndex };
+    },
+    readTokenAccounts: async (vault) => {
+      const read = async (programId: string) => {
+        const answer = await ask(GET_TOKENS, vault, { programId }, { encoding: 'jsonParsed', commitment });
+        const slot = contextSlot(GET_TOKENS, answer);
+        return listOf(fieldOf(answer, 'value')).map((held) => toTokenAnchor(held, slot));
+      };
+      return (await Promise.all([TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS].map(read))).flat();
+    },
+    listOlder: async (account, { before, limit, minContextSlot }) => {
+      const config = { commitment, limit, minContextSlot, ...(before !== null && { before }) };
+      try {
+        const answer = await ask(GET_SIGNATURES, account, config);
+        if (!Array.isArray(answer)) throw unexpectedAnswer(GET_SIGNATURES, answer);
+        return answer.map(toEntry);
+      } catch (error) {
+        if (isHistoryMissing(error)) return null;
+        throw error;
+      }
+    },
+    readTransaction: async (entry) => {
+      const params = transactionParams(entry.signature, commitment);
+      const answer = await firstKnown(transports, async (transport) => {
+        try {
+          return await askTransport(transport, GET_TRANSACTION, params, signal);
+        } catch (error) {
+          if (isHistoryMissing(error)) return null;
+          throw error;
+        }
+      });
+      if (answer === null) return null;
+      const transaction = parseTransaction(answer);
+      const signed = fieldOf(fieldOf(fieldOf(answer, 'transaction'), 'signatures'), 0);
+      const isListed = signed === entry.signature && transaction.slot === entry.slot && transaction.failure === null;
+      if (!isListed) throw unexpectedAnswer(GET_TRANSACTION, { listed: entry, answered: signed });
+      return transaction;
+    },
+  };
+}
+
+const GET_ACCOUNT = 'getAccountInfo';
+const GET_TOKENS = 'getTokenAccountsByOwner';
+const GET_SIGNATURES = 'getSignaturesForAddress';
+/** An audit makes thousands of calls, and public nodes refuse some of them for a while: six waits add up to 16 s. */
+const MAX_ATTEMPTS = 7;
+
+/** No history is kept (-32011), or none as old as the transaction from which to list (-32020). */
+const HISTORY_MISSING: ReadonlySet<number | null> = new Set([-32011, -32020]);
+
+function isHistoryMissing(error: unknown): boolean {
+  return isFlywheelError(error) && error.cause instanceof RpcError && HISTORY_MISSING.has(error.cause.code);
+}
+
+function contextSlot(method: string, answer: unknown): number {
+  const slot = fieldOf(fieldOf(answer, 'context'), 'slot');
+  if (typeof slot !== 'number') throw unexpectedAnswer(method, answer);
+  return slot;
+}
+
+function lamportsIn(account: unknown): bigint {
+  return toAmount(fieldOf(account, 'lamports'));
+}
+
+function toTokenAnchor(held: unknown, slot: number): TokenAnchor {
+  const account = fieldOf(held, 'pubkey');
+  const info = fieldOf(fieldOf(fieldOf(fieldOf(held, 'account'), 'data'), 'parsed'), 'info');
+  const [mint, amount] = [fieldOf(info, 'mint'), fieldOf(info, 'tokenAmount')];
+  const decimals = fieldOf(amount, 'decimals');
+  if (typeof account !== 'string' || typeof mint !== 'string' || typeof decimals !== 'number') {
+    throw unexpectedAnswer(GET_TOKENS, held);
+  }
+  return { account, mint, decimals, slot, balance: toAmount(fieldOf(amount, 'amount')) };
+}
+
+function toEntry(value: unknown): Entry {
+  const [signature, slot, blockTime] = [
+    fieldOf(value, 'signature'),
+    fieldOf(value, 'slot'),
+    fieldOf(value, 'blockTime'),
+  ];
+  if (typeof signature !== 'string' || typeof slot !== 'number') throw unexpectedAnswer(GET_SIGNATURES, value);
+  return {
+    signature,
+    slot,
+    blockTime: typeof blockTime === 'number' ? blockTime : null,
+    hasFailed: (fieldOf(value, 'err') ?? null) !== null,
+  };
+}

@@ -1,0 +1,110 @@
+import { decodeBase58, isAddress } from '@flywheel/protocol';
+import type { TransactionCall } from '@flywheel/squads';
+import { AccountRole, type Address, type Instruction } from '@solana/kit';
+import { fieldOf, unexpectedAnswer } from './rpc.ts';
+
+/** The method that answers what `parseTransaction` reads. */
+export const GET_TRANSACTION = 'getTransaction';
+
+/** Asks for a transaction of any version that Solana has; a node refuses to show one of a later version. */
+export function transactionParams(signature: string, commitment: string): readonly unknown[] {
+  return [signature, { encoding: 'json', commitment, maxSupportedTransactionVersion: LATEST_VERSION }];
+}
+
+/** A transaction that has landed. */
+export interface ChainTransaction {
+  readonly slot: number;
+  /** ISO 8601; null if the node does not know it. */
+  readonly executedAt: string | null;
+  /** The TransactionError as JSON text; null if the transaction succeeded. */
+  readonly failure: string | null;
+  /** Every account, those of lookup tables at the end. */
+  readonly accounts: readonly Address[];
+  readonly calls: readonly ChainCall[];
+  /** The node's further answer, for balances. */
+  readonly meta: object;
+}
+
+/** An instruction of a transaction and those called below it. */
+export interface ChainCall extends TransactionCall {
+  readonly inner: readonly InnerInstruction[];
+}
+
+export interface InnerInstruction extends Instruction {
+  /** 2 for what the transaction's own instruction calls, 3 for what that calls. Nodes of before 2023 answer none: then 2. */
+  readonly stackHeight: number;
+}
+
+/**
+ * Reads what a node answers to `getTransaction` in the encoding `json`.
+ * @throws FlywheelError if the answer is not as documented.
+ */
+export function parseTransaction(answer: unknown): ChainTransaction {
+  const [meta, slot, blockTime] = [fieldOf(answer, 'meta'), fieldOf(answer, 'slot'), fieldOf(answer, 'blockTime')];
+  if (typeof slot !== 'number' || typeof meta !== 'object' || meta === null) {
+    throw unexpectedAnswer(GET_TRANSACTION, answer);
+  }
+  const message = fieldOf(fieldOf(answer, 'transaction'), 'message');
+  const loaded = fieldOf(meta, 'loadedAddresses');
+  const accounts = [fieldOf(message, 'accountKeys'), fieldOf(loaded, 'writable'), fieldOf(loaded, 'readonly')]
+    .flatMap(listOf)
+    .map(toAddress);
+  const error = fieldOf(meta, 'err') ?? null;
+  return {
+    slot,
+    executedAt: typeof blockTime === 'number' ? new Date(blockTime * 1_000).toISOString() : null,
+    failure: error === null ? null : JSON.stringify(error),
+    accounts,
+    calls: callsOf(message, meta, accounts),
+    meta,
+  };
+}
+
+/** Returns the value if it is a list, otherwise an empty one. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A node returns transactions only up to this version. */
+const LATEST_VERSION = 1;
+/** Stack height of what an instruction of the transaction calls directly. */
+const CALLED_HEIGHT = 2;
+
+function callsOf(message: unknown, meta: object, accounts: readonly Address[]): ChainCall[] {
+  const groups = listOf(fieldOf(meta, 'innerInstructions'));
+  return listOf(fieldOf(message, 'instructions')).map((instruction, position) => ({
+    instruction: toInstruction(instruction, accounts),
+    inner: groups
+      .filter((group) => fieldOf(group, 'index') === position)
+      .flatMap((group) => listOf(fieldOf(group, 'instructions')))
+      .map((inner) => {
+        const height = fieldOf(inner, 'stackHeight');
+        return { ...toInstruction(inner, accounts), stackHeight: typeof height === 'number' ? height : CALLED_HEIGHT };
+      }),
+  }));
+}
+
+function toInstruction(compiled: unknown, accounts: readonly Address[]): Instruction {
+  const text = fieldOf(compiled, 'data');
+  const data = typeof text === 'string' ? decodeBase58(text) : null;
+  if (data === null) throw unexpectedAnswer(GET_TRANSACTION, compiled);
+  const at = (index: unknown): Address => {
+    const account = typeof index === 'number' ? accounts[index] : undefined;
+    if (account === undefined) throw unexpectedAnswer(GET_TRANSACTION, compiled);
+    return account;
+  };
+  return {
+    programAddress: at(fieldOf(compiled, 'programIdIndex')),
+    // The answer does not contain roles, and nothing that is read here depends on them.
+    accounts: listOf(fieldOf(compiled, 'accounts')).map((index) => ({
+      address: at(index),
+      role: AccountRole.READONLY,
+    })),
+    data,
+  };
+}
+
+function toAddress(value: unknown): Address {
+  if (typeof value === 'string' && isAddress(value)) return value;
+  throw unexpectedAnswer(GET_TRANSACTION, value);
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type AuditOptions, type AuditRecord, auditVault, proofMemo } from '@flywheel/sdk';
+import { multisigAddress, SQUADS_PROGRAM_ADDRESS, vaultAddress } from '@flywheel/squads';
+import { addressNamed, memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
+import { AccountRole, type Address, createNoopSigner } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { AuthorityType, getSetAuthorityInstruction, getTransferCheckedInstruction } from '@solana-program/token';
+
+const BATCHES = 20;
+const PIPELINES = 50;
+/** `npm run soak` has ten thousand; each takes 2 ms of a core. */
+const DUST = Number(process.env.FLYWHEEL_SOAK_DUST ?? 1_400);
+
+describe('an audit', () => {
+  it('counts thousands of pipelines among many more transactions of strangers, and is misled by none', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositLamports(1_000_000n);
+    vault.depositTokens(10n ** 12n);
+    for (let batch = 0; batch < BATCHES; batch++) {
+      vault.runBatch(Array.from({ length: PIPELINES }, (_, i) => pipeline(batch * PIPELINES + i)));
+      for (let i = 0; i < DUST / BATCHES; i++) annoy(vault, i);
+    }
+    const { report, records } = await audit(vault);
+    assert.deepEqual([report.gaps, report.isComplete, report.isExplained], [[], true, true]);
+    const total = BATCHES * PIPELINES;
+    assert.deepEqual(report.pipelines, { total, withoutProof: 0, byType: [{ type: 'WATCH_AD', count: total }] });
+    const [sol, tokens] = report.assets;
+    assert.deepEqual(
+      [tokens?.burned, tokens?.airdropped, tokens?.unexplained, tokens?.closing],
+      [BigInt(total) * 3n, BigInt(total) * 7n, 0n, vault.balances().tokens],
+    );
+    assert.equal(sol?.closing, vault.balances().lamports);
+    assert.ok(
+      report.transactions.failed >= DUST / 10 && report.transactions.idle >= DUST / 3,
+      JSON.stringify(report.transactions),
+    );
+    assert.equal(new Set(records.flatMap((record) => (record.kind === 'pipeline' ? [record.hash] : []))).size, total);
+    assert.ok(
+      records.every(
+        ({ kind }) => kind === 'pipeline' || kind === 'burned' || kind === 'airdropped' || kind === 'deposited',
+      ),
+    );
+  });
+
+  it('finds every outflow without a proof, also one that a deposit of the same transaction covers', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositLamports(1_000n);
+    vault.depositTokens(1_000n);
+    const [unproven = ''] = vault.runBatch([{ proof: null, sent: 10n }]);
+    const [mixed = ''] = vault.runBatch([pipeline(1), { proof: null, burned: 20n }]);
+    const byDelegate = vault.land([transferTokens(vault, 30n)], moved(vault, 30n));
+    const covered = vault.land([transferTokens(vault, 40n)], { tokens: { [vault.tokens]: 0n } });
+    const limit = { programAddress: SQUADS_PROGRAM_ADDRESS, data: Uint8Array.of(16, 57, 130, 127, 193, 20, 155, 134) };
+    const accounts = [{ address: vault.multisig, role: AccountRole.READONLY }];
+    const spent = vault.land([{ instruction: { ...limit, accounts } }], {
+      named: [vault.vault],
+      lamports: { [vault.vault]: -50n },
+    });
+    const { report, records } = await audit(vault);
+    assert.deepEqual(outflows(records), [
+      [spent, 50n, null],
+      [covered, 40n, vault.mint],
+      [byDelegate, 30n, vault.mint],
+      [mixed, 20n, vault.mint],
+      [unproven, 10n, vault.mint],
+    ]);
+    assert.deepEqual([report.isExplained, report.isComplete, report.counts.unexplained], [false, true, 5]);
+    assert.equal(report.pipelines.withoutProof, 2);
+    assert.deepEqual(
+      records.flatMap((record) => (record.kind === 'foreign' ? [record.discriminator] : [])),
+      ['1039827fc1149b86'],
+    );
+    const tokens = report.assets.find(({ mint }) => mint === vault.mint);
+    assert.deepEqual([tokens?.unexplained, tokens?.deposited], [100n, 1_040n]);
+  });
+
+  it('follows token accounts that the vault no longer owns, back to their beginning', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    vault.runBatch([pipeline(1)]);
+    const given = vault.giveAway(addressNamed('old account'), 77n);
+    const { report, records } = await audit(vault);
+    assert.deepEqual(report.gaps, []);
+    assert.deepEqual(outflows(records), [[given, 77n, vault.mint]]);
+    const tokens = report.assets.find(({ mint }) => mint === vault.mint);
+    assert.deepEqual([tokens?.deposited, tokens?.closing], [1_077n, 990n]);
+  });
+
+  it('names every gap: a hidden transaction that moved something, one that moved nothing, a lost one, a short history', async () => {
+    const deeds: readonly [RegExp, (vault: SyntheticVault, executions: readonly string[]) => void][] = [
+      [/It had \d+ after the transaction/, ({ node }, [first = '']) => node.hide(first)],
+      [/pipeline 4 of the batch 2 is missing/, ({ node }, [, , second = '']) => node.hide(second)],
+      [/No node has the transaction/, ({ node }, [first = '']) => node.forget(first)],
+      [/Its known history begins here/, ({ node, slot }) => node.prune(slot() - 3)],
+    ];
+    for (const [expected, act] of deeds) {
+      await using vault = await openSyntheticVault();
+      vault.depositTokens(1_000n);
+      const first = vault.runBatch(Array.from({ length: 10 }, (_, i) => pipeline(i)));
+      const idle = vault.runBatch(Array.from({ length: 10 }, (_, i) => ({ proof: pipeline(100 + i).proof })));
+      act(vault, [...first, ...idle]);
+      const { report } = await audit(vault, { multisig: vault.multisig });
+      assert.ok(
+        report.gaps.some(({ reason }) => expected.test(reason)),
+        JSON.stringify(report.gaps),
+      );
+      assert.ok(report.gaps.every(({ fromSlot, toSlot }) => fromSlot <= toSlot && toSlot <= vault.slot()));
+      assert.equal(report.isComplete, false);
+    }
+  });
+
+  it('reads each transaction once, and holds hundreds of token accounts of strangers', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    vault.runBatch([pipeline(1)]);
+    for (let i = 0; i < 300; i++) vault.openAccount(addressNamed(`spam ${i}`), addressNamed(`spam mint ${i}`));
+    const { report } = await audit(vault);
+    assert.deepEqual([report.gaps, report.assets.length], [[], 302]);
+    // One more, by which the audit finds the multisig.
+    assert.ok(vault.node.calls('getTransaction') <= report.transactions.read + 1);
+  });
+
+  it('goes on from its state after any slot', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    for (let i = 0; i < 5; i++) vault.runBatch([pipeline(i), { proof: null, sent: 1n }]);
+    const whole = await audit(vault);
+    const records: AuditRecord[] = [];
+    const stopped = new Error('stopped');
+    let state: AuditOptions['resume'];
+    for (let slots = 0; ; slots = 0) {
+      const onCheckpoint: AuditOptions['onCheckpoint'] = (saved) => {
+        state = structuredClone(saved);
+        slots += 1;
+        if (slots === 3) throw stopped;
+      };
+      const part = await audit(vault, {}, { onCheckpoint, ...(state && { resume: state }) }, records).catch((error) => {
+        if (error !== stopped) throw error;
+        return null;
+      });
+      if (part) {
+        assert.deepEqual(part.report, whole.report);
+        break;
+      }
+    }
+    assert.deepEqual(records, whole.records);
+  });
+});
+
+async function audit(
+  { node, vault }: SyntheticVault,
+  query: { readonly multisig?: Address } = {},
+  options: AuditOptions = {},
+  records: AuditRecord[] = [],
+) {
+  const onRecord = (record: AuditRecord) => void records.push(record);
+  return { report: await auditVault(node.url, { vault, ...query }, { ...options, onRecord }), records };
+}
+
+function pipeline(number: number) {
+  return { proof: { type: 'WATCH_AD', payload: `{"adId":"${number}"}` }, burned: 3n, sent: 7n };
+}
+
+function transferTokens({ tokens, strangerTokens, mint, stranger }: SyntheticVault, amount: bigint) {
+  const authority = createNoopSigner(stranger);
+  const transfer = { source: tokens, destination: strangerTokens, mint, amount, decimals: 6, authority };
+  return { instruction: getTransferCheckedInstruction(transfer) };
+}
+
+function moved({ tokens, strangerTokens }: SyntheticVault, amount: bigint) {
+  return { tokens: { [tokens]: -amount, [strangerTokens]: amount } };
+}
+
+function outflows(records: readonly AuditRecord[]) {
+  return records.flatMap((record) =>
+    record.kind === 'unexplained' ? [[record.signature, record.amountBaseUnits, record.mint]] : [],
+  );
+}
+
+/** What a stranger can do to a vault for a fee; `kind` chooses. */
+function annoy(vault: SyntheticVault, kind: number): void {
+  const { stranger, multisig, tokens } = vault;
+  const memo = proofMemo({ type: 'WATCH_AD', payload: '{"adId":"stolen"}' });
+  const theirs = multisigAddress(stranger);
+  const theirExecution = vault.execution(1n, 0, pipeline(0)).instruction;
+  const [, ...others] = theirExecution.accounts ?? [];
+  switch (kind % 7) {
+    case 0: {
+      const transfer = { source: createNoopSigner(stranger), destination: vault.vault, amount: 1n };
+      vault.land([{ instruction: getTransferSolInstruction(transfer) }], { lamports: { [vault.vault]: 1n } });
+      return;
+    }
+    case 1:
+      vault.land([{ instruction: memoBy(stranger, memo) }], { named: [vault.vault, tokens] });
+      return;
+    case 2:
+      vault.land([vault.execution(1n, 0, { proof: { type: 'WATCH_AD', payload: '{"adId":"failed"}' }, sent: 5n })], {
+        hasFailed: true,
+        named: [vault.vault],
+      });
+      return;
+    case 3: // a batch of their own that names the vault
+      vault.land(
+        [
+          {
+            instruction: { ...theirExecution, accounts: [{ address: theirs, role: AccountRole.READONLY }, ...others] },
+            inner: [memoBy(vaultAddress(theirs, 0), memo)],
+          },
+        ],
+        { named: [vault.vault, multisig] },
+      );
+      return;
+    case 4:
+      vault.land([{ instruction: memoBy(stranger, 'hello') }], {
+        named: [vault.vault, SQUADS_PROGRAM_ADDRESS],
+        logs: [`Program log: Memo (len ${memo.length}): "${memo}"`, `Program ${SQUADS_PROGRAM_ADDRESS} success`],
+      });
+      return;
+    case 5:
+      vault.depositTokens(1n);
+      return;
+    default: {
+      const authority = { owned: stranger, owner: createNoopSigner(stranger), newAuthority: vault.vault };
+      const change = getSetAuthorityInstruction({ ...authority, authorityType: AuthorityType.CloseAccount });
+      vault.land([{ instruction: change }], { named: [tokens] });
+    }
+  }
+}
