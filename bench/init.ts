@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
+import { type CompanyPolicy, NO_POLICY } from '@flywheel/protocol';
 import { init } from '@flywheel/testing/client';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
@@ -13,6 +14,7 @@ import { createLog } from '../apps/service/src/log.ts';
 import type { Project } from '../apps/service/src/model/project.ts';
 import { createSchemaPool } from '../apps/service/src/payload-schemas/pool.ts';
 import { createChain } from '../apps/service/src/solana/chain.ts';
+import { insertPolicy } from '../apps/service/src/store/company/policies.ts';
 import { startJobs } from '../apps/service/src/store/jobs/jobs.ts';
 import { findProject } from '../apps/service/src/store/projects/projects.ts';
 import { createMetrics } from '../apps/service/src/telemetry/metrics.ts';
@@ -61,31 +63,54 @@ async function measure(world: World): Promise<Figures> {
     caps,
     prices: { maxTipLamports, maxComputeUnitPrice },
   };
-  const [http, useCase, compile]: [number[], number[], number[]] = [[], [], []];
-  // In turn, so that a slow moment of the machine affects all three.
+  const ruled = await createRuled(world);
+  const [http, useCase, compile, byRules]: [number[], number[], number[], number[]] = [[], [], [], []];
+  // In turn, so that a slow moment of the machine affects all of them.
   for (let i = 0; i < SAMPLES + WARM_UP; i++) {
-    const [one, other, third] = await Promise.all([makePipelines(), makePipelines(), makePipelines()]);
+    const [one, other, third, fourth] = await Promise.all(Array.from({ length: 4 }, () => makePipelines()));
+    if (!one || !other || !third || !fourth) throw new Error('Four requests were made.');
     http.push(await timeMs(async () => requireOk(await init(world.url, apiKey, one))));
     useCase.push(await timeMs(() => initInProcess(deps, project, other)));
     compile.push(await timeMs(() => compilePipelines(third, project)));
+    byRules.push(await timeMs(() => initInProcess(deps, ruled, fourth)));
   }
   schemas.close();
   await jobs.stop();
-  const [whole, inProcess, compiling] = [http, useCase, compile].map((sample) => sample.slice(WARM_UP));
-  if (!whole || !inProcess || !compiling) throw new Error('Three samples were taken.');
-  const [p50, useCaseP50, compileP50] = [whole, inProcess, compiling].map((sample) => percentile(sample, 0.5));
-  if (p50 === undefined || useCaseP50 === undefined || compileP50 === undefined) throw new Error('Three samples.');
+  const [whole = [], ...parts] = [http, useCase, compile, byRules].map((sample) => sample.slice(WARM_UP));
+  const [p50, useCaseP50, compileP50, byRulesP50] = [whole, ...parts].map((sample) => percentile(sample, 0.5));
+  if (p50 === undefined || useCaseP50 === undefined || compileP50 === undefined || byRulesP50 === undefined) {
+    throw new Error('Four samples were taken.');
+  }
   return {
     title: `init of ${PIPELINES} pipelines, one client, ${SAMPLES} requests`,
-    note: 'Each pipeline burns and airdrops to a new wallet; setup on chain runs behind on the same two cores.',
+    note: 'Each pipeline burns and airdrops to a new wallet; setup on chain runs behind on the same two cores. Rules: a cap for recipients and a type, 100 denied.',
     rows: [
       ['p50', ms(p50)],
       ['p99', ms(percentile(whole, 0.99))],
       ['of p50: compile', `${ms(compileP50)}  ${percent(compileP50, p50)}`],
       ['of p50: database', `${ms(useCaseP50 - compileP50)}  ${percent(useCaseP50 - compileP50, p50)}`],
       ['of p50: HTTP, key, rate limit', `${ms(p50 - useCaseP50)}  ${percent(p50 - useCaseP50, p50)}`],
+      ['more with rules of the company', `${ms(byRulesP50 - useCaseP50)}  ${percent(byRulesP50 - useCaseP50, p50)}`],
     ],
   };
+}
+
+/** Creates a project with caps for recipients and a type, whose recipients a list denies. */
+async function createRuled(world: World): Promise<Project> {
+  const { projectId } = await createProject(world);
+  const project = await findProject(world.db, projectId);
+  if (project === null || typeof project === 'string') throw new Error('The project is gone.');
+  const { token, flywheel } = project;
+  const policy: CompanyPolicy = {
+    ...NO_POLICY,
+    personPerBatch: 10n ** 12n,
+    capPerRecipient: 10n ** 12n,
+    capsPerType: [{ type: 'PRODUCT_PURCHASE', baseUnits: 10n ** 15n }],
+    denied: await Promise.all(Array.from({ length: 100 }, async () => (await generateKeyPairSigner()).address)),
+  };
+  const by = { mint: token.mint, operator: project.wallet, appliedAt: new Date() };
+  await insertPolicy(world.db, flywheel.multisig.address, { version: 1, policy, ...by });
+  return project;
 }
 
 function initInProcess(deps: InitDeps, project: Project, pipelines: readonly Pipeline[]): Promise<unknown> {

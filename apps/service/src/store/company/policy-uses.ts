@@ -77,12 +77,15 @@ interface Counted extends Omit<BatchOfDay, 'batchId'> {
   readonly exceptId: string | null;
 }
 
+/** Looks each recipient and type up: a join would read all uses of the day. */
 function selectUsed({ projectId, day, exceptId }: Counted): RawBuilder<unknown> {
   return sql`
-    select asked.kind || ' ' || asked.subject as key, sum(uses.amount) as used
-    from asked join policy_uses uses on uses.kind = asked.kind and uses.subject = asked.subject
-    where uses.project_id = ${projectId} and uses.day = ${day} and uses.batch_id is distinct from ${exceptId}::uuid
-    group by 1
+    select asked.kind || ' ' || asked.subject as key, coalesce((
+      select sum(uses.amount) from policy_uses uses
+      where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = asked.kind and uses.subject = asked.subject
+        and uses.batch_id is distinct from ${exceptId}::uuid
+    ), 0) as used
+    from asked
   `;
 }
 

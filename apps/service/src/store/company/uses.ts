@@ -26,10 +26,12 @@ export async function readSignedUse(
   `.execute(trx);
   if (asked.length === 0) return { movedBaseUnits: totals[0]?.moved ?? 0n, uses: new Map() };
   const { rows } = await sql<{ key: string; used: bigint }>`
-    select uses.kind || ' ' || uses.subject as key, sum(uses.amount) as used
-    from ${unnestUses(asked)} join company_uses uses on uses.kind = asked.kind and uses.subject = asked.subject
-    where uses.multisig = ${multisig} and uses.day = ${day} and uses.batch_index <> ${batchIndex}
-    group by 1
+    select asked.kind || ' ' || asked.subject as key, coalesce((
+      select sum(uses.amount) from company_uses uses
+      where uses.multisig = ${multisig} and uses.day = ${day} and uses.kind = asked.kind and uses.subject = asked.subject
+        and uses.batch_index <> ${batchIndex}
+    ), 0) as used
+    from ${unnestUses(asked)}
   `.execute(trx);
   return { movedBaseUnits: totals[0]?.moved ?? 0n, uses: new Map(rows.map(({ key, used }) => [key, used])) };
 }
