@@ -58,7 +58,10 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
     >
       <BatchStatusCard projectId={projectId} batch={batch} />
       {batch.failure && <FailureNotice failure={batch.failure} />}
-      {(owesVote || mayOweCancelVote(batch)) && <CancelVoteNotice projectId={projectId} batch={batch} />}
+      {(owesVote || mayOweCancelVote(batch)) && (
+        // The rent may be back before the answer to the vote, which is shown all the same.
+        <CancelVoteNotice projectId={projectId} batch={batch} onVote={() => setOwesVote(true)} />
+      )}
       <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <div className="lg:sticky lg:top-20">
           <Panel title="Timeline">

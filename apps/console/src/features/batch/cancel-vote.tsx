@@ -30,8 +30,15 @@ export function mayOweCancelVote({ batch, timeline }: BatchProgress): boolean {
   );
 }
 
+interface CancelVoteNoticeProps {
+  readonly projectId: string;
+  readonly batch: BatchDetail;
+  /** Called when the wallet is asked. */
+  readonly onVote: () => void;
+}
+
 /** Offers the wallet's cancel vote, which Squads needs before the accounts of an approved batch can be closed. */
-export function CancelVoteNotice({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
+export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeProps) {
   const isOwner = useOwnsProject(projectId);
   const queries = useQueryClient();
   const environment = useEnvironment();
@@ -55,6 +62,7 @@ export function CancelVoteNotice({ projectId, batch }: { readonly projectId: str
         },
       );
     },
+    onMutate: onVote,
     onSuccess: () => queries.invalidateQueries(progressQuery(projectId, batchId)),
   });
   if (vote.isSuccess) {
