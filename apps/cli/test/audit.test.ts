@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startLocalnet } from '@flywheel/localnet';
+import { writeMergedPayload } from '@flywheel/protocol';
 import { type AuditReport, proofMemo } from '@flywheel/sdk';
 import { openStranger } from '@flywheel/testing/stranger';
 import { memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
@@ -72,6 +73,25 @@ describe('flywheel audit', () => {
     await writeFile(path, '{"type":"WATCH_AD"}\n');
     const invalid = await run('--events', path);
     assert.deepEqual([invalid.exitCode, /events\.ndjson:1 is not an event/.test(invalid.stderr)], [2, true]);
+  });
+
+  it('resolves merged payloads, and asks for a proof of each event that one lists', async () => {
+    await using other = await openSyntheticVault();
+    const payloads = ['{"adId":"1"}', '{"adId":"2"}', '{"adId":"3"}'];
+    const merged = { type: 'WATCH_AD', payload: writeMergedPayload('WATCH_AD', payloads.slice(0, 2)) };
+    other.depositTokens(10n);
+    other.runBatch([{ proof: merged, burned: 1n }]);
+    const path = join(folder.path, 'merged.ndjson');
+    const audit = async (lines: readonly object[]) => {
+      await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      const words = ['audit', other.vault, '--events', path, '--json', '--rpc-url', other.node.url];
+      const { events }: AuditDocument = JSON.parse((await runCommand(words)).stdout);
+      return [events?.proven, events?.unproven.map(({ line }) => line), events?.unmatchedCount];
+    };
+    const events = payloads.map((payload) => ({ type: 'WATCH_AD', payload }));
+    assert.deepEqual(await audit([...events, merged]), [2, [3], 0]);
+    assert.deepEqual(await audit(events.slice(1)), [0, [1, 2], 1]);
+    assert.deepEqual(await audit([merged, ...events.slice(1)]), [1, [3], 1]);
   });
 
   it('writes every finding as CSV, and no proof type as a formula', async () => {

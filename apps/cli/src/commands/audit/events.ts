@@ -1,12 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { proofHash, WITHDRAWAL_TYPE } from '@flywheel/protocol';
+import { parseMergedPayload, proofHash, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { AuditRecord } from '@flywheel/sdk';
 import { CliError } from '../../errors.ts';
 
 /** Events that should have been proven, by the hash of their proof. */
 export interface Events {
   readonly count: number;
+  /** Merged payloads by the hash of their proof, each with the hashes of its events. */
+  readonly merged: ReadonlyMap<string, { readonly type: string; readonly hashes: readonly string[] }>;
   /** Type of the events, and their lines in the file that no proof has met yet. */
   readonly byHash: ReadonlyMap<string, { readonly type: string; readonly lines: number[] }>;
 }
@@ -17,7 +19,10 @@ export interface EventMatches {
   /** Events without a proof in the period, by line; at most 1,000 of them. */
   readonly unproven: readonly { readonly line: number; readonly type: string; readonly hash: string }[];
   readonly unprovenCount: number;
-  /** Proofs of no event, or of one that another proof has met; at most 1,000 of them. Withdrawals are not among them. */
+  /**
+   * Proofs of no event, or of one that another proof has met; at most 1,000 of them. Withdrawals are not among them. The hash
+   * is that of the event, also if it was merged with others.
+   */
   readonly unmatched: readonly { readonly signature: string; readonly type: string; readonly hash: string }[];
   readonly unmatchedCount: number;
 }
@@ -26,11 +31,13 @@ const MAX_LISTED = 1_000;
 
 /**
  * Reads events, one `{"type": …, "payload": …}` a line. A payload that is an object is proven as `JSON.stringify` writes it;
- * other members are ignored, so that the events of `collect` fit. It keeps the hash of each event in memory.
+ * other members are ignored, so that the events of `collect` fit. A line with a merged payload is no event: it says which
+ * events its proof is for. The hash of each event stays in memory.
  * @throws CliError `ERR_FILE` with the number of a line that is not an event.
  */
 export async function readEvents(path: string): Promise<Events> {
   const byHash = new Map<string, { readonly type: string; readonly lines: number[] }>();
+  const merged = new Map<string, { readonly type: string; readonly hashes: readonly string[] }>();
   let [line, count] = [0, 0];
   try {
     for await (const text of createInterface({ input: createReadStream(path) })) {
@@ -38,6 +45,11 @@ export async function readEvents(path: string): Promise<Events> {
       if (text.trim() === '') continue;
       const { type, payload } = parseEvent(path, line, text);
       const hash = proofHash({ type, payload });
+      const hashes = parseMergedPayload(payload);
+      if (hashes) {
+        merged.set(hash, { type, hashes });
+        continue;
+      }
       const known = byHash.get(hash);
       if (known) known.lines.push(line);
       else byHash.set(hash, { type, lines: [line] });
@@ -49,25 +61,28 @@ export async function readEvents(path: string): Promise<Events> {
       cause,
     });
   }
-  return { count, byHash };
+  return { count, byHash, merged };
 }
 
 /** Compares events with proofs, one to one: an event that was paid twice leaves a proof over. */
 export async function matchEvents(
-  { count, byHash }: Events,
+  { count, byHash, merged }: Events,
   records: AsyncIterable<AuditRecord>,
 ): Promise<EventMatches> {
   const unmatched: EventMatches['unmatched'][number][] = [];
   let [proven, unmatchedCount] = [0, 0];
   for await (const record of records) {
     if (record.kind !== 'pipeline' || record.type === null || record.hash === null) continue;
-    const { signature, type, hash } = record;
-    const event = byHash.get(hash);
-    if (event?.type === type && event.lines.shift() !== undefined) {
-      proven += 1;
-    } else if (type !== WITHDRAWAL_TYPE) {
-      unmatchedCount += 1;
-      if (unmatched.length < MAX_LISTED) unmatched.push({ signature, type, hash });
+    const { signature, type } = record;
+    const list = merged.get(record.hash);
+    for (const hash of list?.type === type ? list.hashes : [record.hash]) {
+      const event = byHash.get(hash);
+      if (event?.type === type && event.lines.shift() !== undefined) {
+        proven += 1;
+      } else if (type !== WITHDRAWAL_TYPE) {
+        unmatchedCount += 1;
+        if (unmatched.length < MAX_LISTED) unmatched.push({ signature, type, hash });
+      }
     }
   }
   const unproven = [...byHash].flatMap(([hash, { type, lines }]) => lines.map((line) => ({ line, type, hash })));
