@@ -223,6 +223,9 @@ describe('flywheel company', () => {
     assert.equal(set.stdout, 'Version 1 is in force.\n', set.stderr);
     const shown = await company('policy', 'show', projectId);
     assert.match(shown.stdout, /^Version 1:\n {2}A person approves .*New: 1 listed recipient may not be paid\./s);
+    const two = await folder.write('two.json', JSON.stringify({ twoOperatorsPerBatch: '5' }));
+    const alone = await company('policy', 'set', projectId, two, '--yes');
+    assert.match(alone.stderr, /twoOperatorsPerBatch needs two operators, and COMPANY_OPERATORS has one/);
     const wrong = await folder.write('wrong.json', JSON.stringify({ personPerBatch: 'many' }));
     assert.match((await company('policy', 'set', projectId, wrong)).stderr, /ERR_FILE.*wrong\.json: personPerBatch/s);
   });

@@ -1,4 +1,11 @@
-import type { AdmissionRequest, DecisionSignature, PolicyRequest, ResumeRequest, TermsRequest } from '@flywheel/api';
+import {
+  type AdmissionRequest,
+  ApiError,
+  type DecisionSignature,
+  type PolicyRequest,
+  type ResumeRequest,
+  type TermsRequest,
+} from '@flywheel/api';
 import type { DecisionSubject } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { findIssueOfDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
@@ -71,8 +78,8 @@ export async function changeAdmission(
 
 /**
  * Sets the company's rules for a project, as an operator has signed them. A worker verifies and applies them.
- * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST as `changeTerms` and `parsePolicy`, and for a version that is not
- * the next one.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST as `changeTerms` and `parsePolicy`, for a version that is not
+ * the next one, and for a rule about two operators in a company of one.
  */
 export async function changePolicy(
   deps: Deps,
@@ -83,6 +90,10 @@ export async function changePolicy(
   const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
   const { address: multisig, wallet } = flywheel.multisig;
   const policy = parsePolicy(asked, token);
+  if (policy.twoOperatorsPerBatch !== null && deps.companyOperators.size < 2) {
+    const problem = 'needs two operators, and COMPANY_OPERATORS has one: no batch above it could be approved.';
+    throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.policy.twoOperatorsPerBatch', problem });
+  }
   const subject = { type: 'policy', multisig, token, version, policy } as const;
   const change = { type: 'policy', projectId, version, policy } as const;
   return requestChange(deps, operator, { subject, wallet, change, signature });
