@@ -218,9 +218,10 @@ const MAX_NAMED = 10;
 
 function listChanges(name: string, from: readonly Address[], to: readonly Address[]): string[] {
   const [before, after] = [new Set(from), new Set(to)];
+  // The SDK also runs in Node 20, whose sets have no `difference`.
   return [
-    ...nameAll(`${name} recipients added`, [...after.difference(before)]),
-    ...nameAll(`${name} recipients removed`, [...before.difference(after)]),
+    ...nameAll(`${name} recipients added`, [...after].filter((address) => !before.has(address))),
+    ...nameAll(`${name} recipients removed`, [...before].filter((address) => !after.has(address))),
   ];
 }
 

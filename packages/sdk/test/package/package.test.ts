@@ -34,7 +34,7 @@ const MAX_BYTES = {
   "export { createFlywheelClient } from '@flywheel/sdk'": 42_000,
   "export { createCollector } from '@flywheel/sdk/collector'": 70_000,
   "export { proof } from '@flywheel/sdk'": 23_000,
-  "export { verifyProofOnChain } from '@flywheel/sdk'": 10_500,
+  "export { verifyProofOnChain } from '@flywheel/sdk'": 10_800,
   "export { proofHash } from '@flywheel/sdk'": 3_000,
 };
 
