@@ -220,8 +220,14 @@ function listChanges(name: string, from: readonly Address[], to: readonly Addres
   const [before, after] = [new Set(from), new Set(to)];
   // The SDK also runs in Node 20, whose sets have no `difference`.
   return [
-    ...nameAll(`${name} recipients added`, [...after].filter((address) => !before.has(address))),
-    ...nameAll(`${name} recipients removed`, [...before].filter((address) => !after.has(address))),
+    ...nameAll(
+      `${name} recipients added`,
+      [...after].filter((address) => !before.has(address)),
+    ),
+    ...nameAll(
+      `${name} recipients removed`,
+      [...before].filter((address) => !after.has(address)),
+    ),
   ];
 }
 
