@@ -3,9 +3,10 @@ import { FlywheelError } from '../errors.ts';
 import { createIntake } from './intake.ts';
 import { type CollectedItem, type ItemStatus, recipientsOf, statusOf } from './item.ts';
 import { type Journal, openJournal } from './journal.ts';
+import { lead } from './lead.ts';
 import { readStatuses } from './merge.ts';
 import type { HeldUp, PayDeps, PayTiming, WalletApproval } from './pay-batch.ts';
-import { startPayLoop } from './pay-loop.ts';
+import { type PayLoop, startPayLoop } from './pay-loop.ts';
 import type { PlanLimits } from './plan-batch.ts';
 import { deliverReports, iterateReports, type ReportHandlers } from './reports.ts';
 import type { CollectorStore, ItemCounts, ItemProgress, StoreChanges, StoredItem } from './store.ts';
@@ -44,6 +45,12 @@ export interface CollectorOptions extends ReportHandlers {
   readonly maxOpenBatches?: number;
   /** Time between two new batches; 6.5 s by default, because the service takes ten inits a minute. */
   readonly minOpenIntervalMs?: number;
+  /**
+   * Several processes with equal options may share a PostgreSQL store: all of them collect, and one of them pays and
+   * reports. Another takes over when that one has ended, or has not renewed its lease for this time; 1 s to 10 minutes.
+   * Without it a collector pays alone, and a new one replaces the one before.
+   */
+  readonly leaseMs?: number;
   /** Pending items from which on `collect` waits; 100,000 by default. */
   readonly maxPending?: number;
   /** Failures after which a recipient's items are quarantined, at least 2; 3 by default. A payment resets the count. */
@@ -80,7 +87,7 @@ export async function createCollector({
   onRejected,
   ...options
 }: CollectorOptions) {
-  const { limits, timing, pace, maxPending } = settingsOf(options);
+  const { limits, timing, pace, leaseMs, maxPending } = settingsOf(options);
   requireApproval(approval);
   const controller = new AbortController();
   const { signal } = controller;
@@ -120,9 +127,22 @@ export async function createCollector({
   }
 
   const deps: Omit<PayDeps, 'onExecuted'> = { client, journal, approval, timing, signal, onHeldUp };
-  const loop = startPayLoop(deps, { ...pace, limits, isUrgent: () => idleWaiters > 0, onError: fail });
   const hasHandlers = onPaid !== undefined || onRejected !== undefined;
-  const reports = hasHandlers ? deliverReports(journal, { onPaid, onRejected }, signal).catch(fail) : Promise.resolve();
+  let loop: PayLoop | null = null;
+
+  async function pay(during: AbortSignal, onError: (error: unknown) => void): Promise<void> {
+    const started = startPayLoop(
+      { ...deps, signal: during },
+      { ...pace, limits, isUrgent: () => idleWaiters > 0, onError },
+    );
+    loop = started;
+    const reports = hasHandlers ? deliverReports(journal, { onPaid, onRejected }, during).catch(onError) : undefined;
+    await Promise.all([started.ended, reports]);
+    loop = null;
+  }
+
+  if (leaseMs === null) await journal.claim();
+  const paying = leaseMs === null ? pay(signal, fail) : lead(journal, { leaseMs, signal, pay, onError: fail });
 
   async function isIdle(): Promise<boolean> {
     if (journal.counts().pending > 0) return false;
@@ -153,8 +173,10 @@ export async function createCollector({
 
   async function stop(): Promise<void> {
     controller.abort();
-    await Promise.all([intake.settle(), loop.ended, reports]);
+    await Promise.all([intake.settle(), paying]);
     await journal.exclusive(async () => undefined);
+    // Another process need not wait for the end of the lease. One that has taken over already has nothing to wait for.
+    if (leaseMs !== null) await journal.renew(0).catch(() => undefined);
     await store.close();
   }
   let ended: Promise<void> | undefined;
@@ -220,13 +242,15 @@ export async function createCollector({
      * when the next one is asked for; after a crash one may come again. Ends when the collector stops.
      */
     results(): AsyncGenerator<ItemStatus, void, undefined> {
+      if (leaseMs !== null)
+        throw new Error('With leaseMs, results go to onPaid and onRejected of the process that pays.');
       if (hasHandlers) throw new Error('The results go to onPaid and onRejected. Leave them out to iterate instead.');
       return iterateReports(journal, signal);
     },
 
     /** Numbers of items and batches now; `quarantined` is the gauge to watch. */
     metrics(): CollectorMetrics {
-      return { ...journal.counts(), openBatches: loop.openBatches(), waitingFor };
+      return { ...journal.counts(), openBatches: loop?.openBatches() ?? 0, waitingFor };
     },
 
     /**
@@ -292,7 +316,8 @@ function settingsOf(options: Settings) {
     maxOpenBatches: within('maxOpenBatches', options.maxOpenBatches ?? 3, 2),
     minOpenIntervalMs: within('minOpenIntervalMs', options.minOpenIntervalMs ?? 6_500, 0),
   };
-  return { limits, timing, pace, maxPending: within('maxPending', options.maxPending ?? 100_000, 1) };
+  const leaseMs = options.leaseMs === undefined ? null : within('leaseMs', options.leaseMs, 1_000, 600_000);
+  return { limits, timing, pace, leaseMs, maxPending: within('maxPending', options.maxPending ?? 100_000, 1) };
 }
 
 function within(name: string, value: number, min: number, max = Number.MAX_SAFE_INTEGER): number {

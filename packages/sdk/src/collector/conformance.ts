@@ -76,7 +76,7 @@ export function storeConformance(
     }),
 
     test('write assigns items to a batch, which reads them in the order of their positions', async (store, reopen) => {
-      const epoch = await store.claim();
+      const epoch = await begin(store);
       const [a, b, c] = await three(store);
       const batch = { key: KEY, lane: 'together', batchId: null, verdict: null } as const;
       const assigned = [
@@ -103,7 +103,7 @@ export function storeConformance(
     }),
 
     test('write ends a batch with all results, and counts them', async (store, reopen) => {
-      const epoch = await store.claim();
+      const epoch = await begin(store);
       const items = await three(store);
       const batch = { key: KEY, lane: 'together', batchId: 'id', verdict: null } as const;
       const assigned = items.map((each, position) => ({ item: each, to: { batchKey: KEY, position } }));
@@ -166,7 +166,7 @@ export function storeConformance(
     }),
 
     test('read finds the paid items of a pipeline that several share', async (store, reopen) => {
-      const epoch = await store.claim();
+      const epoch = await begin(store);
       const items = await three(store);
       const batch = { key: KEY, lane: 'together', batchId: null, verdict: null } as const;
       const positions = [1, 0, 1];
@@ -197,7 +197,7 @@ export function storeConformance(
     }),
 
     test('write changes nothing if one of its items is not as it was read', async (store) => {
-      const epoch = await store.claim();
+      const epoch = await begin(store);
       const [a, b] = await three(store);
       await store.write(epoch, { items: [{ item: b, to: { state: 'dropped' } }] });
       const stale = [a, b].map((each) => ({ item: each, to: { batchKey: KEY, position: 0 } }));
@@ -209,10 +209,10 @@ export function storeConformance(
     }),
 
     test('a later claim shuts out earlier writers', async (store, reopen) => {
-      const first = await store.claim();
+      const first = await begin(store);
       const [a] = await three(store);
       const other = await reopen();
-      const second = await other.claim();
+      const second = await begin(other);
       if (second <= first) throw new Error(`Epoch ${second} follows ${first}.`);
       const drop = { items: [{ item: a, to: { state: 'dropped' } }] } as const;
       const error = await rejects(() => store.write(first, drop), 'a write of the earlier epoch');
@@ -222,6 +222,21 @@ export function storeConformance(
       equal((await other.read({ ids: ['a'] }))[0]?.state, 'pending', 'the state of the item');
       await other.write(second, drop);
       equal((await other.count()).dropped, 1, 'the number of dropped items');
+    }),
+
+    test('a lease keeps others from claiming it until it ends, and a claim without one does not wait', async (store, reopen) => {
+      const first = await store.claim(60_000);
+      if (first === null) throw new Error('A lease that nobody has must be given.');
+      const other = await reopen();
+      equal(await other.claim(60_000), null, 'null while another has the lease');
+      await store.write(first, {});
+      await store.renew(first, 0);
+      const second = await other.claim(60_000);
+      if (second === null) throw new Error('A lease that has ended must be given.');
+      const error = await rejects(() => store.renew(first, 60_000), 'a renewal of the earlier epoch');
+      if (!isFlywheelError(error, 'ERR_COLLECTOR_REPLACED')) throw error;
+      await begin(store);
+      await rejects(() => other.write(second, {}), 'a write of the epoch that a claim without a lease has replaced');
     }),
 
     test('read bounds its answer by the limit, oldest first', async (store) => {
@@ -250,6 +265,12 @@ function item(id: string, content = contentOf(id), acceptedAtMs = 5): NewItem {
 
 function contentOf(id: string): string {
   return `{"of":"${id}"}`;
+}
+
+async function begin(store: CollectorStore): Promise<number> {
+  const epoch = await store.claim();
+  if (epoch === null) throw new Error('A claim without a lease must begin an epoch.');
+  return epoch;
 }
 
 type Three = readonly [StoredItem, StoredItem, StoredItem];

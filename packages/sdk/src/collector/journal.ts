@@ -1,9 +1,15 @@
-import type { CollectorStore, ItemCounts, StoreChanges } from './store.ts';
+import { type CollectorStore, type ItemCounts, replaced, type StoreChanges } from './store.ts';
 
 /** The collector's writes: one at a time, in its epoch, each followed by fresh counts. */
 export interface Journal {
   readonly store: CollectorStore;
   counts(): ItemCounts;
+  /** Begins an epoch. @returns false if another collector has a lease. */
+  claim(leaseMs?: number): Promise<boolean>;
+  /** Extends the lease of the epoch; 0 ends it. Without an epoch nothing happens. */
+  renew(leaseMs: number): Promise<void>;
+  /** @throws FlywheelError `ERR_COLLECTOR_REPLACED` unless the store says that the epoch is the present one. */
+  requireEpoch(): Promise<void>;
   /** Runs work that reads and then writes, while no other such work runs. */
   exclusive<T>(work: (write: (changes: StoreChanges) => Promise<void>) => Promise<T>): Promise<T>;
   /** Reads the counts again, after items were added. */
@@ -13,14 +19,14 @@ export interface Journal {
 }
 
 /**
- * Begins an epoch of a store.
+ * Opens a store. It takes items at once, and writes after a claim.
  * @param onWritten called after each write with what was written.
  */
 export async function openJournal(
   store: CollectorStore,
   { signal, onWritten }: { readonly signal: AbortSignal; readonly onWritten: (changes: StoreChanges) => void },
 ): Promise<Journal> {
-  const epoch = await store.claim();
+  let epoch: number | null = null;
   let counts = await store.count();
   let waiters: (() => void)[] = [];
   let last: Promise<unknown> = Promise.resolve();
@@ -37,8 +43,13 @@ export async function openJournal(
     announce();
   }
 
-  async function write(changes: StoreChanges): Promise<void> {
+  async function writeSilently(changes: StoreChanges): Promise<void> {
+    if (epoch === null) throw replaced();
     await store.write(epoch, changes);
+  }
+
+  async function write(changes: StoreChanges): Promise<void> {
+    await writeSilently(changes);
     await refresh();
     onWritten(changes);
   }
@@ -46,6 +57,16 @@ export async function openJournal(
   return {
     store,
     counts: () => counts,
+    claim: async (leaseMs) => {
+      epoch = await store.claim(leaseMs);
+      if (epoch !== null) await refresh();
+      return epoch !== null;
+    },
+    renew: async (leaseMs) => {
+      if (epoch !== null) await store.renew(epoch, leaseMs);
+    },
+    // A write of nothing demands the epoch.
+    requireEpoch: () => writeSilently({}),
     exclusive: (work) => {
       const turn = last.then(() => work(write));
       last = turn.catch(() => undefined);

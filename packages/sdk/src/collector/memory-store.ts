@@ -21,6 +21,7 @@ export function createVolatileMemoryStore(): CollectorStore {
   const recipients = new Map<string, StoredRecipient>();
   const counts = { accepted: 0, pending: 0, paid: 0, quarantined: 0, dropped: 0 };
   let epoch = 0;
+  let leasedUntilMs = 0;
 
   function addOne(item: NewItem): StoredItem {
     const known = items.get(item.id);
@@ -45,9 +46,15 @@ export function createVolatileMemoryStore(): CollectorStore {
   }
 
   return {
-    claim: async () => {
+    claim: async (leaseMs) => {
+      if (leaseMs !== undefined && Date.now() < leasedUntilMs) return null;
+      leasedUntilMs = Date.now() + (leaseMs ?? 0);
       epoch += 1;
       return epoch;
+    },
+    renew: async (holder, leaseMs) => {
+      if (holder !== epoch) throw replaced();
+      leasedUntilMs = Date.now() + leaseMs;
     },
     add: async (added) => added.map(addOne),
     read: async (query) => select([...items.values()], query),

@@ -3,6 +3,7 @@ import { sleep } from '@flywheel/solana-rpc';
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, isErrorCode, isFlywheelError, nameBatch } from '../errors.ts';
 import { type FollowOptions, followBatch } from '../follow-batch.ts';
+import type { ApprovalSigner } from '../signing/sign.ts';
 import { isFinal, watchBatch } from '../watch-batch.ts';
 import { recipientsOf } from './item.ts';
 import type { Journal } from './journal.ts';
@@ -103,12 +104,13 @@ function noteMerged(
 }
 
 async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, pipelines: Pipeline[]) {
-  const { client, approval, signal } = deps;
+  const { client, journal, approval, signal } = deps;
   if (verdict !== null && batchId !== null) return cancelToEnd(deps, batchId);
   if (approval === 'person') return followPerson(deps, { pipelines, idempotencyKey: key });
   const sent = { input: { pipelines }, pipelines, idempotencyKey: key };
   const { batch } = await followBatch(client, sent, {
     ...approval,
+    wallet: guarded(approval.wallet, journal),
     signal,
     onProgress: (progress) => {
       approval.onProgress?.(progress);
@@ -118,6 +120,30 @@ async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, pip
     },
   });
   return batch;
+}
+
+/**
+ * Asks the store before each signature that this collector is still the one that pays. Init has answered by then: a batch
+ * that it created earlier is found by a later collector, and one that it creates later is not signed.
+ */
+function guarded(wallet: ApprovalSigner, { requireEpoch }: Journal): ApprovalSigner {
+  const { address } = wallet;
+  if ('signTransactions' in wallet) {
+    return {
+      address,
+      signTransactions: async (...asked) => {
+        await requireEpoch();
+        return wallet.signTransactions(...asked);
+      },
+    };
+  }
+  return {
+    address,
+    modifyAndSignTransactions: async (...asked) => {
+      await requireEpoch();
+      return wallet.modifyAndSignTransactions(...asked);
+    },
+  };
 }
 
 /** Creates or resumes a batch and waits until somebody has approved and executed it, or until a check names its items. */

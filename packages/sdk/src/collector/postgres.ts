@@ -47,6 +47,7 @@ export function openPostgresStore(pool: PostgresPool, options: SqlStoreOptions =
       }
     },
     sequenceType: 'bigint generated always as identity primary key',
+    nowMs: 'cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)',
     jsonRows: 'jsonb_array_elements(cast($1 as jsonb)) as j(value)',
     lockTables: `select pg_advisory_xact_lock(hashtext('flywheel collector'))`,
     close: async () => undefined,

@@ -23,6 +23,8 @@ export interface SqlDatabase {
   transaction<T>(work: (query: SqlQuery) => Promise<T>): Promise<T>;
   /** Type of a column that counts the items in the order of their insertion. */
   readonly sequenceType: string;
+  /** The database's clock as an expression: milliseconds since 1970. */
+  readonly nowMs: string;
   /** Turns the parameter `$1`, a JSON array, into rows `j` with a column `value`. */
   readonly jsonRows: string;
   /** Waits until no other process creates tables. */
@@ -43,7 +45,7 @@ export async function createSqlStore(
   if (!/^[a-z_][a-z0-9_]{0,40}$/.test(tablePrefix)) {
     throw new RangeError(`tablePrefix “${tablePrefix}” is not 1 to 41 lowercase letters, digits and “_”.`);
   }
-  const { query, transaction, jsonRows } = database;
+  const { query, transaction, jsonRows, nowMs } = database;
   const names = { items: `${tablePrefix}_items`, batches: `${tablePrefix}_batches`, counts: `${tablePrefix}_counts` };
   const { items, batches, counts } = names;
   const recipients = `${tablePrefix}_recipients`;
@@ -87,11 +89,35 @@ export async function createSqlStore(
     await run(`update ${counts} set n = n + $2 where name = $1`, [name, change]);
   }
 
+  /** The row stays locked until the end, so that a claim waits for this step. */
+  async function requireEpoch(run: SqlQuery, epoch: number): Promise<void> {
+    const [current] = await run(`update ${counts} set n = n where name = 'epoch' and n = $1 returning n`, [epoch]);
+    if (current === undefined) throw replaced();
+  }
+
+  /** A lease of no time has ended, also within the millisecond in which it is given. */
+  function lease(run: SqlQuery, leaseMs: number, condition = ''): Promise<readonly SqlRow[]> {
+    const until = leaseMs === 0 ? '$1' : `${nowMs} + $1`;
+    return run(`update ${counts} set n = ${until} where name = 'leased_until_ms'${condition} returning n`, [leaseMs]);
+  }
+
   return {
-    claim: async () => {
-      const [row] = await query(`update ${counts} set n = n + 1 where name = 'epoch' returning n`);
-      return Number(row?.n);
-    },
+    claim: (leaseMs) =>
+      transaction(async (run) => {
+        // The epoch is locked first, as in every other step.
+        const [row] = await run(`update ${counts} set n = n + 1 where name = 'epoch' returning n`);
+        const isFree = leaseMs === undefined ? '' : ` and n <= ${nowMs}`;
+        const leased = await lease(run, leaseMs ?? 0, isFree);
+        if (leased.length > 0) return Number(row?.n);
+        await addCount(run, 'epoch', -1);
+        return null;
+      }),
+
+    renew: (epoch, leaseMs) =>
+      transaction(async (run) => {
+        await requireEpoch(run, epoch);
+        await lease(run, leaseMs);
+      }),
 
     add: (added: readonly NewItem[]) =>
       transaction(async (run) => {
@@ -135,9 +161,7 @@ export async function createSqlStore(
 
     write: (epoch: number, changes: StoreChanges) =>
       transaction(async (run) => {
-        // The row stays locked until the end, so that a claim waits for this step.
-        const [current] = await run(`update ${counts} set n = n where name = 'epoch' and n = $1 returning n`, [epoch]);
-        if (current === undefined) throw replaced();
+        await requireEpoch(run, epoch);
         if (changes.items?.length) await writeItems(run, changes.items);
         for (const batch of changes.batches ?? []) {
           const upsert = 'on conflict (key) do update set data = excluded.data';
@@ -184,7 +208,7 @@ async function createTables(
     await run(`create table if not exists ${batches} (key text primary key, data text not null)`);
     await run(`create table if not exists ${recipients} (address text primary key, failures integer not null)`);
     await run(`create table if not exists ${counts} (name text primary key, n bigint not null)`);
-    for (const name of ['epoch', 'accepted', 'pending', 'paid', 'quarantined', 'dropped']) {
+    for (const name of ['epoch', 'leased_until_ms', 'accepted', 'pending', 'paid', 'quarantined', 'dropped']) {
       await run(`insert into ${counts} (name, n) values ($1, 0) on conflict (name) do nothing`, [name]);
     }
   });

@@ -50,6 +50,7 @@ export async function openSqliteStore(path: string, options: SqlStoreOptions = {
     query: (...statement: Parameters<SqlQuery>) => inTurn(() => query(...statement)),
     transaction: <T>(work: (query: SqlQuery) => Promise<T>) => inTurn(() => transact(work)),
     sequenceType: 'integer primary key autoincrement',
+    nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
     jsonRows: 'json_each($1) as j',
     close: () => inTurn(async () => database.close()),
   };

@@ -110,8 +110,17 @@ export type ItemCounts = Readonly<Record<ItemState | 'accepted', number>>;
  * may throw; the collector then stops, and the next start continues with what was written.
  */
 export interface CollectorStore {
-  /** Begins a new epoch and returns its number. From then on writes of earlier epochs are refused. */
-  claim(): Promise<number>;
+  /**
+   * Begins a new epoch and returns its number. From then on writes of earlier epochs are refused.
+   * @param leaseMs time, by the store's own clock, for which later claims with a lease answer null; 0 for none. A claim
+   * without it succeeds at once and ends the lease of another.
+   */
+  claim(leaseMs?: number): Promise<number | null>;
+  /**
+   * Extends the lease of an epoch from now on; 0 ends it.
+   * @throws FlywheelError `ERR_COLLECTOR_REPLACED` if a later epoch has begun.
+   */
+  renew(epoch: number, leaseMs: number): Promise<void>;
   /**
    * Stores items whose id is new, in order, as pending, and leaves the others as they are. What it returns is durable:
    * the items as they are stored, in the order of the argument.

@@ -101,7 +101,8 @@ function crashing(memory: CollectorStore, service: FakeService, crash: Crash | n
     return never;
   }
   const store: CollectorStore = {
-    claim: () => step(() => memory.claim()),
+    claim: (leaseMs) => step(() => memory.claim(leaseMs)),
+    renew: (epoch, leaseMs) => step(() => memory.renew(epoch, leaseMs)),
     add: (items) => step(() => memory.add(items)),
     read: (query) => step(() => memory.read(query)),
     readBatches: () => step(() => memory.readBatches()),
