@@ -4,6 +4,7 @@ export * from './console-schemas/index.ts';
 export * from './errors.ts';
 export * from './operation.ts';
 export * from './operations.ts';
+export * from './payload.ts';
 export * from './schemas.ts';
 export * from './signed-messages.ts';
 export * from './webhook-events.ts';

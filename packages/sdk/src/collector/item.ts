@@ -1,4 +1,4 @@
-import { type Action, InitBatchRequest, type Pipeline } from '@flywheel/api';
+import { type Action, findPayloadProblem, InitBatchRequest, type Pipeline } from '@flywheel/api';
 import { FlywheelError } from '../errors.ts';
 import { pipelineSize } from '../pipeline-size.ts';
 import { pipeline } from '../pipelines.ts';
@@ -55,6 +55,9 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
     const message = issue?.message ?? 'is not valid';
     throw invalid(`Item ${id}: ${place || 'the item'} ${message}`, place === '' ? [] : [{ place, message }]);
   }
+  // The service reads a payload alone, and would not see it in a merged one.
+  const problem = findPayloadProblem(item.payload);
+  if (problem !== null) throw invalid(`Item ${id}: payload ${problem}`, [{ place: 'payload', message: problem }]);
   const { share, bytes, instructions } = pipelineSize(item);
   if (share > 1) {
     const message = `Item ${id} needs ${bytes} bytes and ${instructions} instructions, which do not fit one transaction.`;

@@ -54,6 +54,8 @@ describe('a collector', () => {
       [{ ...event('b', 'ada'), id: '' }, 'ERR_INVALID_REQUEST'],
       [{ ...event('b', 'ada'), id: 'a\u0000b' }, 'ERR_INVALID_REQUEST'],
       [{ ...event('b', 'ada'), type: 'NOT A TYPE' }, 'ERR_INVALID_REQUEST'],
+      [{ ...event('b', 'ada'), payload: '[]' }, 'ERR_INVALID_REQUEST'],
+      [{ ...event('b', 'ada'), payload: '{"half":"\ud800"}' }, 'ERR_INVALID_REQUEST'],
       [{ ...event('b', 'ada'), actions: [] }, 'ERR_INVALID_REQUEST'],
       [{ ...event('b', 'ada'), actions: Array.from({ length: 65 }, () => burn(1)) }, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'],
     ] as const) {

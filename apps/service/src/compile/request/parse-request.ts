@@ -1,8 +1,8 @@
 import {
   Action,
   ApiError,
+  findPayloadProblem,
   type InitBatchRequest,
-  MAX_PAYLOAD_BYTES,
   MAX_PIPELINES_PER_BATCH,
   Pipeline,
   UNIMPLEMENTED_ACTIONS,
@@ -47,21 +47,6 @@ function parseShape(body: unknown): z.output<typeof Shape> {
     }
   }
   return parsed.data;
-}
-
-function findPayloadProblem(payload: string): string | null {
-  const bytes = Buffer.byteLength(payload);
-  if (bytes > MAX_PAYLOAD_BYTES) return `must have at most ${MAX_PAYLOAD_BYTES} bytes, not ${bytes}.`;
-  // The proof is a hash of UTF-8, which cannot express half of a surrogate pair.
-  if (!payload.isWellFormed()) return 'holds half of a surrogate pair, which UTF-8 cannot express.';
-  let value: unknown;
-  try {
-    value = JSON.parse(payload);
-  } catch (cause) {
-    return `is not the text of a JSON object (${cause instanceof Error ? cause.message : String(cause)}).`;
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return null;
-  return `must be the text of one JSON object, not of ${describe(value)}.`;
 }
 
 function parseAction(action: unknown, path: Path): Action {

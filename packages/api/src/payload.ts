@@ -1,0 +1,21 @@
+import { MAX_PAYLOAD_BYTES } from './schemas.ts';
+
+/**
+ * Finds what is wrong with a pipeline's payload, which must be the text of one JSON object of at most 64 KiB (decision 16).
+ * @returns the rest of a sentence that begins with the payload's place; null if nothing is wrong.
+ */
+export function findPayloadProblem(payload: string): string | null {
+  const { length } = new TextEncoder().encode(payload);
+  if (length > MAX_PAYLOAD_BYTES) return `must have at most ${MAX_PAYLOAD_BYTES} bytes, not ${length}.`;
+  // The proof is a hash of UTF-8, which cannot express half of a surrogate pair.
+  if (!payload.isWellFormed()) return 'holds half of a surrogate pair, which UTF-8 cannot express.';
+  let value: unknown;
+  try {
+    value = JSON.parse(payload);
+  } catch (cause) {
+    return `is not the text of a JSON object (${cause instanceof Error ? cause.message : String(cause)}).`;
+  }
+  if (typeof value !== 'object') return `must be the text of one JSON object, not of a ${typeof value}.`;
+  if (value === null) return 'must be the text of one JSON object, not of null.';
+  return Array.isArray(value) ? 'must be the text of one JSON object, not of an array.' : null;
+}
