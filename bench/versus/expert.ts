@@ -30,6 +30,7 @@ const BUNDLE_TRANSACTIONS = 5;
 const TIP_LAMPORTS = 1_000;
 const POLL_MS = 25;
 const LANDING_MS = 20_000;
+const RESEND_MS = 2_000;
 /** An execution of one of these pipelines calls nine instructions; a transaction may call 64 (MaxInstructionTraceLength). */
 const EXECUTIONS_PER_TRANSACTION = 6;
 
@@ -164,20 +165,26 @@ async function sendAll(transactions: readonly VersionedTransaction[], asBundle =
     lastBundle = `its bundle is ${bundleId}.`;
   }
   for (const transaction of transactions) {
-    if (!asBundle) await connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+    const send = () => connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true });
+    if (!asBundle) await send();
     lastSignature = bs58(transaction.signatures[0]);
-    await until('processed');
+    await until('processed', asBundle ? undefined : send);
   }
   sent += transactions.length;
 }
 
-/** Waits until the last transaction is processed or confirmed. */
-async function until(commitment: 'processed' | 'confirmed'): Promise<void> {
+/** Waits until the last transaction is processed or confirmed, and sends it again now and then: a busy node drops some. */
+async function until(commitment: 'processed' | 'confirmed', resend?: () => Promise<string>): Promise<void> {
+  let resendAt = Date.now() + RESEND_MS;
   for (const deadline = Date.now() + LANDING_MS; ; ) {
     const { value } = await connection.getSignatureStatus(lastSignature);
     if (value?.err) throw new Error(`${lastSignature} failed: ${JSON.stringify(value.err)}`);
     if (value && (commitment === 'processed' || value.confirmationStatus !== 'processed')) return;
     if (Date.now() > deadline) throw new Error(`${lastSignature} has not landed; ${lastBundle}`);
+    if (resend && Date.now() > resendAt) {
+      await resend();
+      resendAt = Date.now() + RESEND_MS;
+    }
     await sleep(POLL_MS);
   }
 }

@@ -32,14 +32,14 @@ interface Taken {
  */
 export async function benchVersus(): Promise<Figures> {
   const withV1 = await onCluster(true, async (world) => ({
-    service: await forEachCount((count) => byService(world, count)),
-    script: await forEachCount((count) => byScript(world, SCRIPT, count)),
-    expert: await forEachCount((count) => byScript(world, EXPERT, count)),
+    service: await forEachCount('service', (count) => byService(world, count)),
+    script: await forEachCount('script', (count) => byScript(world, SCRIPT, count)),
+    expert: await forEachCount('expert', (count) => byScript(world, EXPERT, count)),
   }));
   // A shared cluster has version 1 or has it not.
   const withoutV1 = isClusterShared
     ? []
-    : await onCluster(false, (world) => forEachCount((count) => byService(world, count)));
+    : await onCluster(false, (world) => forEachCount('service without version 1', (count) => byService(world, count)));
   const rows = COUNTS.flatMap((count, i) => {
     const [v1, v0, script, expert] = [withV1.service[i], withoutV1[i], withV1.script[i], withV1.expert[i]];
     if (!v1 || !script || !expert) throw new Error(`${count} pipelines were not measured.`);
@@ -67,10 +67,14 @@ async function onCluster<T>(v1: boolean, measure: (world: World) => Promise<T>):
   }
 }
 
-async function forEachCount(measure: (count: number) => Promise<Taken>): Promise<Taken[]> {
-  const taken: Taken[] = [];
-  for (const count of COUNTS) taken.push(await measure(count));
-  return taken;
+async function forEachCount(name: string, measure: (count: number) => Promise<Taken>): Promise<Taken[]> {
+  const all: Taken[] = [];
+  for (const count of COUNTS) {
+    const taken = await measure(count);
+    process.stderr.write(`  ${name}, ${count} pipelines: ${Math.round(taken.wallMs).toLocaleString('en-US')} ms\n`);
+    all.push(taken);
+  }
+  return all;
 }
 
 async function byService(world: World, count: number): Promise<Taken> {
