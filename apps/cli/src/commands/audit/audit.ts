@@ -1,4 +1,14 @@
-import { type AuditBound, type AuditRecord, type AuditReport, type AuditState, auditVault } from '@flywheel/sdk';
+import { type AuditBound, type AuditReport, type AuditState, auditVault } from '@flywheel/sdk';
+import {
+  auditDocument,
+  auditProgress,
+  auditVerdict,
+  describeMissing,
+  type EventMatches,
+  listFindings,
+  matchEvents,
+  parseAuditBound,
+} from '@flywheel/sdk/audit-findings';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Context, displayUrl, type RpcUrlOption, readRpcUrls } from '../../context.ts';
@@ -6,8 +16,8 @@ import { CliError } from '../../errors.ts';
 import { interruptible } from '../../interrupt.ts';
 import { parseAddress } from '../../options.ts';
 import { createProgressBar } from '../../progress.ts';
-import { describeAudit, type Listed } from './describe.ts';
-import { type EventMatches, matchEvents, readEvents } from './events.ts';
+import { describeAudit } from './describe.ts';
+import { readEvents } from './events.ts';
 import { type Findings, openFindings, writeFindings } from './findings.ts';
 
 interface AuditCommandOptions extends RpcUrlOption {
@@ -36,11 +46,9 @@ export function addAuditCommand(program: Command, context: Context): void {
       parseAddress,
     )
     .option('--from <bound>', 'first slot, day (UTC) or time; default: the beginning', (text) =>
-      parseBound(text, DAY_START),
+      parseBound(text, 'from'),
     )
-    .option('--to <bound>', 'last slot, day (UTC) or time; default: the newest slot', (text) =>
-      parseBound(text, DAY_END),
-    )
+    .option('--to <bound>', 'last slot, day (UTC) or time; default: the newest slot', (text) => parseBound(text, 'to'))
     .option('--events <file>', 'events that should be proven: {"type": …, "payload": …}, one a line')
     .option('--csv <file>', 'write every finding there, one a line')
     .option('--state <file>', 'keep the state there while the audit runs; the same line goes on after an interruption')
@@ -67,10 +75,10 @@ async function audit(context: Context, vault: Address, options: AuditCommandOpti
       nextStep,
     );
     if (options.csv !== undefined) await writeFindings(options.csv, findings);
-    const [listed, matches] = [await listFindings(findings), events && (await matchEvents(events, findings.read()))];
-    const node = rpcUrls.map(displayUrl).join(', ');
-    const document = { ...report, ...listed, events: matches, rpcUrl: node };
-    output.result(toJson(document), describeAudit(report, listed, { events: matches, node, stream: output.stdout }));
+    const listed = await listFindings(findings.read());
+    const matches = events && (await matchEvents(events, findings.read()));
+    const found = { listed, events: matches, node: rpcUrls.map(displayUrl).join(', ') };
+    output.result(auditDocument(report, found), describeAudit(report, { ...found, stream: output.stdout }));
     await findings.remove();
     requireGood(report, matches);
   } finally {
@@ -113,12 +121,9 @@ async function scan({ output }: Context, { vault, rpcUrls, options, findings, si
 
 /** A line of a log for each thousand transactions: the end of a history is not known before it is reached. */
 function showProgress(show: (fraction: number, text: string) => void): (state: AuditState) => void {
-  return ({ tally, slot, period }) => {
-    const read = Math.floor(tally.read / PROGRESS_STEP) * PROGRESS_STEP;
-    const first = typeof period.from === 'number' ? period.from : 0;
-    const whole = period.headSlot - first;
-    const fraction = slot === null || whole <= 0 ? 0 : Math.min(1, Math.max(0, (period.headSlot - slot) / whole));
-    if (read > 0) show(fraction, `${read} transactions read, back to slot ${slot}`);
+  return (state) => {
+    const read = Math.floor(state.tally.read / PROGRESS_STEP) * PROGRESS_STEP;
+    if (read > 0) show(auditProgress(state), `${read} transactions read, back to slot ${state.slot}`);
   };
 }
 
@@ -133,55 +138,30 @@ function requireSameQuery({ period, vault }: AuditState, asked: Address, { from,
   );
 }
 
-const MAX_LISTED = 1_000;
-
-async function listFindings(findings: Findings): Promise<Listed> {
-  const listed: Listed = { withdrawals: [], rotations: [], unexplained: [], foreign: [] };
-  const listOf: { readonly [kind: string]: AuditRecord[] } = {
-    withdrawn: listed.withdrawals,
-    rotation: listed.rotations,
-    unexplained: listed.unexplained,
-    foreign: listed.foreign,
-  };
-  for await (const record of findings.read()) {
-    const list = listOf[record.kind];
-    if (list && list.length < MAX_LISTED) list.push(record);
-  }
-  return listed;
-}
-
 /** @throws CliError with the exit code of what was found; an outflow without a proof comes first, because it is certain. */
 function requireGood(report: AuditReport, events: EventMatches | null): void {
-  const { counts, gaps, gapCount } = report;
-  const slots = gaps.slice(0, 3).map(({ fromSlot, toSlot }) => `${fromSlot} to ${toSlot}`);
-  const missing = `The history is incomplete in the slots ${slots.join(', ')}${gapCount > slots.length ? ' and others' : ''}. Ask a node that keeps more.`;
-  if (!report.isExplained) {
-    const hint = report.isComplete ? '' : ` ${missing}`;
-    throw new CliError('ERR_UNEXPLAINED_OUTFLOW', `${counts.unexplained} outflows without a proof.${hint}`);
-  }
-  if (!report.isComplete) throw new CliError('ERR_HISTORY_INCOMPLETE', missing);
-  if (events && events.unprovenCount > 0) {
-    throw new CliError(
-      'ERR_NOT_PROVEN',
-      `${events.unprovenCount} of ${events.events} events are not proven in this period.`,
-    );
+  const verdict = auditVerdict(report, events);
+  switch (verdict) {
+    case 'unexplained': {
+      const hint = report.isComplete ? '' : ` ${describeMissing(report)}`;
+      throw new CliError('ERR_UNEXPLAINED_OUTFLOW', `${report.counts.unexplained} outflows without a proof.${hint}`);
+    }
+    case 'incomplete':
+      throw new CliError('ERR_HISTORY_INCOMPLETE', describeMissing(report));
+    case 'unproven': {
+      const message = `${events?.unprovenCount} of ${events?.events} events are not proven in this period.`;
+      throw new CliError('ERR_NOT_PROVEN', message);
+    }
+    case 'explained':
+      return;
+    default:
+      verdict satisfies never;
   }
 }
 
-/** Amounts are decimal text of base units in JSON. */
-function toJson(document: object): unknown {
-  return JSON.parse(JSON.stringify(document, (_key, value) => (typeof value === 'bigint' ? value.toString() : value)));
-}
-
-const DAY_START = 'T00:00:00Z';
-const DAY_END = 'T23:59:59Z';
-
-/** A slot, a day, or a time with its zone. @param timeOfDay completes a day. */
-function parseBound(text: string, timeOfDay: string): AuditBound {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}${timeOfDay}` : text;
-  const isWhole = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(time);
-  if (isWhole && Number.isFinite(Date.parse(time))) return time;
+function parseBound(text: string, end: 'from' | 'to'): AuditBound {
+  const bound = parseAuditBound(text, end);
+  if (bound !== null) return bound;
   throw new InvalidArgumentError('It must be a slot, a day like 2026-01-31, or a time like 2026-01-31T12:00:00Z.');
 }
 

@@ -2,25 +2,26 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { groupDigits, pluralize, toDecimal } from '@flywheel/protocol';
 import type { AssetTotals, AuditRecord, AuditReport } from '@flywheel/sdk';
+import {
+  auditAnswers,
+  describeChange,
+  type EventMatches,
+  type ListedFindings,
+  visibleText as visible,
+} from '@flywheel/sdk/audit-findings';
 import { layOutPairs, layOutTable } from '../../format.ts';
-import type { EventMatches } from './events.ts';
-
-/** The findings that a person reads one by one; each list has at most 1,000. */
-export interface Listed {
-  readonly withdrawals: AuditRecord[];
-  readonly rotations: AuditRecord[];
-  readonly unexplained: AuditRecord[];
-  readonly foreign: AuditRecord[];
-}
 
 /** Lines of a list that are printed; the CSV has all of them. */
 const MAX_LINES = 20;
 
-export function describeAudit(
-  report: AuditReport,
-  listed: Listed,
-  { events, node, stream }: { readonly events: EventMatches | null; readonly node: string; readonly stream: Writable },
-): string {
+interface Audited {
+  readonly listed: ListedFindings;
+  readonly events: EventMatches | null;
+  readonly node: string;
+  readonly stream: Writable;
+}
+
+export function describeAudit(report: AuditReport, { listed, events, node, stream }: Audited): string {
   const { vault, multisig, period, transactions, pipelines, counts } = report;
   const { total, withoutProof, byType } = pipelines;
   const decimals = new Map(report.assets.map((asset) => [asset.mint, asset.decimals]));
@@ -55,8 +56,7 @@ export function describeAudit(
       report.gapCount,
     ),
     ...(events === null ? [] : eventLines(events)),
-    `${mark(report.isComplete, stream)} ${report.isComplete ? 'The balances of all accounts chain without a gap.' : `The history is incomplete: ${pluralize(report.gapCount, 'gap')}.`}`,
-    `${mark(report.isExplained, stream)} ${report.isExplained ? 'Nothing went out without a proof.' : `${pluralize(counts.unexplained, 'outflow')} without a proof.`}`,
+    ...auditAnswers(report).map(({ isGood, text }) => `${mark(isGood, stream)} ${text}`),
     `  Read from ${node}.`,
   ].join('\n');
 }
@@ -67,7 +67,7 @@ function describeRecord(record: AuditRecord, decimals: ReadonlyMap<string | null
     case 'pipeline':
       return `${place}  ${visible(record.type ?? 'without a proof')}`;
     case 'rotation':
-      return `${place}  ${record.changes ?? 'proposed before the period'}`;
+      return `${place}  ${describeChange(record)}`;
     case 'foreign':
       return `${place}  ${record.discriminator}`;
     default: {
@@ -130,9 +130,4 @@ function number(value: number): string {
 
 function mark(isGood: boolean, stream: Writable): string {
   return isGood ? styleText('green', '✓', { stream }) : styleText('red', '✗', { stream });
-}
-
-/** A text of others without the characters that could move a terminal's cursor or hide a part of a line. */
-function visible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�');
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { type AuditRecord, type AuditState, parseAuditState, stringifyAuditState } from '@flywheel/sdk';
+import { FINDING_COLUMNS, findingCells } from '@flywheel/sdk/audit-findings';
 import { CliError } from '../../errors.ts';
 import { writeWhole } from '../../run-state.ts';
 
@@ -76,19 +77,6 @@ export async function openFindings(stateFile: string | null): Promise<Findings> 
   };
 }
 
-const COLUMNS = [
-  'kind',
-  'slot',
-  'time',
-  'signature',
-  'type',
-  'hash',
-  'mint',
-  'amount_base_units',
-  'to',
-  'detail',
-] as const;
-
 /** Writes the findings as CSV: one line for each, amounts in base units. A crash leaves no part of it under this name. */
 export async function writeFindings(path: string, findings: Pick<Findings, 'read'>): Promise<void> {
   const draft = `${path}.part`;
@@ -96,34 +84,12 @@ export async function writeFindings(path: string, findings: Pick<Findings, 'read
     throw new CliError('ERR_FILE', `Cannot write ${path}: ${cause.message}.`, { cause });
   });
   try {
-    await file.write(writeCsv([[...COLUMNS]]));
-    for await (const record of findings.read()) await file.write(writeCsv([toCells(record)]));
+    await file.write(writeCsv([FINDING_COLUMNS]));
+    for await (const record of findings.read()) await file.write(writeCsv([findingCells(record)]));
   } finally {
     await file.close();
   }
   await rename(draft, path);
-}
-
-function toCells(record: AuditRecord): string[] {
-  const { kind, slot, executedAt, signature } = record;
-  const place = [kind, String(slot), executedAt ?? '', signature];
-  switch (record.kind) {
-    case 'pipeline':
-      return [...place, asText(record.type ?? ''), record.hash ?? '', '', '', '', `batch ${record.batch}`];
-    case 'rotation':
-      return [...place, '', '', '', '', '', record.changes ?? 'proposed before the period'];
-    case 'foreign':
-      return [...place, '', '', '', '', '', `Squads instruction ${record.discriminator}`];
-    default: {
-      const { type, mint, amountBaseUnits, to } = record;
-      return [...place, asText(type ?? ''), '', mint ?? 'SOL', amountBaseUnits.toString(), to ?? '', ''];
-    }
-  }
-}
-
-/** Keeps a spreadsheet from taking a proof type for a formula: whoever owns the multisig may have written anything. */
-function asText(cell: string): string {
-  return /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
 }
 
 interface SavedState {
