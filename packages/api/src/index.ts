@@ -2,6 +2,7 @@ export * from './batch-events.ts';
 export * from './console-operations/index.ts';
 export * from './console-schemas/index.ts';
 export * from './errors.ts';
+export * from './node-origin.ts';
 export * from './operation.ts';
 export * from './operations.ts';
 export * from './payload.ts';

@@ -133,7 +133,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     ...documentRoutes(originOf),
     ...referenceRoutes(originOf),
     ...healthRoutes(deps.readiness, log),
-    ...siteRoutes({ ...deps, log }),
+    ...siteRoutes({ ...deps, log }, originOf),
     ...embedRoutes(deps),
   ]);
   return server;

@@ -6,7 +6,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
-import { ApiError } from '@flywheel/api';
+import { ApiError, AUDIT_NODE_PARAMETER, IDENTITY_OPERATIONS, parseNodeOrigin } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { entityTag, matchesTag } from './wire/entity-tags.ts';
@@ -45,20 +45,29 @@ const PAGES = [
   ...['/p/:projectId', '/p/:projectId/*', '/company', '/company/*'],
 ];
 
+/** One more of the console's addresses, whose policy depends on the node that its query names. */
+const AUDIT_PAGE = '/audit/:vault';
+
 /** The build writes files here whose names change with their content. */
 const ASSETS = 'assets/';
 
 /** The page at every one of these addresses. Its presence shows that the site was built. */
 const INDEX = 'index.html';
 
-/** Routes for the console's page at each of its addresses, and for the files that the page loads. */
-export function siteRoutes(deps: SiteDeps): RouteOptions[] {
+/**
+ * Routes for the console's page at each of its addresses, and for the files that the page loads.
+ * @param originOf the origin that a request reached this service at, e.g. `https://flywheel.example`
+ */
+export function siteRoutes(deps: SiteDeps, originOf: (request: FastifyRequest) => string): RouteOptions[] {
   const { site } = deps;
   const index = site?.files.get(INDEX);
-  if (!site || !index) return PAGES.map((url) => ({ method: 'GET', url, handler: answerNotBuilt }));
+  if (!site || !index) {
+    return [...PAGES, AUDIT_PAGE].map((url) => ({ method: 'GET', url, handler: answerNotBuilt }));
+  }
   const beside = [...site.files].filter(([path]) => path !== INDEX && !path.startsWith(ASSETS));
   return [
     ...PAGES.map((url) => ({ method: 'GET' as const, url, handler: pageHandler(deps, index) })),
+    { method: 'GET', url: AUDIT_PAGE, handler: auditPageHandler(deps, index, originOf) },
     ...beside.map(([path, file]) => ({
       method: 'GET' as const,
       url: `/${path}`,
@@ -84,22 +93,61 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 function pageHandler(deps: SiteDeps, index: SiteFile): RouteOptions['handler'] {
   return async (request, reply) => {
-    reply.header('content-security-policy', await contentSecurityPolicy(deps));
+    const connections = (await readConnectUrls(deps)).map((url) => url.origin);
+    reply.header('content-security-policy', contentSecurityPolicy(["'self'", ...connections]));
     return sendFile(request, reply, index, REVALIDATED);
   };
 }
 
 /**
- * The page may load only this service's own files and connect only to this service and the cluster. While the cluster's
- * URLs cannot be read, the page may connect to this service alone.
+ * The page that audits a vault may connect to one node and, of this service, to one operation, which answers everyone alike:
+ * a session is of no use to it.
  */
-async function contentSecurityPolicy({ readConnectUrls, log }: SiteDeps): Promise<string> {
-  const connectUrls = await readConnectUrls().catch((error: unknown) => {
+function auditPageHandler(
+  deps: SiteDeps,
+  index: SiteFile,
+  originOf: (request: FastifyRequest) => string,
+): RouteOptions['handler'] {
+  return async (request, reply) => {
+    const own = originOf(request);
+    const environment = `${own}${IDENTITY_OPERATIONS.getEnvironment.path}`;
+    const nodes = await admittedNodes(deps, request, own);
+    reply.header('content-security-policy', contentSecurityPolicy([environment, ...nodes]));
+    return sendFile(request, reply, index, REVALIDATED);
+  };
+}
+
+/**
+ * The node that the query names; without one, the cluster's. None for a query that does not name one node strictly, or
+ * names this service, whose operations the page could otherwise call.
+ */
+async function admittedNodes(deps: SiteDeps, request: FastifyRequest, own: string): Promise<readonly string[]> {
+  const [, query = ''] = request.url.split('?', 2);
+  const [named, ...others] = new URLSearchParams(query).getAll(AUDIT_NODE_PARAMETER);
+  if (named === undefined) {
+    const urls = (await readConnectUrls(deps)).filter(({ protocol }) => /^https?:$/.test(protocol));
+    // A cluster that a proxy serves beside this service is named with its path.
+    return urls.map(({ origin, pathname }) => (origin === own ? `${origin}${pathname}` : origin));
+  }
+  const origin = others.length === 0 ? parseNodeOrigin(named) : null;
+  if (origin === null) return [];
+  // Behind a proxy that ends TLS, this service may know its host only, and not its scheme.
+  const ownHosts = [own, `https://${request.host}`].map((url) => new URL(url).host);
+  return ownHosts.includes(new URL(origin).host) ? [] : [origin];
+}
+
+/** URLs of the cluster; none while they cannot be read. */
+async function readConnectUrls({ readConnectUrls: read, log }: SiteDeps): Promise<URL[]> {
+  const urls = await read().catch((error: unknown) => {
     log.warn({ err: error }, 'the console was served without the URLs of the cluster');
     return [];
   });
-  const connections = new Set(connectUrls.map((url) => new URL(url).origin));
-  return [...DIRECTIVES, `connect-src ${["'self'", ...connections].join(' ')}`].join('; ');
+  return urls.map((url) => new URL(url));
+}
+
+/** A page may load only this service's own files, and connect only to these sources. */
+function contentSecurityPolicy(connections: readonly string[]): string {
+  return [...DIRECTIVES, `connect-src ${[...new Set(connections)].join(' ')}`].join('; ');
 }
 
 const DIRECTIVES = [

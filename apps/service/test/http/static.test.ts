@@ -55,7 +55,7 @@ describe('the console', () => {
   });
 
   it('answers 404 at any other address', async () => {
-    for (const path of ['/nowhere', '/registers', '/vault', '/assets/', '/assets/gone.js', '/index.html']) {
+    for (const path of ['/nowhere', '/registers', '/vault', '/audit', '/assets/', '/assets/gone.js', '/index.html']) {
       const response = await server.fetch(path, { apiKey: null });
       assert.equal(response.status, 404, path);
       assert.equal(JSON.parse(await response.text()).error, 'ERR_ROUTE_NOT_FOUND', path);
@@ -76,6 +76,56 @@ describe('the console', () => {
     assert.ok(directives.includes("style-src 'self'"));
     assert.ok(directives.includes("frame-ancestors 'none'"));
     assert.ok(directives.includes("connect-src 'self' https://rpc.example wss://rpc.example:8443"), String(directives));
+  });
+
+  describe('lets the page that audits a vault connect', () => {
+    async function admitted(query: string, headers: Record<string, string> = {}): Promise<readonly string[]> {
+      const response = await server.fetch(`/audit/7Fq2${query}`, { apiKey: null, headers });
+      assert.deepEqual([response.status, await response.text()], [200, PAGE]);
+      const [, sources = ''] = /connect-src ([^;]*)$/.exec(response.headers.get('content-security-policy') ?? '') ?? [];
+      const [environment, ...nodes] = sources.split(' ');
+      assert.equal(environment, `${server.url}/console/api/environment`);
+      return nodes;
+    }
+
+    it('to the one node that its query names, or to the cluster’s, and to no operation that reads a session', async () => {
+      assert.deepEqual(await admitted(''), ['https://rpc.example']);
+      assert.deepEqual(await admitted('?from=1'), ['https://rpc.example']);
+      for (const origin of ['https://node.example', 'https://10.0.0.7:8899', 'http://localhost:8899']) {
+        assert.deepEqual(await admitted(`?rpc=${encodeURIComponent(origin)}`), [origin]);
+        assert.deepEqual(await admitted(`?rpc=${origin}&to=2`), [origin]);
+      }
+    });
+
+    it('to no node if the query names none strictly, or this service', async () => {
+      const refused = [
+        ...['', '*', 'https:', 'https://', 'https://*', 'https://*.example', 'https://node.example/', 'node.example'],
+        ...['https://node.example/key', 'https://user:secret@node.example', 'https://node.example?key=1'],
+        ...['https://Node.example', 'https://node.example:443', 'https://node.example:99999', 'https://node..example'],
+        ...[
+          'http://node.example',
+          'wss://node.example',
+          'javascript:alert(1)',
+          'https://[::1]:8899',
+          "'self'",
+          "'unsafe-eval'",
+        ],
+        ...[
+          'https://node.example;script-src https://evil.example',
+          'https://node.example,',
+          'https://node.example https://b.example',
+        ],
+        ...['https://node.example\r\nx: y', 'https://nöde.example', server.url, server.url.replace('http:', 'https:')],
+        `https://${'a.'.repeat(200)}example`,
+      ];
+      for (const named of refused) assert.deepEqual(await admitted(`?rpc=${encodeURIComponent(named)}`), [], named);
+      assert.deepEqual(await admitted('?rpc=https://a.example&rpc=https://b.example'), []);
+    });
+
+    it('and writes nothing of what was named into the log', async () => {
+      await admitted('?rpc=https://secret-node.example');
+      assert.doesNotMatch(server.log(), /secret-node/);
+    });
   });
 
   it('serves its page also while the cluster’s address is unknown', async () => {
