@@ -62,7 +62,7 @@ describe('the examples', () => {
 
   it('verify-proof verifies what is proven, and nothing else', async () => {
     const result = JSON.parse(await runExample('run-batch.ts', [walletFile]));
-    const signature = result.successfulExecutions[0].txHashes.at(-1);
+    const signature = result.successfulExecutions.at(-1).txHashes.at(-1);
     const payload = '{"adId":"ad-7731","userId":"u-48211"}';
     const question = [signature, project.vaultAddress, 'WATCH_AD'];
     assert.equal(JSON.parse(await runExample('verify-proof.ts', [...question, payload])).isProven, true);

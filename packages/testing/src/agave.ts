@@ -99,6 +99,8 @@ const POLL_MS = 200;
 /** Time of a tick, 64 of which are a slot on mainnet. */
 const TICK_MS = 6.25;
 const STOP_MS = 20_000;
+/** What the ledger keeps, some 12 GB. A slot takes 64, so the validator's own 10,000 are 8 s of slots of 50 ms. */
+const LEDGER_SHREDS = 10_000_000;
 
 /**
  * Starts a validator with the real Squads program, and waits until it makes blocks. The bank of the local cluster owns the
@@ -124,7 +126,7 @@ export async function startAgave({
       ...['--rpc-port', `${port}`, '--faucet-port', `${port + 2}`],
       ...['--gossip-port', `${port + 3}`, '--dynamic-port-range', `${port + 4}-${port + PORTS - 1}`],
       ...['--bpf-program', SQUADS_PROGRAM_ADDRESS, squadsFile, '--account-dir', join(genesis, 'accounts')],
-      ...['--ticks-per-slot', `${slotMs / TICK_MS}`],
+      ...['--ticks-per-slot', `${slotMs / TICK_MS}`, '--limit-ledger-size', `${LEDGER_SHREDS}`],
       ...(v1
         ? []
         : // A test validator starts with all features on.

@@ -4,6 +4,7 @@ import { dailyTotals } from '../compile/totals.ts';
 import type { Batch } from '../model/batch.ts';
 import { utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
+import type { ChainAccount } from '../solana/answers.ts';
 import { findBundles } from '../store/batches/bundles.ts';
 import { lockTerms } from '../store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
@@ -75,7 +76,7 @@ export async function countSigned(deps: RunDeps, project: Project, batch: Batch)
 
 /**
  * Stops counting a batch that has ended if nothing of it was executed, and nothing can be: an approval that was sent never
- * expires, because it is built on a nonce, and Squads executes what is approved.
+ * expires, because it is built on a nonce, and Squads executes what is approved. Votes may be newer than what is finalized.
  * @returns false if the accounts that tell are not finalized yet. Once they are closed, nothing tells it any more.
  */
 export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
@@ -83,15 +84,21 @@ export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: 
   if (batch.kind === 'rotation') return true;
   if ((await findBundles(deps.db, batch.id, 'execution')).length > 0) return true;
   const addresses = [transactionAddress(multisig, batchIndex), proposalAddress(multisig, batchIndex)];
-  const [account, proposal] = await deps.chain.accounts(addresses, { commitment: 'finalized' });
-  if (!account || !proposal) return (await deps.chain.accounts(addresses)).includes(null);
-  const isExecuted = decodeBatch(account).executedTransactionIndex > 0;
-  if (isExecuted || decodeProposal(proposal).status.__kind === 'Approved') return true;
+  const finalized = await deps.chain.accounts(addresses, { commitment: 'finalized' });
+  const newest = await deps.chain.accounts(addresses);
+  if (newest.includes(null)) return true;
+  if (finalized.includes(null)) return false;
+  if ([finalized, newest].some(mayExecute)) return true;
   await fencedTransaction(deps, async (trx) => {
     await uncountBatch(trx, { multisig, batchIndex });
     await deleteUses(trx, { multisig, batchIndex });
   });
   return true;
+}
+
+function mayExecute([batch, proposal]: readonly (ChainAccount | null)[]): boolean {
+  if (!batch || !proposal) return false;
+  return decodeBatch(batch).executedTransactionIndex > 0 || decodeProposal(proposal).status.__kind === 'Approved';
 }
 
 /** A company without operators cannot sign terms, so those of the project count, unless one was signed before. */

@@ -3,9 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
+import { openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue, startTestJobs } from '@flywheel/testing/jobs';
 import { TEST_ROLES } from '@flywheel/testing/postgres';
 import { createProject } from '@flywheel/testing/project';
+import { REAL_FINALITY } from '@flywheel/testing/slots';
 import type { World } from '@flywheel/testing/world';
 import { address, addSignersToInstruction } from '@solana/kit';
 import { sql } from 'kysely';
@@ -19,7 +21,8 @@ describe('a batch that ended after its approval had landed', () => {
   let world: World;
   let serve: Db;
   before(async () => {
-    ({ world } = await openCompanyWorld({ LOG_LEVEL: 'silent' }));
+    const open = (environment: Readonly<Record<string, string>>) => openGatedWorld(environment, REAL_FINALITY);
+    ({ world } = await openCompanyWorld({ LOG_LEVEL: 'silent' }, open));
     serve = openDb(takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE), {
       error: () => undefined,
     });
@@ -33,6 +36,12 @@ describe('a batch that ended after its approval had landed', () => {
     const project = await createProject(world, { burnLimit: '10', airdropLimit: '10' });
     const supply = await tokenSupply(world, project.mint);
     const first = await setUpBatch(world, project, [burnPipeline(10)]);
+    // The votes are newer than what is finalized.
+    await waitUntil(
+      'the setup to be final',
+      () => readBatchOnChain(world, project, first.batchIndex, 'finalized').catch(() => null),
+      (seen) => seen?.proposal.status === 'Active',
+    );
     // As after a bundle with the approval alone: the votes of both are on chain, and the batch is counted.
     const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
     const located = await locateBatch(await findMultisig(world, project), first.batchIndex);
