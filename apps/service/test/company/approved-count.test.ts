@@ -21,7 +21,7 @@ describe('a batch that ended after its approval had landed', () => {
   let world: World;
   let serve: Db;
   before(async () => {
-    const open = (environment: Readonly<Record<string, string>>) => openGatedWorld(environment, REAL_FINALITY);
+    const open: typeof openGatedWorld = (environment) => openGatedWorld(environment, REAL_FINALITY);
     ({ world } = await openCompanyWorld({ LOG_LEVEL: 'silent' }, open));
     serve = openDb(takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE), {
       error: () => undefined,
