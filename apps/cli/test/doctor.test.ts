@@ -5,6 +5,7 @@ import { startLocalnet } from '@flywheel/localnet';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 import { waitUntil } from '@flywheel/testing/batches';
 import { setJobs, startTestJobs } from '@flywheel/testing/jobs';
+import { startPgBouncer, WITH_PGBOUNCER } from '@flywheel/testing/pgbouncer';
 import { migrate, openTestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress } from '@flywheel/testing/records';
 import { type Check, TOPICS } from '../src/commands/doctor/check.ts';
@@ -76,6 +77,24 @@ describe('flywheel doctor', () => {
     assert.deepEqual(rest, {});
     assert.equal(found?.state, 'failure');
     assert.match(found?.text ?? '', /The database at 127\.0\.0\.1:4\/fw does not answer: connect ECONNREFUSED/);
+  });
+
+  it('reports what a pooler in front of the database needs', WITH_PGBOUNCER, async () => {
+    const pgbouncer = await startPgBouncer(env.DATABASE_URL ?? '', ['flywheel']);
+    const pooled = { DATABASE_URL: pgbouncer.through(env.DATABASE_URL ?? '') };
+    try {
+      const { stdout } = await runCommand(['doctor'], { ...env, ...pooled });
+      const warnings = stdout.split('\n').filter((line) => line.startsWith('! pooler'));
+      assert.match(warnings[0] ?? '', /DATABASE_DIRECT_URL is not set\./);
+      assert.match(warnings[1] ?? '', /no statement_timeout or no idle_in_transaction_session_timeout/);
+      assert.match(stdout, /✓ database +PostgreSQL 18/);
+      const other = { ...pooled, DATABASE_DIRECT_URL: `postgres://u:secret@127.0.0.1:${UNUSED_PORT}/fw` };
+      const { pooler } = await runDoctor(other);
+      assert.equal(pooler?.state, 'failure');
+      assert.match(pooler?.text ?? '', /^DATABASE_DIRECT_URL does not answer: connect ECONNREFUSED/);
+    } finally {
+      await pgbouncer.stop();
+    }
   });
 
   it('lists the pending migrations of a database', async () => {

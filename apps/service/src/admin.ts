@@ -30,13 +30,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function withAdmin<T>(environment: Environment, use: (admin: Admin) => Promise<T>): Promise<T> {
   const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...environment });
-  const { db, poolConfig, close } = await openDatabase(config, createLog(config.logLevel));
+  const database = await openDatabase(config, createLog(config.logLevel));
+  const { db, close } = database;
   try {
     return await use({
       listJobs: (options) => findJobs(db, options),
       retryJob: (id) => retryJob(db, id),
-      recoverOperator: (lost) =>
-        recoverOn({ db, poolConfig }, parseConfig({ LOG_LEVEL: 'error', ...environment }), lost),
+      recoverOperator: (lost) => recoverOn(database, parseConfig({ LOG_LEVEL: 'error', ...environment }), lost),
     });
   } finally {
     await close();
@@ -44,14 +44,14 @@ export async function withAdmin<T>(environment: Environment, use: (admin: Admin)
 }
 
 async function recoverOn(
-  { db, poolConfig }: Pick<Database, 'db' | 'poolConfig'>,
+  { db, poolConfig, sessionConfig }: Database,
   { solanaRpcUrls: rpcUrls, logLevel }: Config,
   lost: Address,
 ): Promise<Recovery> {
   if (rpcUrls === null)
     throw new ConfigError(['SOLANA_RPC_URL is not set: the members of each multisig are read there.']);
   const log = createLog(logLevel);
-  const jobs = await startJobs({ poolConfig, log, metrics: createMetrics() });
+  const jobs = await startJobs({ poolConfig, sessionConfig, log, metrics: createMetrics() });
   try {
     return await recoverOperator(
       { db, jobs, clock: systemClock, chain: createChain({ rpcUrls, clock: systemClock, log }) },

@@ -108,11 +108,11 @@ async function compose(
   const rules = { fairUse, caps, prices, batchExpirySeconds, companyOperators, registration };
   /** Each role of a process has its own connections, with the rights of that role only. */
   const openDeps = async (role: DatabaseRole): Promise<RoleDeps> => {
-    const { db, poolConfig } = await database.as(role);
-    const jobs = await startJobs({ poolConfig, log, metrics });
+    const { db, poolConfig, sessionConfig } = await database.as(role);
+    const jobs = await startJobs({ poolConfig, sessionConfig, log, metrics });
     started.defer(() => jobs.stop());
-    const nonceQueue = createNonceQueue({ db, poolConfig, jobs, clock, log });
-    return { db, poolConfig, jobs, chain, clock, log, metrics, nonceQueue, ...rules };
+    const nonceQueue = createNonceQueue({ db, sessionConfig, jobs, clock, log });
+    return { db, sessionConfig, jobs, chain, clock, log, metrics, nonceQueue, ...rules };
   };
 
   const requestIntervalMs = config.blockEngineRequestsPerSecond && 1_000 / config.blockEngineRequestsPerSecond;
@@ -159,7 +159,7 @@ async function compose(
 }
 
 /** The dependencies of both kinds of process, with the rights of one role in the database. */
-type RoleDeps = Deps & Connections & { readonly jobs: Jobs };
+type RoleDeps = Deps & Omit<Connections, 'poolConfig'> & { readonly jobs: Jobs };
 
 /** Imports the local cluster lazily, because no other process needs an SVM. */
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
@@ -238,13 +238,13 @@ type ServingDeps = Omit<PreviewDeps, 'schemas'> &
 
 async function listen(
   config: Config,
-  { poolConfig, ...given }: ServingDeps,
+  { sessionConfig, ...given }: ServingDeps,
   log: Logger,
   { operator, company, recovery }: Signers,
   started: AsyncDisposableStack,
 ): Promise<string> {
   const { db, clock, companyOperators } = given;
-  const feed = startEventFeed({ poolConfig, clock, log });
+  const feed = startEventFeed({ sessionConfig, clock, log });
   started.defer(() => feed.stop());
   const schemas = createSchemaPool({ log, clock });
   started.defer(() => schemas.close());

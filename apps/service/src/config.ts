@@ -53,7 +53,12 @@ const SETTINGS = {
   databaseUrl: setting(
     'DATABASE_URL',
     url('postgres:', 'postgresql:'),
-    '`postgres://…`, PostgreSQL 18; default: an embedded server in the data directory',
+    '`postgres://…`, PostgreSQL 18, also through [a pooler](#behind-a-pooler); default: an embedded server in the data directory',
+  ),
+  databaseDirectUrl: setting(
+    'DATABASE_DIRECT_URL',
+    url('postgres:', 'postgresql:'),
+    'the same database without a pooler, for what needs a session: migrations, notifications and the lock of a worker; default: `DATABASE_URL`',
   ),
   databaseRoles: {
     serve: setting(
@@ -299,6 +304,9 @@ function findConflicts(values: Values<Settings>): string[] {
   const sentences: string[] = [];
   if (values.webhookKey !== null && values.webhookKeyFile !== null) {
     sentences.push('WEBHOOK_KEY and WEBHOOK_KEY_FILE are both set; set one of them.');
+  }
+  if (values.databaseDirectUrl !== null && values.databaseUrl === null) {
+    sentences.push('DATABASE_DIRECT_URL is set and DATABASE_URL is not; set both, or DATABASE_URL alone.');
   }
   if (values.solanaRpcUrls === null) return sentences;
   for (const who of ['operator', 'company'] as const) {

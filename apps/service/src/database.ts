@@ -5,13 +5,17 @@ import { closeDb, type Db, openDb } from './store/db.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { installJobs } from './store/jobs/jobs.ts';
 import { migrate, requireMigrated } from './store/migrate.ts';
+import { DIFFERENT_DATABASES, findPooler, findPoolerIssues, isSameDatabase, type Pooler } from './store/pooler.ts';
 import { type LostDatabase, removePostgres, startPostgres } from './store/postgres.ts';
-import { mayMigrate, prepareRole, provideRoles, takeOnRole } from './store/roles.ts';
+import { mayMigrate, prepareRole, provideRoles, requireRights, takeOnRole } from './store/roles.ts';
 
 /** Connections with the rights of a login or of a role. */
 export interface Connections {
   readonly db: Db;
+  /** May lead through a pooler. */
   readonly poolConfig: pg.PoolConfig;
+  /** Leads to PostgreSQL itself: a connection has a session of its own. */
+  readonly sessionConfig: pg.PoolConfig;
 }
 
 /** The database, with the rights of the login of DATABASE_URL. */
@@ -34,7 +38,9 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   const embedded =
     config.databaseUrl === null ? await startPostgres({ dataDirectory: config.dataDirectory, log }) : null;
   const poolConfig = embedded?.poolConfig ?? { connectionString: config.databaseUrl ?? '' };
-  const db = openDb(poolConfig, log);
+  const { sessionConfig, pooler } =
+    embedded === null ? await findWay(config, poolConfig, log) : { sessionConfig: poolConfig, pooler: null };
+  const db = openDb(poolConfig, log, pooler);
   const opened: Db[] = [db];
   const close = async () => {
     await Promise.all(opened.map(closeDb));
@@ -42,32 +48,59 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   };
   try {
     const lost = embedded?.lost ?? new Promise<never>(() => undefined);
-    const applied = await prepare(config, { db, poolConfig }, log);
+    const applied = await prepare(config, { db, poolConfig, sessionConfig }, log);
     const as = async (role: DatabaseRole) => {
       const name = config.databaseRoles[role];
-      if (name === null) return { db, poolConfig };
+      if (name === null) return { db, poolConfig, sessionConfig };
+      if (pooler !== null) {
+        await requireRights(db, name);
+        return { db, poolConfig, sessionConfig };
+      }
       await prepareRole(db, name);
       const limited = takeOnRole(poolConfig, name);
       const limitedDb = openDb(limited, log);
       opened.push(limitedDb);
-      return { db: limitedDb, poolConfig: limited };
+      return { db: limitedDb, poolConfig: limited, sessionConfig: takeOnRole(sessionConfig, name) };
     };
-    return { db, poolConfig, applied, lost, as, close };
+    return { db, poolConfig, sessionConfig, applied, lost, as, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function prepare({ databaseRoles }: Config, { db, poolConfig }: Connections, log: Logger): Promise<string[]> {
-  if (!(await mayMigrate(db))) {
-    await requireMigrated(db);
-    return [];
+/**
+ * Finds the way to the database that the environment names.
+ * @throws Error if it does not answer, or if DATABASE_URL and DATABASE_DIRECT_URL lead to different databases.
+ */
+async function findWay(
+  { databaseDirectUrl }: Config,
+  poolConfig: pg.PoolConfig,
+  log: Logger,
+): Promise<Pick<Connections, 'sessionConfig'> & { readonly pooler: Pooler | null }> {
+  const pooler = await findPooler(poolConfig);
+  const sessionConfig = databaseDirectUrl === null ? poolConfig : { connectionString: databaseDirectUrl };
+  const direct = databaseDirectUrl === null ? undefined : await findPooler(sessionConfig);
+  for (const { text, remedy } of findPoolerIssues(pooler, direct)) log.warn(`${text} ${remedy}`);
+  if (direct !== undefined && !(await isSameDatabase(poolConfig, sessionConfig))) throw new Error(DIFFERENT_DATABASES);
+  return { sessionConfig, pooler };
+}
+
+async function prepare({ databaseRoles }: Config, connections: Connections, log: Logger): Promise<string[]> {
+  const { sessionConfig, poolConfig } = connections;
+  const db = sessionConfig === poolConfig ? connections.db : openDb(sessionConfig, log);
+  try {
+    if (!(await mayMigrate(db))) {
+      await requireMigrated(db);
+      return [];
+    }
+    const applied = await migrate(db);
+    await installJobs({ poolConfig: sessionConfig, log });
+    await provideRoles(db, databaseRoles);
+    return applied;
+  } finally {
+    if (db !== connections.db) await closeDb(db);
   }
-  const applied = await migrate(db);
-  await installJobs({ poolConfig, log });
-  await provideRoles(db, databaseRoles);
-  return applied;
 }
 
 /** Deletes the embedded database of a data directory. No process may be using it. */

@@ -6,6 +6,7 @@ import { fileExists } from './signers.ts';
 import { loadSigner } from './solana/signer.ts';
 import { closeDb, openDb } from './store/db.ts';
 import { type DatabaseDiagnostics, readDatabaseDiagnostics } from './store/diagnostics.ts';
+import { diagnosePooler, findPooler, type Pooler, type PoolerDiagnostics } from './store/pooler.ts';
 import { startPostgres } from './store/postgres.ts';
 
 /** `previousOperator` is the signer of OPERATOR_SIGNER_PREVIOUS, `previousCompany` that of COMPANY_SIGNER_PREVIOUS. */
@@ -22,6 +23,11 @@ export interface Diagnostics {
   /** Reads the database; null if the data directory, and so the embedded database, does not exist yet. */
   database(): Promise<DatabaseDiagnostics | null>;
   /**
+   * Reads if a pooler answers DATABASE_URL, and what is wrong with it and with DATABASE_DIRECT_URL.
+   * @throws Error if one of them does not answer.
+   */
+  pooler(): Promise<PoolerDiagnostics>;
+  /**
    * Reads a signer; null if none is configured and the local cluster's was not generated yet.
    * @throws Error that names the setting and why it is invalid, never a key.
    */
@@ -31,15 +37,23 @@ export interface Diagnostics {
 export function createDiagnostics(config: Config): Diagnostics {
   return {
     database: async () => {
-      if (config.databaseUrl !== null) return readDatabase({ connectionString: config.databaseUrl }, config);
+      if (config.databaseUrl !== null) {
+        const poolConfig = { connectionString: config.databaseUrl };
+        return readDatabase(poolConfig, config, await findPooler(poolConfig));
+      }
       if (!(await fileExists(config.dataDirectory))) return null;
       const embedded = await startPostgres({ dataDirectory: config.dataDirectory, log: createLog('silent') });
       try {
-        return await readDatabase(embedded.poolConfig, config);
+        return await readDatabase(embedded.poolConfig, config, null);
       } finally {
         await embedded.stop();
       }
     },
+
+    pooler: async () =>
+      config.databaseUrl === null
+        ? { isPooled: false, issues: [] }
+        : diagnosePooler(config.databaseUrl, config.databaseDirectUrl),
 
     signer: async (who) => {
       if (who === 'previousOperator' || who === 'previousCompany') {
@@ -69,8 +83,9 @@ async function openSigner(source: string): Promise<SignerDiagnostics> {
 async function readDatabase(
   poolConfig: Parameters<typeof openDb>[0],
   { databaseRoles: roles }: Config,
+  pooler: Pooler | null,
 ): Promise<DatabaseDiagnostics> {
-  const db = openDb({ ...poolConfig, max: CONNECTIONS }, createLog('silent'));
+  const db = openDb({ ...poolConfig, max: CONNECTIONS }, createLog('silent'), pooler);
   try {
     return await readDatabaseDiagnostics(db, roles);
   } finally {

@@ -9,7 +9,9 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import type { Log } from './log.ts';
+import type { Pooler } from './pooler.ts';
 import type { Schema } from './schema.ts';
+import { createStatementNames, type StatementNames } from './statement-names.ts';
 
 /** The database, or one of its transactions. */
 export type Db = Kysely<Schema>;
@@ -17,15 +19,21 @@ export type Db = Kysely<Schema>;
 /**
  * Opens a pool of connections. It reads chain amounts and indices as bigint, days as text (`2026-11-21`) and bytes as
  * Uint8Array. `pg`'s own table of types, which other users of the driver share, is not changed.
+ * @param pooler that answers there, if there is one. It refuses settings, so PostgreSQL has the timeouts for its login.
  */
-export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>): Db {
-  const pool = new pg.Pool({ ...DEFAULTS, ...config, types: { getTypeParser } });
+export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>, pooler: Pooler | null = null): Db {
+  const timeouts = pooler === null ? TIMEOUTS : {};
+  const pool = new pg.Pool({ ...DEFAULTS, ...timeouts, ...config, types: { getTypeParser } });
   // Without these handlers a connection that breaks, idle or in a transaction, would end the process.
   pool.on('connect', (client) => {
     client.on('error', (error) => log.error({ err: error }, 'database connection lost'));
   });
   pool.on('error', () => undefined); // the pool reports the error too
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
+  return new Kysely<Schema>({
+    dialect: new PostgresDialect({
+      pool: pooler?.keepsStatements === false ? pool : preparing(pool, createStatementNames()),
+    }),
+  });
 }
 
 export async function closeDb(db: Db): Promise<void> {
@@ -46,8 +54,7 @@ export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): P
  * Gives a name to each statement that comes again, so that each connection prepares it once and PostgreSQL neither parses nor
  * plans it every time, which often takes longer than to execute it.
  */
-function preparing(pool: pg.Pool): PostgresPool {
-  const nameOf = createNames();
+function preparing(pool: pg.Pool, nameOf: StatementNames): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: pool.options,
@@ -61,9 +68,7 @@ function preparing(pool: pg.Pool): PostgresPool {
   };
 }
 
-type Names = (text: string) => string | undefined;
-
-function preparingClient(client: pg.PoolClient, nameOf: Names): PostgresPoolClient {
+function preparingClient(client: pg.PoolClient, nameOf: StatementNames): PostgresPoolClient {
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: string | PostgresCursor<unknown>, values: readonly unknown[] = []): unknown {
@@ -74,39 +79,17 @@ function preparingClient(client: pg.PoolClient, nameOf: Names): PostgresPoolClie
   return { query, release: (destroy) => client.release(destroy) };
 }
 
-/** More than the service has. A connection keeps about 20 KB for each, so one with a list of another length each time gets none. */
-const MAX_NAMES = 300;
-/** Uses of a statement without a name, before it gets one. */
-const UNNAMED_USES = 2;
-
-/** Creates names for statements, the same for all connections of a pool. */
-function createNames(): Names {
-  const names = new Map<string, string>();
-  const uses = new Map<string, number>();
-  return (text) => {
-    const known = names.get(text);
-    if (known !== undefined || names.size >= MAX_NAMES) return known;
-    const used = uses.get(text) ?? 0;
-    if (used < UNNAMED_USES) {
-      if (uses.size >= 10 * MAX_NAMES) uses.clear();
-      uses.set(text, used + 1);
-      return undefined;
-    }
-    uses.delete(text);
-    const name = `flywheel_${names.size}`;
-    names.set(text, name);
-    return name;
-  };
-}
-
 const DEFAULTS = {
   application_name: 'flywheel',
   max: 10,
-  // Every query takes less than a second: a longer one means an error, and waiting makes it worse.
   connectionTimeoutMillis: 10_000,
+  keepAlive: true,
+} as const satisfies pg.PoolConfig;
+
+/** Every query takes less than a second: a longer one means an error, and waiting makes it worse. */
+const TIMEOUTS = {
   statement_timeout: 30_000,
   idle_in_transaction_session_timeout: 60_000,
-  keepAlive: true,
 } as const satisfies pg.PoolConfig;
 
 /** By type oid (PostgreSQL, `pg_type.dat`). The schema has no numeric with a fraction. */

@@ -3,7 +3,8 @@ import type { Clock } from '../model/clock.ts';
 import type { Log } from './log.ts';
 
 export interface ListenDeps {
-  readonly poolConfig: pg.PoolConfig;
+  /** Leads to PostgreSQL itself: a pooler in transaction mode loses notifications. */
+  readonly sessionConfig: pg.PoolConfig;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -19,7 +20,7 @@ const RECONNECT_MS = 1_000;
 
 /** Listens on a connection of its own, which is replaced when it is lost. */
 export function startListening(
-  { poolConfig, clock, log }: ListenDeps,
+  { sessionConfig, clock, log }: ListenDeps,
   channel: string,
   listener: Listener,
 ): { stop(): Promise<void> } {
@@ -27,7 +28,7 @@ export function startListening(
   const listening = (async () => {
     while (!stopping.signal.aborted) {
       try {
-        await listen(poolConfig, channel, stopping.signal, listener);
+        await listen(sessionConfig, channel, stopping.signal, listener);
       } catch (error) {
         if (stopping.signal.aborted) return;
         log.warn({ err: error, channel }, 'the listener for events is not connected: events arrive late');
@@ -45,12 +46,12 @@ export function startListening(
 
 /** Listens until the signal aborts. @throws when the connection is lost. */
 async function listen(
-  poolConfig: pg.PoolConfig,
+  sessionConfig: pg.PoolConfig,
   channel: string,
   signal: AbortSignal,
   listener: Listener,
 ): Promise<void> {
-  const client = new pg.Client({ ...poolConfig, application_name: 'flywheel-events', keepAlive: true });
+  const client = new pg.Client({ ...sessionConfig, application_name: 'flywheel-events', keepAlive: true });
   const ended = Promise.withResolvers<void>();
   client.on('error', ended.reject);
   client.on('end', () => ended.reject(new Error('The connection was closed.')));

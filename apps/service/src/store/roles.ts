@@ -119,6 +119,21 @@ export async function prepareRole(db: Db, name: string): Promise<void> {
   });
 }
 
+/**
+ * Requires a login that has the rights of a role and no others: behind a pooler a connection cannot take a role on.
+ * @throws Error with what an administrator must do.
+ */
+export async function requireRights(db: Db, name: string): Promise<void> {
+  const { rows } = await sql<{ login: string; has: boolean }>`
+    select current_user as login, pg_has_role(oid, 'USAGE') as has from pg_roles where rolname = ${name}
+  `.execute(db);
+  const [found] = rows;
+  if (found?.has && (await findUnlimited(db, found.login)) === null) return;
+  throw new Error(
+    `Behind a pooler a process cannot take on the role ${name}. Let DATABASE_URL name a login that is a member of it and does not own the tables.`,
+  );
+}
+
 /** Options of connections that have the rights of a role from their first statement on. */
 export function takeOnRole(poolConfig: pg.PoolConfig, name: string): pg.PoolConfig {
   const option = `-c role=${name}`;

@@ -8,7 +8,7 @@ import type { WebhookSecrets } from './secrets.ts';
 import { type DeliverDeps, startDelivering } from './start-delivering.ts';
 import { watchVaults } from './watch-vaults.ts';
 
-export interface WebhooksDeps extends FundsDeps, Pick<ListenDeps, 'poolConfig'> {
+export interface WebhooksDeps extends FundsDeps, Pick<ListenDeps, 'sessionConfig'> {
   readonly clock: Clock;
   readonly log: DeliverDeps['log'];
   readonly metrics: DeliverDeps['metrics'];

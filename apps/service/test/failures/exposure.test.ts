@@ -241,7 +241,7 @@ async function askForBatches(count: number) {
   const poolConfig = { connectionString: world.databaseUrl };
   const used: Partial<Deps> = {
     ...{ db, jobs, clock: systemClock, metrics: createMetrics() },
-    nonceQueue: createNonceQueue({ db, poolConfig, jobs, clock: systemClock, log: quietLog }),
+    nonceQueue: createNonceQueue({ db, sessionConfig: poolConfig, jobs, clock: systemClock, log: quietLog }),
     ...{ fairUse, caps, log: quietLog, batchExpirySeconds: 3_600 },
     prices: { maxTipLamports, maxComputeUnitPrice },
   };

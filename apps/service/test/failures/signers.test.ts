@@ -66,7 +66,7 @@ describe('a signer that rejects', () => {
     const deps = {
       db: world.db,
       jobs,
-      nonceQueue: createNonceQueue({ db: world.db, jobs, clock, log, poolConfig }),
+      nonceQueue: createNonceQueue({ db: world.db, jobs, clock, log, sessionConfig: poolConfig }),
       chain,
       clock,
       log,

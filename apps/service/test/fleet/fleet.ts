@@ -1,9 +1,11 @@
-import { openWorld, type World } from '@flywheel/testing/world';
+import { openWorld, type World, type WorldOptions } from '@flywheel/testing/world';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
+type Environment = Readonly<Record<string, string>>;
+
 /**
- * Two processes that serve and three that work, on one database and one cluster; this process runs no part of the
+ * Two processes that serve and some that work, on one database and one cluster; this process runs no part of the
  * service.
  */
 export interface Fleet {
@@ -15,25 +17,36 @@ export interface Fleet {
 }
 
 const SERVING = 2;
-const WORKING = 3;
 
-export async function openFleet(environment: Readonly<Record<string, string>> = {}): Promise<Fleet> {
-  const world = await openWorld(environment, { roles: new Set() });
+export interface FleetOptions extends Pick<WorldOptions, 'openDatabase'> {
+  /** Processes that work; three by default. */
+  readonly working?: number;
+  /** Variables of the processes that serve only, and of those that work. */
+  readonly serve?: Environment;
+  readonly work?: Environment;
+}
+
+export async function openFleet(
+  environment: Environment = {},
+  { working: workers = 3, serve = {}, work = {}, ...options }: FleetOptions = {},
+): Promise<Fleet> {
+  const world = await openWorld(environment, { ...options, roles: new Set() });
   const started: ServiceProcess[] = [];
   const stop = async () => {
     await Promise.all(started.map((each) => each.stop()));
     await world.stop();
   };
   try {
-    const start = async (command: 'serve' | 'work', own: Readonly<Record<string, string>>) => {
+    const start = async (command: 'serve' | 'work', own: Environment) => {
       const each = await startServiceProcess(command, own);
       started.push(each);
       return each;
     };
-    const forServing = await withoutKeys(world.environment);
+    const forServing = { ...(await withoutKeys(world.environment)), ...serve };
+    const forWorking = { ...world.environment, ...work };
     const [serving, working] = await Promise.all([
       Promise.all(Array.from({ length: SERVING }, () => start('serve', forServing))),
-      Promise.all(Array.from({ length: WORKING }, () => start('work', world.environment))),
+      Promise.all(Array.from({ length: workers }, () => start('work', forWorking))),
     ]);
     const [first, second] = serving.map(({ url }) => Object.create(world, { url: { value: url } }) as World);
     if (!first || !second) throw new Error('A fleet has two addresses.');

@@ -165,7 +165,7 @@ function openQueue({ speed = 1 } = {}) {
   };
   const jobs = { enqueue: async () => undefined };
   const { db, poolConfig } = database;
-  const queue = createNonceQueue({ db, poolConfig, jobs, clock, log: quietLog });
+  const queue = createNonceQueue({ db, sessionConfig: poolConfig, jobs, clock, log: quietLog });
   return { queue, pool: { free: 0 }, clock, nowMs: () => nowMs };
 }
 

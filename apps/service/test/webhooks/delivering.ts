@@ -22,7 +22,7 @@ export function startTestDelivering(
   { db, poolConfig }: Pick<TestDatabase, 'db' | 'poolConfig'>,
   options: Partial<DeliverDeps> = {},
 ): Delivering {
-  const feed = startWebhookFeed({ poolConfig, clock: systemClock, log: quietLog });
+  const feed = startWebhookFeed({ sessionConfig: poolConfig, clock: systemClock, log: quietLog });
   const delivering = startDelivering({
     db,
     clock: systemClock,

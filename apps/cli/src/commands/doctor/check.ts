@@ -14,6 +14,7 @@ export const TOPICS = [
   'company',
   'signers',
   'database',
+  'pooler',
   'schema',
   'roles',
   'cluster',

@@ -25,7 +25,13 @@ export async function checkDatabase(config: Config, diagnostics: Diagnostics): P
   if (state) {
     const rights = state.rights === null ? [] : [checkRights(config, state.rights)];
     return {
-      checks: [checkVersion(state), checkSchema(state), ...rights, checkDatabaseClock(state)],
+      checks: [
+        checkVersion(state),
+        ...(await checkPooler(diagnostics)),
+        checkSchema(state),
+        ...rights,
+        checkDatabaseClock(state),
+      ],
       service: state.service,
     };
   }
@@ -55,6 +61,18 @@ function checkVersion({ version }: DatabaseState): Check {
   if (Number.parseInt(version, 10) >= POSTGRES_MAJOR) return ok('database', `PostgreSQL ${version} answers.`);
   const text = `PostgreSQL ${version} answers; the service is tested with ${POSTGRES_MAJOR}.`;
   return warning('database', text, `Upgrade to PostgreSQL ${POSTGRES_MAJOR}.`);
+}
+
+/** Checks the pooler in front of PostgreSQL, if there is one, and the way around it. */
+async function checkPooler(diagnostics: Diagnostics): Promise<Check[]> {
+  try {
+    const { isPooled, issues } = await diagnostics.pooler();
+    if (issues.length > 0) return issues.map(({ text, remedy }) => warning('pooler', text, remedy));
+    return [ok('pooler', isPooled ? 'A pooler answers DATABASE_URL.' : 'PostgreSQL answers without a pooler.')];
+  } catch (error) {
+    const remedy = 'Check that PostgreSQL runs there, and the user, password and database name of DATABASE_DIRECT_URL.';
+    return [failure('pooler', `DATABASE_DIRECT_URL does not answer: ${reasonOf(error)}.`, remedy)];
+  }
 }
 
 function checkSchema({ pendingMigrations, unknownMigrations }: DatabaseState): Check {

@@ -53,7 +53,7 @@ export interface Jobs {
 export type JobHandler = (job: Job, signal: AbortSignal, share: Share) => Promise<void>;
 
 /** Creates the queue in the database's schema `jobs`, or upgrades it. The login must own it. */
-export async function installJobs(options: Omit<JobsOptions, 'metrics'>): Promise<void> {
+export async function installJobs(options: QueueOptions): Promise<void> {
   const owner = createBoss(options, { supervise: false, migrate: true, max: SENDER_CONNECTIONS });
   await owner.start();
   try {
@@ -70,8 +70,9 @@ export async function installJobs(options: Omit<JobsOptions, 'metrics'>): Promis
 /**
  * Opens the queue, which must be installed. Without `work` it only sends: it polls and maintains nothing.
  */
-export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Promise<Jobs> {
-  const sender = createBoss({ poolConfig, log }, { supervise: false, max: SENDER_CONNECTIONS });
+export async function startJobs(options: JobsOptions): Promise<Jobs> {
+  const { poolConfig, sessionConfig = poolConfig, log, metrics } = options;
+  const sender = createBoss(options, { supervise: false, max: SENDER_CONNECTIONS });
   await sender.start();
   let worker: Working | null = null;
   let presence: Presence | null = null;
@@ -95,8 +96,8 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
     },
     async work(handler, { maxBatches = DEFAULT_MAX_BATCHES } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');
-      presence = await joinWorkers(poolConfig, log);
-      worker = await startWorking({ poolConfig, log, metrics }, handler, maxBatches);
+      presence = await joinWorkers(sessionConfig, log);
+      worker = await startWorking({ poolConfig, sessionConfig, log, metrics }, handler, maxBatches);
     },
     async stop({ timeoutSeconds = DEFAULT_STOP_SECONDS } = {}) {
       await worker?.stop(timeoutSeconds);
@@ -106,9 +107,14 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
   };
 }
 
-export interface JobsOptions {
+interface QueueOptions {
   readonly poolConfig: pg.PoolConfig;
   readonly log: Log;
+}
+
+export interface JobsOptions extends QueueOptions {
+  /** Leads to PostgreSQL itself, for notifications and the lock of a worker; default: `poolConfig`. */
+  readonly sessionConfig?: pg.PoolConfig;
   readonly metrics: Pick<Metrics, 'jobSeconds' | 'observeBatchesInFlight'>;
 }
 
@@ -165,7 +171,7 @@ const QUEUE_LOOKUP_SECONDS = 1;
 const POLL_SECONDS = 1;
 
 function createBoss(
-  { poolConfig, log }: Omit<JobsOptions, 'metrics'>,
+  { poolConfig, log }: QueueOptions,
   own: { supervise: boolean; migrate?: boolean; max: number },
 ): PgBoss {
   const boss = new PgBoss({
@@ -200,7 +206,7 @@ interface Working {
 }
 
 async function startWorking(
-  { poolConfig, log, metrics }: JobsOptions,
+  { poolConfig, sessionConfig, log, metrics }: Required<JobsOptions>,
   handler: JobHandler,
   maxBatches: number,
 ): Promise<Working> {
@@ -223,7 +229,7 @@ async function startWorking(
     now: () => new Date(),
     sleep: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, { signal }),
   };
-  const listening = startListening({ poolConfig, clock, log }, NOTIFY_CHANNEL, {
+  const listening = startListening({ sessionConfig, clock, log }, NOTIFY_CHANNEL, {
     onListening: () => [BATCH, ...singles.keys()].forEach(wake),
     onNotice: wake,
   });
@@ -265,7 +271,7 @@ async function startSingleWorker(
 }
 
 async function runJob(
-  { log, metrics, stopping }: Omit<JobsOptions, 'poolConfig'> & { readonly stopping: AbortSignal },
+  { log, metrics, stopping }: Pick<JobsOptions, 'log' | 'metrics'> & { readonly stopping: AbortSignal },
   handler: JobHandler,
   { trace, ...job }: StoredJob,
   { id, signal, share }: ClaimedRun,

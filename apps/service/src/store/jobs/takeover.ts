@@ -14,8 +14,8 @@ export interface Presence {
  * and not only after their heartbeats have expired. A wrong takeover only repeats work: a job continues from the state
  * on chain, and a delayed worker writes nothing (decision 39).
  */
-export async function joinWorkers(poolConfig: pg.PoolConfig, log: Pick<Log, 'warn'>): Promise<Presence> {
-  const client = new pg.Client({ ...poolConfig, application_name: 'flywheel-worker', keepAlive: true });
+export async function joinWorkers(sessionConfig: pg.PoolConfig, log: Pick<Log, 'warn'>): Promise<Presence> {
+  const client = new pg.Client({ ...sessionConfig, application_name: 'flywheel-worker', keepAlive: true });
   client.on('error', (error) => log.warn({ err: error }, 'the connection that marks this worker is lost'));
   await client.connect();
   try {
