@@ -1,4 +1,36 @@
-import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
+import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
+import { useQuery } from '@tanstack/react-query';
+import { useEnvironment } from './api/environment.ts';
+
+/** JSON-RPC 2.0: the method does not exist. */
+const METHOD_NOT_FOUND = -32_601;
+
+/**
+ * Returns the URL of the local cluster if it gives SOL and tokens away; null for any other, such as a validator on the same
+ * machine, and until it has answered.
+ */
+export function useLocalBank(): string | null {
+  const environment = useEnvironment();
+  const rpcUrl = environment?.rpcUrl ?? '';
+  const isThere = useQuery({
+    queryKey: ['local bank', rpcUrl],
+    queryFn: () => hasLocalBank(rpcUrl),
+    enabled: environment?.isLocal === true,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return isThere.data === true ? rpcUrl : null;
+}
+
+/** Asks for nothing: a cluster with the method funds nobody, and says so. */
+async function hasLocalBank(rpcUrl: string): Promise<boolean> {
+  try {
+    await callLocalnet(rpcUrl, 'localnet_fund', {});
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.code === null) throw error;
+    return error.code !== METHOD_NOT_FOUND;
+  }
+  return true;
+}
 
 /** Creates a mint on the local cluster, which keeps its authority. @returns the address of the mint. */
 export async function createMint(rpcUrl: string, decimals: number): Promise<string> {

@@ -29,13 +29,13 @@ export interface DepositSampleOptions {
   readonly vault: string;
   readonly mint: string;
   readonly rpcUrl: string;
-  /** A local cluster gives tokens and SOL away. */
-  readonly isLocal: boolean;
+  /** True if the cluster gives tokens and SOL away. */
+  readonly hasBank: boolean;
 }
 
 /** Builds the commands that deposit tokens and SOL to a vault: Solana’s own, or the local cluster’s. */
-export function depositSample({ vault, mint, rpcUrl, isLocal }: DepositSampleOptions): string {
-  if (isLocal) {
+export function depositSample({ vault, mint, rpcUrl, hasBank }: DepositSampleOptions): string {
+  if (hasBank) {
     return `npx flywheel localnet fund ${vault} --rpc-url ${rpcUrl} \\
   --sol 1 --mint ${mint} --tokens 1000`;
   }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { init } from '@flywheel/testing/client';
 import { requireOk } from '@flywheel/testing/project';
+import { sharedBank } from '@flywheel/testing/shared-bank';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
 import { findAssociatedTokenPda } from '@solana-program/token';
@@ -43,6 +44,7 @@ export function tellStory(world: World): Story {
     async visit(options = {}) {
       const visit = await openVisit(world.url, options);
       visits.push(visit);
+      await routeBankCalls(visit.page, world);
       await visit.page.goto('/');
       return { page: visit.page, visit, options };
     },
@@ -54,6 +56,22 @@ export function tellStory(world: World): Story {
     },
   };
 }
+
+/** Answers a page's calls of what only the local cluster gives away, if all tests share another one. */
+async function routeBankCalls(page: Page, { localnet }: World): Promise<void> {
+  const answer = sharedBank(localnet);
+  if (answer === null) return;
+  await page.route(
+    ({ href }) => href.startsWith(localnet.url),
+    async (route) => {
+      const json = await answer(route.request().postDataJSON() ?? {});
+      await (json === null ? route.fallback() : route.fulfill({ json, headers: CORS }));
+    },
+  );
+}
+
+/** What a page needs to read an answer of another origin. */
+export const CORS = { 'access-control-allow-origin': '*' };
 
 /** Asserts that a screen follows WCAG 2.1 AA, in the person’s size and theme; takes a screenshot as well. */
 export async function checkScreen(person: Person, name: string): Promise<void> {

@@ -7,6 +7,7 @@ import { isShownElsewhere } from './other-site.ts';
 import {
   approve,
   askApi,
+  CORS,
   checkScreen,
   fund,
   initByApi,
@@ -131,6 +132,23 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
       });
     });
   }
+
+  it('offers no free tokens where the cluster has none to give', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    const isAsked = Promise.withResolvers<void>();
+    await page.route(`${story.world.localnet.url}/**`, async (route) => {
+      const { id } = route.request().postDataJSON();
+      const json = { jsonrpc: '2.0', id, error: { code: -32_601, message: 'Method not found' } };
+      await route.fulfill({ json, headers: CORS });
+      isAsked.resolve();
+    });
+    await signIn(person);
+    await page.goto('/register');
+    await isAsked.promise;
+    await page.getByLabel('Mint address').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Create a token' }).count(), 0);
+  });
 
   it('continues after a late and outdated first answer about a batch', async () => {
     const person = await story.visit();

@@ -7,6 +7,7 @@ import { useEnvironment } from '../../lib/api/environment.ts';
 import { keysQuery } from '../../lib/api/keys.ts';
 import { settingsQuery } from '../../lib/api/projects.ts';
 import { webhooksQuery } from '../../lib/api/webhooks.ts';
+import { useLocalBank } from '../../lib/localnet.ts';
 import {
   currentSample,
   depositSample,
@@ -173,13 +174,14 @@ function Deposit({ project, isNext }: StepProps) {
   const { id: projectId, vaultAddress: vault } = project;
   const { mint, decimals } = project.token;
   const environment = useEnvironment();
+  const hasBank = useLocalBank() !== null;
   if (!environment) return null;
-  const { isLocal, rpcUrl } = environment;
+  const { rpcUrl } = environment;
   return (
     <StepAction
       isNext={isNext}
-      label={isLocal ? 'On this local cluster' : 'From a wallet that holds the tokens'}
-      code={depositSample({ vault, mint, rpcUrl, isLocal })}
+      label={hasBank ? 'On this local cluster' : 'From a wallet that holds the tokens'}
+      code={depositSample({ vault, mint, rpcUrl, hasBank })}
     >
       <LocalDeposit {...{ vault, mint, decimals }} />
       <ButtonLink to="/p/$projectId/vault" params={{ projectId }} size="small">

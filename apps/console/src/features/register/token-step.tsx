@@ -5,8 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
-import { useEnvironment } from '../../lib/api/environment.ts';
-import { createMint, fundAccount } from '../../lib/localnet.ts';
+import { createMint, fundAccount, useLocalBank } from '../../lib/localnet.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
@@ -19,7 +18,7 @@ const NEW_TOKEN_DECIMALS = 6;
 
 /** Step 1: the mint, checked against the chain. */
 export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { readonly wallet: string }) {
-  const environment = useEnvironment();
+  const bankUrl = useLocalBank();
   const isWellFormed = isAddress(draft.mint);
   const mint = useQuery({
     queryKey: ['mint', draft.mint],
@@ -46,8 +45,8 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
         className="[&_input]:font-mono"
         required
       />
-      {environment?.isLocal && (
-        <LocalFaucet rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
+      {bankUrl !== null && (
+        <LocalFaucet rpcUrl={bankUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
       )}
       {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
       {mint.isFetching && <SkeletonLines count={1} className="h-40" />}

@@ -1,8 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { encode } from 'uqr';
-import { useEnvironment } from '../../lib/api/environment.ts';
-import { fundAccount } from '../../lib/localnet.ts';
+import { fundAccount, useLocalBank } from '../../lib/localnet.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
@@ -48,13 +47,13 @@ const LINK =
 const LOCAL_LAMPORTS = 1_000_000_000n;
 const LOCAL_TOKENS = 1_000n;
 
-/** Deposits SOL and tokens from nowhere, which only a local cluster can; nothing on any other. */
+/** Deposits SOL and tokens from nowhere, which only the local cluster can; nothing on any other. */
 export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
   const queries = useQueryClient();
-  const environment = useEnvironment();
+  const bankUrl = useLocalBank();
   const deposit = useMutation({
     mutationFn: () =>
-      fundAccount(environment?.rpcUrl ?? '', {
+      fundAccount(bankUrl ?? '', {
         address: vault,
         lamports: LOCAL_LAMPORTS,
         mint,
@@ -62,7 +61,7 @@ export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
       }),
     onSuccess: () => queries.invalidateQueries(),
   });
-  if (!environment?.isLocal) return null;
+  if (bankUrl === null) return null;
   return (
     <>
       <Button size="small" isBusy={deposit.isPending} onClick={() => deposit.mutate()}>
