@@ -121,6 +121,8 @@ function createKiller({ kills, everyStep, random }: KillOptions) {
   const killAtRandom = async (pool: WorkerPool, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && !isEnough()) {
       await sleep(500 + random() * 3_000);
+      // On a busy machine a worker starts for longer than that: none would ever get to its jobs.
+      await pool.ready();
       await pool.killAny(random);
       atRandom += 1;
     }
