@@ -44,7 +44,7 @@ export function tellStory(world: World): Story {
     async visit(options = {}) {
       const visit = await openVisit(world.url, options);
       visits.push(visit);
-      await routeBankCalls(visit.page, world);
+      await routeBankCalls(visit, world);
       await visit.page.goto('/');
       return { page: visit.page, visit, options };
     },
@@ -58,10 +58,10 @@ export function tellStory(world: World): Story {
 }
 
 /** Answers a page's calls of what only the local cluster gives away, if all tests share another one. */
-async function routeBankCalls(page: Page, { localnet }: World): Promise<void> {
+async function routeBankCalls({ context }: Visit, { localnet }: World): Promise<void> {
   const answer = sharedBank(localnet);
   if (answer === null) return;
-  await page.route(
+  await context.route(
     ({ href }) => href.startsWith(localnet.url),
     async (route) => {
       const json = await answer(route.request().postDataJSON() ?? {});
