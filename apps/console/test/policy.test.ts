@@ -4,7 +4,8 @@ import { noBrowser, type Visit } from './browser.ts';
 import { openSite, type Site } from './open-site.ts';
 
 /** Screens that open without a session. */
-const ADDRESSES = ['/', '/register', '/proof', '/vault/11111111111111111111111111111111', '/company', '/p/x/batches'];
+const VAULT = '11111111111111111111111111111111';
+const ADDRESSES = ['/', '/register', '/proof', `/vault/${VAULT}`, `/audit/${VAULT}`, '/company', '/p/x/batches'];
 
 describe('the page’s policy', { skip: noBrowser }, () => {
   let site: Site;
@@ -19,7 +20,7 @@ describe('the page’s policy', { skip: noBrowser }, () => {
     const { page, complaints } = visit;
     for (const address of ADDRESSES) {
       await page.goto(address, { waitUntil: 'networkidle' });
-      assert.notEqual(await page.locator('main').textContent(), '', `${address} is empty`);
+      await page.locator('main', { hasText: /\S/ }).waitFor();
     }
     await page.goto('/', { waitUntil: 'networkidle' });
     await page.keyboard.press('Control+k');

@@ -89,12 +89,20 @@ function ChainItems({ text, run }: { readonly text: string; readonly run: Run })
           Check the proofs in transaction {shorten(text)}
         </Item>
       ) : (
-        <Item
-          value={`vault ${text}`}
-          onSelect={run(() => navigate({ to: '/vault/$address', params: { address: text } }))}
-        >
-          Vault {shorten(text)}
-        </Item>
+        <>
+          <Item
+            value={`vault ${text}`}
+            onSelect={run(() => navigate({ to: '/vault/$address', params: { address: text } }))}
+          >
+            Vault {shorten(text)}
+          </Item>
+          <Item
+            value={`audit ${text}`}
+            onSelect={run(() => navigate({ to: '/audit/$vault', params: { vault: text } }))}
+          >
+            Audit of vault {shorten(text)}
+          </Item>
+        </>
       )}
       {link !== null && (
         <Item value={`explorer ${text}`} onSelect={run(() => window.open(link, '_blank', 'noreferrer'))}>

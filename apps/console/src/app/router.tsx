@@ -1,16 +1,25 @@
+import { AUDIT_NODE_PARAMETER } from '@flywheel/api';
 import {
   createRootRoute,
   createRoute,
   createRouter,
   type ErrorComponentProps,
   lazyRouteComponent,
+  redirect,
 } from '@tanstack/react-router';
+import { needsNewDocument } from '../lib/document-policy.ts';
 import { ButtonLink } from '../ui/button.tsx';
 import { EmptyState, ErrorNotice } from '../ui/feedback.tsx';
 import { plainSearch } from './plain-search.ts';
 import { Shell } from './shell.tsx';
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage });
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFoundPage,
+  beforeLoad: ({ location: { href }, preload }) => {
+    if (!preload && needsNewDocument(href)) throw redirect({ href, reloadDocument: true });
+  },
+});
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -36,6 +45,17 @@ const publicVault = createRoute({
   getParentRoute: () => root,
   path: '/vault/$address',
   component: lazyRouteComponent(() => import('../features/vault/public-vault.tsx'), 'PublicVault'),
+});
+const vaultAudit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit/$vault',
+  validateSearch: (search: Record<string, unknown>): AuditSearch => ({
+    ...textOf(search, AUDIT_NODE_PARAMETER),
+    ...textOf(search, 'from'),
+    ...textOf(search, 'to'),
+    ...textOf(search, 'multisig'),
+  }),
+  component: lazyRouteComponent(() => import('../features/vault-audit/vault-audit.tsx'), 'VaultAudit'),
 });
 const company = createRoute({
   getParentRoute: () => root,
@@ -120,7 +140,7 @@ const projectRoutes = project.addChildren([overview, batches, batch, compose, ap
 
 /** Maps each address to its screen. A screen’s code loads when the screen first opens, or the pointer is on a link to it. */
 export const router = createRouter({
-  routeTree: root.addChildren([home, register, proof, publicVault, companyRoutes, projectRoutes]),
+  routeTree: root.addChildren([home, register, proof, publicVault, vaultAudit, companyRoutes, projectRoutes]),
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultErrorComponent: ErrorPage,
@@ -131,6 +151,13 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
+}
+
+interface AuditSearch {
+  readonly [AUDIT_NODE_PARAMETER]?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly multisig?: string;
 }
 
 function textOf<Key extends string>(search: Record<string, unknown>, key: Key): { [K in Key]?: string } {

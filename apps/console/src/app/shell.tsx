@@ -4,13 +4,14 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { SessionExpiryBanner } from '../features/session/session-expiry-banner.tsx';
 import { WalletMenu } from '../features/session/wallet-menu.tsx';
 import { type Environment, useEnvironment } from '../lib/api/environment.ts';
+import { isAuditDocument } from '../lib/document-policy.ts';
 import { Ring } from '../ui/ring.tsx';
 import { MainMenu } from './main-menu.tsx';
 import { useShortcuts } from './shortcuts.ts';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 
-/** Frames every screen: header, main menu, command palette and wallet menu. */
+/** Frames every screen: header, main menu, command palette and, but for audits, wallet menu. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const environment = useEnvironment();
@@ -42,10 +43,10 @@ export function Shell() {
               <kbd className="hidden font-mono text-xs md:inline">⌘K</kbd>
             </button>
             <ThemeButton />
-            <WalletMenu />
+            {!isAuditDocument && <WalletMenu />}
           </div>
         </div>
-        <SessionExpiryBanner />
+        {!isAuditDocument && <SessionExpiryBanner />}
       </header>
       <main id="main" className="mx-auto max-w-6xl px-4 py-6 md:py-8">
         <Outlet />
@@ -90,7 +91,7 @@ function isDarkNow(): boolean {
 /** Registers the test wallet while the service runs on a local cluster. */
 function useLocalWallet(environment: Environment | undefined): void {
   useEffect(() => {
-    if (!environment?.isLocal) return;
+    if (!environment?.isLocal || isAuditDocument) return;
     let unregister: (() => void) | null = null;
     let isCleanedUp = false;
     // A dynamic import, so that on any other cluster no wallet that signs without asking is ever loaded.

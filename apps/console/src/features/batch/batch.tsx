@@ -8,6 +8,7 @@ import { progressQuery } from '../../lib/api/batches.ts';
 import { explorerLink, useEnvironment } from '../../lib/api/environment.ts';
 import { useLiveBatch } from '../../lib/api/live-batch.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
+import { saveFile } from '../../lib/save-file.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { QueryView } from '../../ui/feedback.tsx';
@@ -147,12 +148,7 @@ function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchD
       pipelines,
       linkOf: (signature) => explorerLink(environment, 'signature', signature),
     });
-    const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = `airdrops-of-batch-${batch.batchIndex}.csv`;
-    link.click();
-    URL.revokeObjectURL(url);
+    saveFile(`airdrops-of-batch-${batch.batchIndex}.csv`, [text], 'text/csv');
   };
   return (
     <Button onClick={() => void download()}>

@@ -1,12 +1,11 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { pluralize, shorten } from '@flywheel/protocol';
 import { type AirdropCsv, type RowIssue, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
-import { FileUp } from 'lucide-react';
-import { type DragEvent, useId, useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
 import { Button } from '../../ui/button.tsx';
-import { cn } from '../../ui/cn.ts';
 import { Notice } from '../../ui/feedback.tsx';
+import { FileDrop } from '../../ui/file-drop.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 import { type AirdropFile, packAirdrop, readAirdropFile } from './airdrop-file.ts';
 import { typeIssue } from './pipeline-draft.ts';
@@ -78,7 +77,12 @@ export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimal
           onClear={() => onChange({ file: null })}
         />
       ) : (
-        <CsvDrop onFile={(dropped) => onChange({ file: dropped })} />
+        <FileDrop
+          title="Drop a CSV file, or choose one"
+          hint="Each row has a wallet address and an amount in whole tokens."
+          accept=".csv,.txt,text/csv"
+          onFile={(dropped) => void readAirdropFile(dropped).then((read) => onChange({ file: read }))}
+        />
       )}
       {pipelines && (
         <p className="text-sm text-quiet">
@@ -87,46 +91,6 @@ export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimal
         </p>
       )}
     </div>
-  );
-}
-
-/** Area to drop or choose a CSV file. */
-function CsvDrop({ onFile }: { readonly onFile: (file: AirdropFile) => void }) {
-  const id = useId();
-  const [isOver, setOver] = useState(false);
-  const take = async (file: File | undefined) => {
-    if (file) onFile(await readAirdropFile(file));
-  };
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    void take(event.dataTransfer.files[0]);
-  };
-  return (
-    <label
-      htmlFor={id}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
-      className={cn(
-        'flex cursor-pointer flex-col items-center gap-2 rounded-lg border border-dashed px-6 py-10 text-center focus-within:border-accent',
-        isOver ? 'border-accent bg-accent-wash' : 'bg-raised',
-      )}
-    >
-      <FileUp size={24} aria-hidden className="text-quiet" />
-      <span className="font-medium">Drop a CSV file, or choose one</span>
-      <span className="text-sm text-quiet">Each row has a wallet address and an amount in whole tokens.</span>
-      <input
-        id={id}
-        type="file"
-        accept=".csv,.txt,text/csv"
-        className="sr-only"
-        onChange={({ target }) => void take(target.files?.[0])}
-      />
-    </label>
   );
 }
 

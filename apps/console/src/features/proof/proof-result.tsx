@@ -1,6 +1,7 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
 import { readVaultProofs } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { cn } from '../../ui/cn.ts';
@@ -130,6 +131,17 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
           <Notice tone="failed" title="This pipeline has another hash than your type and payload" />
         )}
         <DescriptionList items={items} />
+        <p className="text-sm text-quiet">
+          A proof shows one pipeline.{' '}
+          <Link
+            to="/audit/$vault"
+            params={{ vault: pipeline.vaultAddress }}
+            className="text-accent underline underline-offset-2"
+          >
+            Audit the vault
+          </Link>{' '}
+          to see all that it did.
+        </p>
       </div>
     </Panel>
   );

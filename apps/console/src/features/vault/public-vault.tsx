@@ -4,6 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import { toSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { tokenUnit } from '../../lib/format.ts';
+import { ButtonLink } from '../../ui/button.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Stat, Stats } from '../../ui/layout.tsx';
 import { AddressText, AmountText } from '../../ui/text.tsx';
@@ -19,6 +20,11 @@ export function PublicVault() {
   return (
     <Page
       title="Vault"
+      action={
+        <ButtonLink to="/audit/$vault" params={{ vault: address }}>
+          Audit
+        </ButtonLink>
+      }
       lead={
         <span className="flex flex-wrap items-center gap-x-2">
           <AddressText address={address} of="vault" isLinked />

@@ -1,15 +1,16 @@
 import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { isAuditDocument } from '../document-policy.ts';
 import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
 
 /** The current session; null when signed out. */
 export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
 
-/** Answers the current session: undefined until it is loaded, null when signed out. */
+/** Answers the current session: undefined until it is loaded, and where the document may not ask; null when signed out. */
 export function useSession(): Session | null | undefined {
-  return useQuery(sessionQuery).data;
+  return useQuery({ ...sessionQuery, enabled: !isAuditDocument }).data;
 }
 
 /** Loads the sign-in code, which the first page does not need. */
