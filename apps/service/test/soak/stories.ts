@@ -168,5 +168,5 @@ async function untilBatch(
   return waitUntil(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, TIMEOUT_MS);
 }
 
-/** While workers die at every step, each job starts many times. */
-const TIMEOUT_MS = 5 * 60_000;
+/** While workers die at every step, each job starts many times, and on a busy machine a worker starts for ten seconds. */
+const TIMEOUT_MS = 20 * 60_000;
