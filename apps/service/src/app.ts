@@ -26,7 +26,7 @@ import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
-import { ping } from './store/db.ts';
+import { oldestQuerySeconds, ping } from './store/db.ts';
 import { deleteExpired } from './store/expired.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { type Jobs, startJobs } from './store/jobs/jobs.ts';
@@ -142,6 +142,7 @@ async function compose(
   const serveDeps = roles.has('http') ? await openDeps('serve') : null;
   if (serveDeps !== null) metrics.observeWaitingInits(() => serveDeps.nonceQueue.count());
   const monitored = workDeps ?? serveDeps ?? database;
+  metrics.observeOldestQuery(() => oldestQuerySeconds(monitored.db));
   const monitorDeps = {
     metrics,
     log,

@@ -29,11 +29,23 @@ export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>, pooler: P
     client.on('error', (error) => log.error({ err: error }, 'database connection lost'));
   });
   pool.on('error', () => undefined); // the pool reports the error too
-  return new Kysely<Schema>({
-    dialect: new PostgresDialect({
-      pool: pooler?.keepsStatements === false ? pool : preparing(pool, createStatementNames()),
-    }),
-  });
+  const running: Running = new Set();
+  const names = pooler?.keepsStatements === false ? () => undefined : createStatementNames();
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: observed(pool, names, running) }) });
+  runningOf.set(db, running);
+  return db;
+}
+
+/** Queries that run. */
+type Running = Set<{ readonly sinceMs: number }>;
+
+const runningOf = new WeakMap<Db, Running>();
+
+/** Seconds for which the oldest query of a pool has been running; 0 if none is. */
+export function oldestQuerySeconds(db: Db): number {
+  const nowMs = performance.now();
+  const running = [...(runningOf.get(db) ?? [])].map(({ sinceMs }) => (nowMs - sinceMs) / 1_000);
+  return Math.max(0, ...running);
 }
 
 export async function closeDb(db: Db): Promise<void> {
@@ -52,29 +64,32 @@ export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): P
 
 /**
  * Gives a name to each statement that comes again, so that each connection prepares it once and PostgreSQL neither parses nor
- * plans it every time, which often takes longer than to execute it.
+ * plans it every time, which often takes longer than to execute it. Lists the queries that run.
  */
-function preparing(pool: pg.Pool, nameOf: StatementNames): PostgresPool {
+function observed(pool: pg.Pool, nameOf: StatementNames, running: Running): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
   return {
     options: pool.options,
     end: () => pool.end(),
     connect: async () => {
       const client = await pool.connect();
-      const known = clients.get(client) ?? preparingClient(client, nameOf);
+      const known = clients.get(client) ?? observedClient(client, nameOf, running);
       clients.set(client, known);
       return known;
     },
   };
 }
 
-function preparingClient(client: pg.PoolClient, nameOf: StatementNames): PostgresPoolClient {
+function observedClient(client: pg.PoolClient, nameOf: StatementNames, running: Running): PostgresPoolClient {
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: string | PostgresCursor<unknown>, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new Error('The service reads no rows through a cursor.');
     const name = values.length === 0 ? undefined : nameOf(text);
-    return client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    const begun = { sinceMs: performance.now() };
+    running.add(begun);
+    const answered = client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    return answered.finally(() => running.delete(begun));
   }
   return { query, release: (destroy) => client.release(destroy) };
 }

@@ -16,7 +16,7 @@ export interface Listener {
 }
 
 /** A database restarts within seconds. */
-const RECONNECT_MS = 1_000;
+export const RECONNECT_MS = 1_000;
 
 /** Listens on a connection of its own, which is replaced when it is lost. */
 export function startListening(

@@ -12,10 +12,11 @@ interface State extends ServiceState {
 /** Reads the state that all processes share. All queries skip closed batches and completed jobs. */
 export async function readServiceState(db: Db, now: Date): Promise<State> {
   const day = utcDay(now);
-  const [batches, jobs, nonces, taken, unadmitted] = await Promise.all([
+  const [batches, jobs, nonces, standbys, taken, unadmitted] = await Promise.all([
     readOpenBatches(db, now),
     readJobs(db, now),
     readNonces(db),
+    countStandbys(db),
     readLamportsUse(db, day),
     readUnadmittedUse(db, day),
   ]);
@@ -27,7 +28,7 @@ export async function readServiceState(db: Db, now: Date): Promise<State> {
     { projects: 'admitted', ...admitted },
     { projects: 'unadmitted', ...unadmitted },
   ] as const;
-  return { openBatches: batches, ...jobs, nonces, exposure };
+  return { openBatches: batches, ...jobs, nonces, standbys, exposure };
 }
 
 /** The two sums are read one after the other, so the part may be the larger one. */
@@ -79,4 +80,10 @@ async function readNonces(db: Db): Promise<State['nonces']> {
     .groupBy('state')
     .execute();
   return rows.map(({ state, count }) => ({ state, count: Number(count) }));
+}
+
+/** Counts standbys, which every login may. */
+async function countStandbys(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_stat_replication`.execute(db);
+  return rows[0]?.count ?? 0;
 }

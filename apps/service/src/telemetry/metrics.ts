@@ -32,6 +32,16 @@ export function createMetrics() {
       });
     },
 
+    /** Adds the gauge of a process's oldest query, which grows while the database does not answer. */
+    observeOldestQuery: (seconds: () => number) => {
+      const oldest: Gauge = new Gauge({
+        name: 'flywheel_database_oldest_query_seconds',
+        help: 'Time for which the oldest query of this process has been running.',
+        collect: () => oldest.set(seconds()),
+        registers,
+      });
+    },
+
     /** Adds the gauge of a worker's batches, which reads the worker's own counts. */
     observeBatchesInFlight: batchesInFlight,
 
@@ -106,6 +116,8 @@ export interface ServiceState {
   /** Seconds by which the most overdue job is overdue; 0 when none is. */
   readonly jobLagSeconds: number;
   readonly nonces: readonly { readonly state: string; readonly count: number }[];
+  /** Standbys that are connected to the primary. */
+  readonly standbys: number;
   /** Lamports of the operator that batches take, of admitted projects and of all others. */
   readonly exposure: readonly {
     readonly projects: 'admitted' | 'unadmitted';
@@ -150,7 +162,7 @@ export async function renderMetrics(sources: MetricsSources): Promise<string> {
 
 function collectServiceState(
   shared: Registry,
-  { openBatches, jobs, jobLagSeconds, nonces, exposure }: ServiceState,
+  { openBatches, jobs, jobLagSeconds, nonces, standbys, exposure }: ServiceState,
 ): void {
   const labels = ['status', 'waits_for'];
   const batches = gauge(shared, 'flywheel_open_batches', 'Batches that have not ended.', labels);
@@ -164,6 +176,7 @@ function collectServiceState(
   gauge(shared, 'flywheel_job_lag_seconds', 'Time since the most overdue job was due.').set(jobLagSeconds);
   const nonceCounts = gauge(shared, 'flywheel_nonces', 'Durable nonces of the pool.', ['state']);
   for (const each of nonces) nonceCounts.set({ state: each.state }, each.count);
+  gauge(shared, 'flywheel_database_standbys', 'Standbys that are connected to the primary.').set(standbys);
   const locked = gauge(shared, 'flywheel_locked_lamports', 'Rent of batches that are not closed.', ['projects']);
   const spentHelp = 'Fees and tips of the UTC day, and what unclosed batches may still spend.';
   const spent = gauge(shared, 'flywheel_spent_today_lamports', spentHelp, ['projects']);

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { RECONNECT_MS } from '../listen.ts';
 import type { Log } from '../log.ts';
 
 /** The queue of the jobs of batches. */
@@ -12,27 +14,62 @@ export interface Presence {
  * Marks this process as a worker of the database, by a lock that the server releases when the process dies, however it
  * dies. If no other worker lives, the jobs that still run belong to workers that were killed: they become due at once,
  * and not only after their heartbeats have expired. A wrong takeover only repeats work: a job continues from the state
- * on chain, and a delayed worker writes nothing (decision 39).
+ * on chain, and a delayed worker writes nothing (decision 39). A connection that is lost, as in a failover, is replaced.
  */
 export async function joinWorkers(sessionConfig: pg.PoolConfig, log: Pick<Log, 'warn'>): Promise<Presence> {
-  const client = new pg.Client({ ...sessionConfig, application_name: 'flywheel-worker', keepAlive: true });
-  client.on('error', (error) => log.warn({ err: error }, 'the connection that marks this worker is lost'));
-  await client.connect();
-  try {
-    if (await isAlone(client)) {
-      const taken = await takeOver(client);
-      if (taken > 0) log.warn({ jobs: taken }, 'the jobs of a worker that was killed are run again');
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let mark = await holdMark(sessionConfig, async (client) => {
+    if (!(await isAlone(client))) return;
+    const taken = await takeOver(client);
+    if (taken > 0) log.warn({ jobs: taken }, 'the jobs of a worker that was killed are run again');
+  });
+  const staying = (async () => {
+    while (!signal.aborted) {
+      const err = await mark.lost;
+      if (signal.aborted) return;
+      log.warn({ err }, 'the connection that marks this worker is lost');
+      await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined);
+      // A failed attempt leaves the lost mark, and the next one follows.
+      if (!signal.aborted) mark = await holdMark(sessionConfig).catch((error: Error) => ({ ...mark, lost: error }));
     }
+  })();
+  return {
+    async leave() {
+      stopping.abort();
+      await mark.client.end();
+      await staying;
+      // It may have been replaced meanwhile.
+      await mark.client.end();
+    },
+  };
+}
+
+const LOCK = [0x666c7977 /* 'flyw' */, 0x776f726b /* 'work' */];
+
+interface Mark {
+  readonly client: pg.Client;
+  /** Resolves with the reason when the connection has ended; never rejects. */
+  readonly lost: Promise<Error> | Error;
+}
+
+/** Opens the connection that holds the shared lock. `begin` runs before, and may take the lock exclusively. */
+async function holdMark(sessionConfig: pg.PoolConfig, begin?: (client: pg.Client) => Promise<void>): Promise<Mark> {
+  const client = new pg.Client({ ...sessionConfig, application_name: 'flywheel-worker', keepAlive: true });
+  const lost = Promise.withResolvers<Error>();
+  client.on('error', lost.resolve);
+  client.on('end', () => lost.resolve(new Error('The connection was closed.')));
+  try {
+    await client.connect();
+    await begin?.(client);
     await client.query('select pg_advisory_lock_shared($1, $2)', LOCK);
-    await client.query('select pg_advisory_unlock($1, $2)', LOCK);
+    if (begin !== undefined) await client.query('select pg_advisory_unlock($1, $2)', LOCK);
   } catch (error) {
     await client.end();
     throw error;
   }
-  return { leave: () => client.end() };
+  return { client, lost: lost.promise };
 }
-
-const LOCK = [0x666c7977 /* 'flyw' */, 0x776f726b /* 'work' */];
 
 /** Takes the lock exclusively, which fails while another worker shares it. A worker that starts at once waits for its end. */
 async function isAlone(client: pg.Client): Promise<boolean> {

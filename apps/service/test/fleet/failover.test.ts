@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { executeSigned, waitUntil } from '@flywheel/testing/batches';
+import { airdropPipeline, burnPipeline, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { type HaProxy, startHaProxy, WITH_HAPROXY } from '@flywheel/testing/haproxy';
+import { createPairedServer, type PairedServer } from '@flywheel/testing/postgres-pair';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
+import { generateKeyPairSigner } from '@solana/kit';
+import { type SoakBatch, VAULT_BASE_UNITS } from '../soak/load.ts';
+import { assertExact, awaitRest } from '../soak/soak.ts';
+
+const BATCHES = 6;
+const REST_SECONDS = 120;
+/** What a client repeats: docs/errors.md asks for it in the remedy of each. */
+const RETRYABLE = new Set([
+  'ERR_BATCH_INIT_FAILED',
+  'ERR_BATCH_EXECUTE_FAILED',
+  'ERR_INTERNAL',
+  'ERR_NONCE_POOL_EMPTY',
+]);
+
+describe('a service whose primary database dies under load', WITH_HAPROXY, () => {
+  let [old, standby]: PairedServer[] = [];
+  let proxy: HaProxy;
+  let world: World;
+  const projects: TestProject[] = [];
+  const batches: SoakBatch[] = [];
+
+  before(async () => {
+    old = await createPairedServer('old');
+    standby = await createPairedServer('standby');
+    await old.start();
+    await standby.follow(old);
+    await old.query("alter system set synchronous_standby_names = 'standby'", 'select pg_reload_conf()');
+    await untilSynchronous(old);
+    proxy = await startHaProxy([old, standby]);
+    const openDatabase = async () => ({ url: proxy.url, close: async () => undefined });
+    world = await openWorld({ LOG_LEVEL: 'silent', METRICS_PORT: '0' }, { openDatabase });
+  });
+  after(async () => {
+    await world?.stop();
+    await proxy?.stop();
+    await Promise.all([old?.remove(), standby?.remove()]);
+  });
+
+  it('loses nothing that it has acknowledged, and answers errors that may be retried', async (test) => {
+    const [first, second] = pair();
+    for (let i = 0; i < 2; i += 1) {
+      projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS, decimals: 6 }));
+    }
+    const [project] = projects;
+    assert.ok(project);
+    const errors = new Map<string, number>();
+    const half = Promise.withResolvers<void>();
+    const load = Promise.all(
+      projects.map(async (each) => {
+        for (let i = 0; i < BATCHES / 2; i += 1) {
+          batches.push(await runBatch(each, errors));
+          half.resolve();
+        }
+      }),
+    );
+    await half.promise;
+    const path = `/console/api/projects/${project.projectId}`;
+    const asked = { headers: { cookie: project.cookie } };
+    const limits = { burnLimit: '777', airdropLimit: '778' };
+    const { apiKey } = requireOk(await send(world.url, 'POST', `${path}/keys`, { ...asked, body: {} }));
+    requireOk(await send(world.url, 'PUT', `${path}/limits`, { ...asked, body: limits }));
+
+    await first.kill();
+    const killedMs = performance.now();
+    await second.query('select pg_promote()');
+    await waitUntil(
+      'an answer',
+      () => getCurrent(world.url, apiKey),
+      ({ status }) => status === 200,
+    );
+    test.diagnostic(`the first answer came ${Math.round(performance.now() - killedMs)} ms after the loss`);
+
+    await load;
+    await awaitRest(world, REST_SECONDS);
+    await assertExact(world, { projects, batches });
+    const [stored] = await second.query(
+      `select burn_limit::text as burn from projects where id = '${project.projectId}'`,
+    );
+    assert.deepEqual(stored, { burn: `${limits.burnLimit}000000` });
+    test.diagnostic(`errors that were retried: ${JSON.stringify(Object.fromEntries(errors))}`);
+    assert.deepEqual(
+      [...errors.keys()].filter((code) => !RETRYABLE.has(code)),
+      [],
+    );
+  });
+
+  it('is not led back to the old primary, which can acknowledge nothing', async () => {
+    const [first, second] = pair();
+    await first.start();
+    const write = first.query('create table written_after_the_promotion ()').catch((error: Error) => error);
+    const waits = "select from pg_stat_activity where wait_event = 'SyncRep'";
+    await waitUntil(
+      'the wait for a standby',
+      () => first.query(waits),
+      ({ length }) => length === 1,
+    );
+    const project = projects[0] ?? assert.fail();
+    batches.push(await runBatch(project, new Map()));
+    const count = 'select count(*)::int as count from batches';
+    assert.deepEqual(await second.query(count), [{ count: batches.length }]);
+    assert.deepEqual(await first.query("select to_regclass('written_after_the_promotion') as name"), [{ name: null }]);
+    await first.kill();
+    assert.ok((await write) instanceof Error);
+
+    await first.follow(second);
+    await second.query("alter system set synchronous_standby_names = 'old'", 'select pg_reload_conf()');
+    await untilSynchronous(second);
+    assert.equal((await readMetrics()).standbys, 1);
+  });
+
+  it('shows that its only standby is dead, and finishes what has waited once it is not waited for', async () => {
+    const [first, second] = pair();
+    await first.kill();
+    const project = projects[1] ?? assert.fail();
+    const running = runBatch(project, new Map());
+    const { standbys } = await waitUntil('a query of a second', readMetrics, ({ oldestSeconds }) => oldestSeconds > 1);
+    assert.equal(standbys, 0);
+    await second.query('alter system reset synchronous_standby_names', 'select pg_reload_conf()');
+    batches.push(await running);
+    await awaitRest(world, REST_SECONDS);
+    await assertExact(world, { projects, batches });
+  });
+
+  function pair(): readonly [PairedServer, PairedServer] {
+    assert.ok(old && standby);
+    return [old, standby];
+  }
+
+  /** Initializes a batch and asks for its execution, as a client does: it repeats what fails. */
+  async function runBatch(project: TestProject, errors: Map<string, number>): Promise<SoakBatch> {
+    const { address: recipient } = await generateKeyPairSigner();
+    const pipelines = [burnPipeline(1), airdropPipeline(recipient, 1)];
+    const key = randomUUID();
+    const repeat = async (ask: () => ReturnType<typeof getBatch>) => {
+      for (;;) {
+        const answer = await ask();
+        if (answer.status < 300) return answer;
+        const { error } = answer.body as { error: string };
+        assert.ok(answer.status >= 500, JSON.stringify(answer));
+        errors.set(error, (errors.get(error) ?? 0) + 1);
+        await sleep(200);
+      }
+    };
+    const { batch, proposalApproveTx } = requireOk(await repeat(() => init(world.url, project.apiKey, pipelines, key)));
+    const signedTx = await signWith(project.wallet, proposalApproveTx);
+    await repeat(() => executeSigned(world, project, { id: batch.id, signedTx }, { prefer: 'wait=0' }));
+    const { id } = requireOk(await repeat(() => getBatch(world.url, project.apiKey, batch.id)));
+    assert.equal(id, batch.id);
+    return { project, id, recipient, pipelines: pipelines.length, fate: 'executed' };
+  }
+
+  async function readMetrics(): Promise<{ readonly standbys: number; readonly oldestSeconds: number }> {
+    assert.ok(world.app.metricsUrl);
+    const text = await (await fetch(world.app.metricsUrl)).text();
+    const read = (name: string) => Number(new RegExp(`^flywheel_database_${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    return { standbys: read('standbys'), oldestSeconds: read('oldest_query_seconds') };
+  }
+});
+
+async function untilSynchronous(primary: PairedServer): Promise<void> {
+  const standbys = "select from pg_stat_replication where sync_state = 'sync'";
+  await waitUntil(
+    'a synchronous standby',
+    () => primary.query(standbys),
+    ({ length }) => length === 1,
+  );
+}

@@ -1,0 +1,93 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort, type PairedServer } from './postgres-pair.ts';
+
+/** The program: Debian's package, or the one that HAPROXY names. */
+const PROGRAM = process.env.HAPROXY ?? 'haproxy';
+
+/** Option of a test that needs HAProxy, with the reason for which it is skipped. */
+export const WITH_HAPROXY = { skip: !isInstalled() && 'HAProxy is not installed: apt install haproxy' };
+
+export interface HaProxy {
+  /** A DATABASE_URL that leads to the primary. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts HAProxy in front of PostgreSQL servers, with the settings of docs/how-to/survive-a-failover.md: it uses one server that is no
+ * standby, and stays with it until it is lost, even if another one says the same.
+ */
+export async function startHaProxy(servers: readonly PairedServer[]): Promise<HaProxy> {
+  const directory = await mkdtemp(join(tmpdir(), 'haproxy-'));
+  const port = await findFreePort();
+  const file = join(directory, 'haproxy.cfg');
+  const lines = servers.map(({ name, port: at }) => `  server ${name} 127.0.0.1:${at} check`);
+  await writeFile(file, `${SETTINGS.replace('PORT', String(port))}${lines.join('\n')}\n`);
+  const child = spawn(PROGRAM, ['-q', '-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    if (child.exitCode === null) child.kill('SIGTERM');
+    await exited;
+    await rm(directory, { recursive: true });
+  };
+  while (!(await accepts(port))) {
+    if (child.exitCode !== null) throw new Error(`HAProxy has ended with ${child.exitCode}.`);
+    await sleep(50);
+  }
+  return { url: `postgres://flywheel@127.0.0.1:${port}/postgres`, stop };
+}
+
+/** A start-up message of protocol 3.0 for the user and the database of the servers. */
+const STARTUP = startupMessage({ user: 'flywheel', database: 'postgres' });
+/** What PostgreSQL reports at the start of a connection unless it is a standby. */
+const IS_PRIMARY = Buffer.from('in_hot_standby\0off').toString('hex');
+
+const SETTINGS = `
+defaults
+  mode tcp
+  timeout connect 2s
+  timeout check 2s
+  timeout client 1h
+  timeout server 1h
+listen database
+  bind 127.0.0.1:PORT
+  stick-table type ip size 1 nopurge
+  stick on dst
+  option tcp-check
+  tcp-check connect
+  tcp-check send-binary ${STARTUP}
+  tcp-check expect binary ${IS_PRIMARY}
+  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+`;
+
+function startupMessage(parameters: Readonly<Record<string, string>>): string {
+  const text = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
+  const body = Buffer.concat([Buffer.from([0, 3, 0, 0]), Buffer.from(`${text.join('')}\0`)]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length + length.length);
+  return Buffer.concat([length, body]).toString('hex');
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+function isInstalled(): boolean {
+  try {
+    execFileSync(PROGRAM, ['-v'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
