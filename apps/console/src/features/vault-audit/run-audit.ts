@@ -55,7 +55,7 @@ export async function runAudit(
   // An audit repeats its requests for a long time. A node that answers nothing is noticed sooner, and nothing is replaced.
   await readGenesisHash(rpcUrl);
   let saved = await save(resumed, null);
-  let [savedAtMs, shownAtMs] = [Date.now(), 0];
+  let [savedAtMs, shownAtMs] = [0, 0];
   const report = await auditVault(rpcUrl, query, {
     ...options,
     ...(last && { resume: last }),
