@@ -20,8 +20,8 @@ export interface HaProxy {
 }
 
 /**
- * Starts HAProxy in front of PostgreSQL servers, with the settings of docs/how-to/survive-a-failover.md: it uses one server that is no
- * standby, and stays with it until it is lost, even if another one says the same.
+ * Starts HAProxy in front of PostgreSQL servers: it uses one that is no standby, and stays with it until it is lost, even if
+ * another one says the same.
  */
 export async function startHaProxy(servers: readonly PairedServer[]): Promise<HaProxy> {
   const directory = await mkdtemp(join(tmpdir(), 'haproxy-'));
