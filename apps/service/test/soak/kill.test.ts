@@ -7,6 +7,8 @@ import { soakKills } from './kill.ts';
 /** Number of kills; `npm run soak` raises it until a process dies at every step. */
 const KILLS = Number(process.env.FLYWHEEL_SOAK_KILLS ?? 8);
 const EVERY_STEP_KILLS = 100;
+/** Number of stories that each project runs at least. */
+const STORIES = Number(process.env.FLYWHEEL_SOAK_STORIES ?? (KILLS >= EVERY_STEP_KILLS ? 5 : 1));
 const SEED = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
 
 /** Steps at which processes must have died at least once: each job type has these. */
@@ -30,10 +32,11 @@ const EXPECTED = [
 it(`the service moves every token exactly once while ${KILLS} workers are killed`, async (test) => {
   test.diagnostic(`seed ${SEED}`);
   const everyStep = KILLS >= EVERY_STEP_KILLS;
-  const size = everyStep ? { workers: 4, projects: 10, stories: 5 } : { workers: 2, projects: 5, stories: 1 };
+  const size = everyStep ? { workers: 4, projects: 10 } : { workers: 2, projects: 5 };
   const began = Date.now();
   const { batches, atRandom, atSteps } = await soakKills({
     ...size,
+    stories: STORIES,
     kills: KILLS,
     everyStep,
     random: seededRandom(SEED),
