@@ -77,7 +77,7 @@ const ONLY_PACKAGES = {
   'packages/protocol/src': [...KIT, 'papaparse', '@noble/hashes'],
   'packages/squads/src': KIT,
   'packages/solana-rpc/src': ['@solana/kit'],
-  'packages/sdk/src': [...KIT, 'eventsource-parser'],
+  'packages/sdk/src': [...KIT, 'eventsource-parser', 'standardwebhooks'],
   'apps/service/migrations': ['kysely'],
   'apps/service/src/model': ['@solana/kit', 'zod'],
   'apps/service/src/squads': [...KIT, 'crypto'],

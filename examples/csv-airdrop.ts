@@ -1,56 +1,32 @@
-// Airdrops a file of recipients: FLYWHEEL_API_KEY=… npx node examples/csv-airdrop.ts recipients.csv wallet.json
+// Airdrops a file of recipients: FLYWHEEL_API_KEY=… npx node examples/csv-airdrop.ts recipients.csv wallet.json <mint>
 // Each line has an address, a comma and an amount of whole tokens. The same file is never sent twice: its hash is in
-// the proofs and makes the idempotency keys.
+// the proofs, and so in the idempotency keys, which `runBatch` derives from the pipelines.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { airdrop, createFlywheelClient, idempotencyKeyOf, packActions, runBatch } from '@flywheel/sdk';
-import { createKeyPairSignerFromBytes, isAddress } from '@solana/kit';
+import { airdrop, packActions, readMint, runBatch } from '@flywheel/sdk';
+import { readAirdropCsv } from '@flywheel/sdk/airdrop-csv';
+import { connectFromEnvironment, readWallet } from '@flywheel/sdk/node';
 
-interface Row {
-  /** Number of the line, counted from one. */
-  readonly line: number;
-  readonly recipient: string;
-  readonly amount: string;
-}
-
-/** Maximum of pipelines in one init. */
-const PIPELINES_A_BATCH = 1_000;
-
-const [csvFile = 'recipients.csv', walletFile = 'wallet.json'] = process.argv.slice(2);
-const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '' } = process.env;
-const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
-const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
-const client = createFlywheelClient({ url, apiKey });
-
-const csv = await readFile(csvFile, 'utf8');
+const [csvFile = 'recipients.csv', walletFile = 'wallet.json', mint = ''] = process.argv.slice(2);
+const { client, rpcUrl } = await connectFromEnvironment();
+const [csv, wallet, { decimals }] = await Promise.all([
+  readFile(csvFile, 'utf8'),
+  readWallet(walletFile),
+  readMint(rpcUrl, mint),
+]);
 const sha256 = createHash('sha256').update(csv).digest('hex');
-const pipelines = packActions(readRows(csv), {
-  type: 'CSV_AIRDROP',
-  actionsOf: ({ recipient, amount }) => [airdrop(recipient, amount)],
-  payloadOf: (rows) => ({ file: basename(csvFile), sha256, lines: rows.map(({ line }) => line) }),
-});
+const { rows, issues } = readAirdropCsv(csv, { decimals, duplicates: 'refuse' });
+if (issues.length > 0) throw new Error(issues.map(({ line, message }) => `Line ${line}: ${message}`).join('\n'));
 
-for (let start = 0; start < pipelines.length; start += PIPELINES_A_BATCH) {
-  const part = pipelines.slice(start, start + PIPELINES_A_BATCH);
-  const { problems } = await client.previewBatch({ pipelines: part });
-  for (const { place, message } of problems) process.stderr.write(`${place ?? csvFile}: ${message}\n`);
-  const idempotencyKey = await idempotencyKeyOf('csv-airdrop', sha256, String(start));
-  const { id, status, executeResult } = await runBatch(client, part, {
-    wallet,
-    verify: { rpcUrl: rpcUrls.split(',') },
-    idempotencyKey,
-  });
+const pipelines = packActions(rows, {
+  type: 'CSV_AIRDROP',
+  actionsOf: ({ address, amount }) => [airdrop(address, amount)],
+  payloadOf: (packed) => ({ sha256, lines: packed.flatMap(({ lines }) => lines) }),
+});
+// One init takes at most 1,000 pipelines.
+for (let start = 0; start < pipelines.length; start += 1_000) {
+  const part = pipelines.slice(start, start + 1_000);
+  const { id, status, executeResult } = await runBatch(client, part, { wallet, verify: { rpcUrl, mintAddress: mint } });
   process.stdout.write(`${JSON.stringify({ batchId: id, status, executeResult })}\n`);
   if (status !== 'EXECUTED') throw new Error(`Batch ${id} ended ${status}; what comes after it was not sent.`);
-}
-
-function readRows(text: string): Row[] {
-  return text.split(/\r?\n/).flatMap((content, index) => {
-    if (content.trim() === '') return [];
-    const line = index + 1;
-    const [recipient = '', amount = ''] = content.split(',').map((cell) => cell.trim());
-    if (!isAddress(recipient)) throw new Error(`Line ${line}: “${recipient}” is no address.`);
-    return [{ line, recipient, amount }];
-  });
 }

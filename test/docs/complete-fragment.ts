@@ -8,7 +8,18 @@ const SOURCES: readonly { readonly from: string; readonly names: readonly string
   {
     from: join(ROOT, 'test/docs/fragment-world.ts'),
     names: [
-      ...['url', 'rpcUrl', 'apiKey', 'vaultAddress', 'mintAddress', 'wallet', 'customer', 'client', 'orderId'],
+      ...[
+        'url',
+        'rpcUrl',
+        'apiKey',
+        'vaultAddress',
+        'mintAddress',
+        'walletFile',
+        'wallet',
+        'customer',
+        'client',
+        'orderId',
+      ],
       ...['pipelines', 'onProgress', 'tellTreasury'],
     ],
   },

@@ -1,7 +1,6 @@
 // Names that the prose of a page introduces and its fragments use. Imported by programs that the test writes.
-import { readFile } from 'node:fs/promises';
 import { airdrop, type BatchProgress, burn, createFlywheelClient, type Pipeline, pipeline } from '@flywheel/sdk';
-import { createKeyPairSignerFromBytes } from '@solana/kit';
+import { readWallet } from '@flywheel/sdk/node';
 
 const given = JSON.parse(process.env.FRAGMENT_PROJECT ?? '{}');
 
@@ -10,9 +9,8 @@ export const rpcUrl: string = given.rpcUrl;
 export const apiKey: string = given.apiKey;
 export const vaultAddress: string = given.vaultAddress;
 export const mintAddress: string = given.mintAddress;
-export const wallet = await createKeyPairSignerFromBytes(
-  Uint8Array.from(JSON.parse(await readFile(given.walletFile, 'utf8'))),
-);
+export const walletFile: string = given.walletFile;
+export const wallet = await readWallet(walletFile);
 export const customer = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
 export const client = createFlywheelClient({ url, apiKey });
 export const orderId: string = crypto.randomUUID();

@@ -137,6 +137,7 @@ describe('a reader of the documents', { concurrency: 2, timeout: 1.2 * TIMEOUT_M
       await typeCheck(directory, programs);
       const env = {
         ...service.environment,
+        ...project.environment,
         FRAGMENT_PROJECT: JSON.stringify({ ...project, url: service.url, rpcUrl: service.rpcUrl }),
       };
       for (const { block, file } of programs) {

@@ -32,7 +32,7 @@ export async function createScratchProject(
     walletFile,
     mintAddress,
     vaultAddress,
-    environment: { FLYWHEEL_API_KEY: apiKey, VAULT: vaultAddress },
+    environment: { FLYWHEEL_API_KEY: apiKey, VAULT: vaultAddress, MINT: mintAddress },
   };
 }
 

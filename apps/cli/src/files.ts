@@ -1,22 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
+import { parseWallet } from '@flywheel/sdk/node';
+import type { KeyPairSigner } from '@solana/kit';
 import { CliError } from './errors.ts';
-
-/** Size of a Solana CLI keypair: 32 bytes of private key, then 32 bytes of public key. */
-const KEYPAIR_BYTES = 64;
 
 /**
  * Reads a wallet from a Solana CLI keypair file: a JSON array of 64 numbers.
  * @throws CliError `ERR_WALLET`; its message never quotes the file, which may contain a key.
  */
 export async function readWallet(path: string): Promise<KeyPairSigner> {
-  const bytes = parseKeypair(path, await readWalletText(path));
+  const text = await readWalletText(path);
   try {
-    return await createKeyPairSignerFromBytes(bytes);
+    return await parseWallet(text, path);
   } catch (cause) {
-    throw new CliError('ERR_WALLET', `${path} is not a keypair: its public key does not match its private key.`, {
-      cause,
-    });
+    if (!(cause instanceof Error)) throw cause;
+    throw new CliError('ERR_WALLET', cause.message, { cause });
   }
 }
 
@@ -29,27 +26,6 @@ async function readWalletText(path: string): Promise<string> {
       `Cannot read the wallet ${path}. Create one with node examples/new-wallet.js ${path} or solana-keygen new -o ${path}.`,
       { cause },
     );
-  }
-}
-
-function parseKeypair(path: string, text: string): Uint8Array {
-  const numbers = parseArray(text);
-  const isByte = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
-  if (numbers?.length === KEYPAIR_BYTES && numbers.every(isByte)) return Uint8Array.from(numbers, Number);
-  const found = numbers === null ? 'something else' : `${numbers.length} values`;
-  throw new CliError(
-    'ERR_WALLET',
-    `${path} is not a Solana CLI keypair file: expected a JSON array of ${KEYPAIR_BYTES} numbers from 0 to 255, found ${found}.`,
-  );
-}
-
-function parseArray(text: string): readonly unknown[] | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return Array.isArray(parsed) ? parsed : null;
-  } catch {
-    // The parser’s message quotes the text, which may be a key.
-    return null;
   }
 }
 

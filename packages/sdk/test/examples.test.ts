@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { burn, createFlywheelClient, type FlywheelClient, pipeline, watchBatch } from '@flywheel/sdk';
@@ -73,7 +74,7 @@ describe('the examples', () => {
   });
 
   it('burn-on-purchase burns once for a purchase, however often it is reported', async () => {
-    const shop = spawn(process.execPath, [pathOf('burn-on-purchase.ts'), walletFile], {
+    const shop = spawn(process.execPath, [pathOf('burn-on-purchase.ts'), walletFile, join(folder, 'shop.db')], {
       env: environment({ PORT: '0' }),
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -81,19 +82,31 @@ describe('the examples', () => {
     const url = `http://127.0.0.1:${JSON.parse(String(line)).port}`;
     const customer = (await generateKeyPairSigner()).address;
     const body = JSON.stringify({ orderId: 'SO-20418', customer, totalCents: 31_800 });
-    const report = async () => JSON.parse(await (await fetch(url, { method: 'POST', body })).text());
-    const first = await report();
-    assert.equal(first.status, 'EXECUTED', JSON.stringify(first));
-    assert.deepEqual(await report(), first);
+    const report = async (text: string) => JSON.parse(await (await fetch(url, { method: 'POST', body: text })).text());
+    const ended = async (text: string) => {
+      for (;;) {
+        const answer = await report(text);
+        if (answer.state !== 'pending') return answer;
+        await setTimeout(100);
+      }
+    };
+    assert.deepEqual(
+      (await Promise.all([report(body), report(body)])).map(({ state }) => state),
+      ['pending', 'pending'],
+    );
+    const paid = await ended(body);
+    assert.equal(paid.state, 'paid', JSON.stringify(paid));
+    assert.equal(await tokenBalance(world, project.mint, customer), 9_540_000n);
 
     for (const text of ['', 'null', '[]', '{"orderId":', '{"orderId":"x"}', body.replace('31800', '-1')]) {
-      const answer = await fetch(url, { method: 'POST', body: text });
-      assert.deepEqual([answer.status, JSON.parse(await answer.text()).error], [400, 'INVALID_PURCHASE'], text);
+      assert.equal((await fetch(url, { method: 'POST', body: text })).status, 400, text);
     }
+    assert.equal((await fetch(url, { method: 'POST', body: body.replace('31800', '318') })).status, 500);
     const toMint = JSON.stringify({ orderId: 'SO-20419', customer: project.mint, totalCents: 100 });
-    const refused = await fetch(url, { method: 'POST', body: toMint });
-    assert.deepEqual([refused.status, JSON.parse(await refused.text()).error], [422, 'ERR_FLYWHEEL_INVALID_ACTION']);
-    assert.deepEqual(await report(), first);
+    const refused = await ended(toMint);
+    assert.deepEqual([refused.state, refused.reason.code], ['quarantined', 'ERR_FLYWHEEL_INVALID_ACTION']);
+    assert.deepEqual(await ended(body), paid);
+    assert.equal(await tokenBalance(world, project.mint, customer), 9_540_000n);
     shop.kill();
     await once(shop, 'exit');
   });
@@ -114,10 +127,9 @@ describe('the examples', () => {
     const [batch, ...others] = (await client.listBatches({ limit: 100 })).batches;
     assert.equal(others.length, before);
     assert.equal(batch?.executeResult?.totalSuccessful, 9);
-    const expected = viewers.map((_, i) => ({ paid: `ad-${i}`, batchId: batch?.id }));
     assert.deepEqual(
-      paid.map((line) => JSON.parse(line)),
-      expected,
+      paid.map((line) => JSON.parse(line)).map(({ id, state, batchId }) => ({ id, state, batchId })),
+      viewers.map((_, i) => ({ id: `ad-${i}`, state: 'paid', batchId: batch?.id })),
     );
     for (const viewer of viewers) assert.equal(await tokenBalance(world, project.mint, viewer), 1_500_000n);
   });
@@ -133,9 +145,14 @@ describe('the examples', () => {
     const invalid = ['{"adId":', 'null', JSON.stringify({ adId: 'x', viewer: honest[0], seconds: -1 })];
     await writeFile(join(queue, 'events.jsonl'), [...invalid, ...watched].join('\n'));
     const results = (await runExample('airdrop-watch-ad.ts', [queue, walletFile])).trim().split('\n');
-    assert.equal(await runExample('airdrop-watch-ad.ts', [queue, walletFile]), '');
-    const rejected = results.flatMap((line) => JSON.parse(line).rejected ?? []);
+    const news = results.map((line) => JSON.parse(line));
+    const rejected = news.filter(({ state }) => state === 'quarantined').map(({ id }) => id);
     assert.deepEqual(rejected.toSorted(), ['bad-1', 'bad-3', 'bad-5']);
+    assert.deepEqual(
+      news.filter(({ line }) => line !== undefined).map(({ line }) => line),
+      invalid,
+    );
+    assert.doesNotMatch(await runExample('airdrop-watch-ad.ts', [queue, walletFile]), /"state"/);
     for (const viewer of honest) assert.equal(await tokenBalance(world, project.mint, viewer), 1_000_000n);
   });
 
@@ -184,9 +201,13 @@ describe('the examples', () => {
     );
     const file = join(folder, 'recipients.csv');
     await writeFile(file, recipients.map((recipient) => `${recipient},1.25\n`).join(''));
-    const first = await runExample('csv-airdrop.ts', [file, walletFile]);
+    const first = await runExample('csv-airdrop.ts', [file, walletFile, project.mint]);
     assert.equal(JSON.parse(first).executeResult.totalSuccessful, 2);
-    assert.equal(await runExample('csv-airdrop.ts', [file, walletFile]), first);
+    assert.equal(await runExample('csv-airdrop.ts', [file, walletFile, project.mint]), first);
+    for (const recipient of recipients) assert.equal(await tokenBalance(world, project.mint, recipient), 1_250_000n);
+
+    await writeFile(file, `${recipients[0]},1\n${recipients[0]},1.2345678\n`);
+    await assert.rejects(runExample('csv-airdrop.ts', [file, walletFile, project.mint]), /Line 2: 1\.2345678 has more/);
   });
 
   async function untilBatches(count: number): Promise<void> {

@@ -41,6 +41,8 @@ export interface CollectorOptions extends ReportHandlers {
   readonly maxBytes?: number;
   /** Time that an item waits for its batch to fill; 10 s by default. */
   readonly maxAgeMs?: number;
+  /** True for a cluster that undoes nothing, such as `npm start`'s: `minOpenIntervalMs` and `finalAfterMs` are then 0 by default. */
+  readonly isLocalCluster?: boolean;
   /** Batches at a time that are not executed yet, at least 2; 3 by default. One is kept for recipients who failed. */
   readonly maxOpenBatches?: number;
   /** Time between two new batches; 6.5 s by default, because the service takes ten inits a minute. */
@@ -300,7 +302,7 @@ const MAX_BATCH_BYTES = 1_900_000;
 
 type Settings = Omit<CollectorOptions, 'client' | 'store' | 'approval' | keyof ReportHandlers>;
 
-function settingsOf(options: Settings) {
+function settingsOf({ isLocalCluster = false, ...options }: Settings) {
   const limits: PlanLimits = {
     maxItems: within('maxItems', options.maxItems ?? 500, 1, MAX_BATCH_ITEMS),
     maxBytes: within('maxBytes', options.maxBytes ?? 1_000_000, 1, MAX_BATCH_BYTES),
@@ -309,12 +311,12 @@ function settingsOf(options: Settings) {
     mergesAirdrops: options.mergeAirdrops ?? false,
   };
   const timing: PayTiming = {
-    finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? 20_000, 0),
+    finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? (isLocalCluster ? 0 : 20_000), 0),
     retryMs: options.retryMs ?? [1_000, 60_000],
   };
   const pace = {
     maxOpenBatches: within('maxOpenBatches', options.maxOpenBatches ?? 3, 2),
-    minOpenIntervalMs: within('minOpenIntervalMs', options.minOpenIntervalMs ?? 6_500, 0),
+    minOpenIntervalMs: within('minOpenIntervalMs', options.minOpenIntervalMs ?? (isLocalCluster ? 0 : 6_500), 0),
   };
   const leaseMs = options.leaseMs === undefined ? null : within('leaseMs', options.leaseMs, 1_000, 600_000);
   return { limits, timing, pace, leaseMs, maxPending: within('maxPending', options.maxPending ?? 100_000, 1) };

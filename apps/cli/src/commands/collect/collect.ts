@@ -135,8 +135,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
     onAlarm: (alarm) => noteAlarm(bar, alarm),
     maxAgeMs: options.maxAge * 1_000,
     mergeAirdrops: options.mergeAirdrops ?? false,
-    // A local cluster undoes nothing.
-    ...(isLocal && { finalAfterMs: 0, minOpenIntervalMs: 0 }),
+    isLocalCluster: isLocal,
   });
   const stop = () => void collector.stop();
   signal.addEventListener('abort', stop, { once: true });

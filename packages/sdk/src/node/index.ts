@@ -1,0 +1,3 @@
+export * from './environment.ts';
+export * from './listener.ts';
+export * from './wallet.ts';

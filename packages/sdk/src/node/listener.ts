@@ -1,0 +1,69 @@
+/** The part of `IncomingMessage` of node:http that is read. This package is compiled without the types of Node. */
+export interface NodeRequest extends AsyncIterable<Uint8Array<ArrayBuffer>> {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: { readonly [name: string]: string | readonly string[] | undefined };
+}
+
+/** The part of `ServerResponse` of node:http that is written. */
+export interface NodeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(body: Uint8Array): unknown;
+}
+
+/**
+ * Makes a listener for `createServer` of node:http from a handler that takes a `Request` and returns a `Response`. Next,
+ * Hono, Deno and workers run such a handler as it is. The host in the request's URL is always `localhost`. A body above
+ * 1 MiB is answered with 413, and what the handler throws with 500, so that no request ends the process.
+ * @param onError is called with each error of the handler, and of a request that broke off.
+ *
+ * @example
+ * createServer(toNodeListener(handle, (error) => console.error(error))).listen(3000, '127.0.0.1');
+ */
+export function toNodeListener(
+  handle: (request: Request) => Promise<Response>,
+  onError: (error: unknown) => void,
+): (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void> {
+  return async (incoming, outgoing) => {
+    try {
+      const body = await readBody(incoming);
+      const response = body === null ? tooLarge() : await handle(toRequest(incoming, body));
+      const answer = new Uint8Array(await response.arrayBuffer());
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      outgoing.end(answer);
+    } catch (error) {
+      onError(error);
+      outgoing.writeHead(500, {});
+      outgoing.end(new Uint8Array());
+    }
+  };
+}
+
+/** Far above the events of this service, far below what hurts a process. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** Reads the body; null if it is too large, and the rest is not read. */
+async function readBody(incoming: NodeRequest): Promise<Blob | null> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  for await (const chunk of incoming) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return new Blob(chunks);
+}
+
+function tooLarge(): Response {
+  return Response.json({ message: `The body may have ${MAX_BODY_BYTES} bytes.` }, { status: 413 });
+}
+
+function toRequest({ method = 'GET', url = '/', headers }: NodeRequest, body: Blob): Request {
+  const fields = Object.entries(headers).map(([name, value = '']): [string, string] => [name, String(value)]);
+  return new Request(new URL(url, 'http://localhost'), {
+    method,
+    headers: fields,
+    // A Request of these methods has no body.
+    ...(method !== 'GET' && method !== 'HEAD' && { body }),
+  });
+}
