@@ -20,6 +20,8 @@ export function startWorkerPool(world: World, size: number, decide: Decide): Wor
   const start = (place: number): Worker => {
     const { promise: replaced, resolve: replacedNow } = Promise.withResolvers<void>();
     const process = startWorkerProcess(world.environment, async (step) => {
+      // A job is held by the process that took it last: an attempt that fails is not reported.
+      for (const { heldJobs } of workers) heldJobs.delete(step.job.id);
       worker.heldJobs.add(step.job.id);
       if (!stopping && (await decide(step)) === 'die') {
         await replace(place, worker);
