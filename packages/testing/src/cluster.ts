@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRpcBank, type Localnet, type LocalnetOptions, localnetBank, startLocalnet } from '@flywheel/localnet';
+import { isFeatureActive, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
+import { createSolanaRpcFromTransport, fetchEncodedAccount } from '@solana/kit';
 import { startBundleRelay } from './bundle-relay.ts';
 
 /** The RPC URL of a cluster that all tests share, such as a validator's; null: each world starts a local cluster. */
@@ -11,6 +13,18 @@ export const isClusterShared = SHARED_RPC_URL !== null;
 /** Skips a test on a shared cluster, which lacks something: `it('…', onlyLocal('…'), …)`. */
 export function onlyLocal(reason: string): { readonly skip: string | false } {
   return { skip: isClusterShared && `only the local cluster can: ${reason}` };
+}
+
+/**
+ * Skips a test on a shared cluster that has transactions of version 1 and the test needs one without, or the other way round:
+ * `it('…', await onlyWithV1(true), …)`.
+ */
+export async function onlyWithV1(v1: boolean): Promise<{ readonly skip: string | false }> {
+  if (SHARED_RPC_URL === null) return { skip: false };
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: SHARED_RPC_URL }));
+  const feature = await fetchEncodedAccount(rpc, TRANSACTION_V1_FEATURE);
+  const hasV1 = isFeatureActive(feature.exists ? feature : null);
+  return { skip: hasV1 !== v1 && `the shared cluster has ${hasV1 ? '' : 'no '}transactions of version 1` };
 }
 
 /** Set: services send bundles there through a relay. Otherwise they send transactions to the RPC node, in order. */

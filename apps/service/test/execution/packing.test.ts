@@ -4,7 +4,7 @@ import type { Pipeline } from '@flywheel/api';
 import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { tokenAccountOf, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch } from '@flywheel/testing/client';
-import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
+import { onlyLocal, onlyWithV1, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -31,36 +31,32 @@ const PACKINGS = [
 ] as const;
 
 for (const v1 of [true, false]) {
-  describe(
-    `a batch on a cluster ${v1 ? 'with' : 'without'} transactions of version 1`,
-    v1 ? {} : onlyLocal('start without version 1'),
-    () => {
-      let world: World;
-      before(async () => {
-        world = await openWorld({}, { v1 });
-      });
-      after(() => world.stop());
+  describe(`a batch on a cluster ${v1 ? 'with' : 'without'} transactions of version 1`, await onlyWithV1(v1), () => {
+    let world: World;
+    before(async () => {
+      world = await openWorld({}, { v1 });
+    });
+    after(() => world.stop());
 
-      for (const expected of PACKINGS.filter((packing) => packing.v1 === v1)) {
-        it(`of ${expected.pipelines} takes ${expected.setup} to set up and ${expected.execution.length} to execute`, async () => {
-          const project = await createProject(world);
-          const batch = await setUpBatch(world, project, await burnsAndAirdrops(expected.pipelines));
-          const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
-          assert.equal(status, 'EXECUTED');
-          const { ledger } = await waitUntil(
-            'the rent to come back',
-            async () => requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')),
-            (read) => read.ledger.isComplete,
-          );
-          const sent = await transactionsSent(world, batch.id);
-          // Tips are included; the approval is counted apart.
-          assert.deepEqual([sent.setup, sent.close], [expected.setup, expected.close]);
-          assert.deepEqual(sent.execution, [0, ...expected.execution]);
-          assert.ok(BigInt(ledger.operatorNetLamports) <= expected.maxNetLamports, ledger.operatorNetLamports);
-        });
-      }
-    },
-  );
+    for (const expected of PACKINGS.filter((packing) => packing.v1 === v1)) {
+      it(`of ${expected.pipelines} takes ${expected.setup} to set up and ${expected.execution.length} to execute`, async () => {
+        const project = await createProject(world);
+        const batch = await setUpBatch(world, project, await burnsAndAirdrops(expected.pipelines));
+        const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+        assert.equal(status, 'EXECUTED');
+        const { ledger } = await waitUntil(
+          'the rent to come back',
+          async () => requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')),
+          (read) => read.ledger.isComplete,
+        );
+        const sent = await transactionsSent(world, batch.id);
+        // Tips are included; the approval is counted apart.
+        assert.deepEqual([sent.setup, sent.close], [expected.setup, expected.close]);
+        assert.deepEqual(sent.execution, [0, ...expected.execution]);
+        assert.ok(BigInt(ledger.operatorNetLamports) <= expected.maxNetLamports, ledger.operatorNetLamports);
+      });
+    }
+  });
 }
 
 describe('a bundle that does not land', onlyLocal('lose parts of bundles'), () => {
