@@ -18,7 +18,7 @@ it('createWebhookHandler passes on what the service signed, with its id, and ans
   assert.deepEqual([status, received], [204, [['msg_1', EVENT]]]);
 });
 
-it('createWebhookHandler answers 401 for what was not signed with the secret a moment ago, and calls nobody', async () => {
+it('createWebhookHandler answers 401 to a request that was not signed with the secret within five minutes, and calls no handler', async () => {
   const receive = createWebhookHandler(SECRET, () => assert.fail('called'));
   const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
   const body = JSON.stringify(EVENT);

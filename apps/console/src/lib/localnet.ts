@@ -21,7 +21,7 @@ export function useLocalBank(): string | null {
   return isThere.data === true ? rpcUrl : null;
 }
 
-/** Asks for nothing: a cluster with the method funds nobody, and says so. */
+/** Checks if a cluster has the methods below. The call has no recipient: a cluster that has the method refuses it. */
 async function hasLocalBank(rpcUrl: string): Promise<boolean> {
   try {
     await callLocalnet(rpcUrl, 'localnet_fund', {});

@@ -6,7 +6,7 @@ export interface FileDropProps {
   readonly title: string;
   /** Says what the file holds. */
   readonly hint: string;
-  /** As the `accept` of a file input. */
+  /** The `accept` attribute of the file input. */
   readonly accept: string;
   readonly onFile: (file: File) => void;
 }

@@ -70,7 +70,7 @@ async function routeBankCalls({ context }: Visit, { localnet }: World): Promise<
   );
 }
 
-/** What a page needs to read an answer of another origin. */
+/** The headers that let a page read an answer of another origin. */
 export const CORS = { 'access-control-allow-origin': '*' };
 
 /** Asserts that a screen follows WCAG 2.1 AA, in the person’s size and theme; takes a screenshot as well. */

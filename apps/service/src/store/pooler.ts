@@ -13,7 +13,7 @@ export interface Pooler {
   readonly hasTimeouts: boolean;
 }
 
-/** What is wrong with the way to the database, and what to do about it; both are sentences. */
+/** A fault in the connection to the database, and its remedy; both are sentences. */
 export interface PoolerIssue {
   readonly text: string;
   readonly remedy: string;

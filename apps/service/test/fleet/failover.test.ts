@@ -14,7 +14,7 @@ import { assertExact, awaitRest } from '../soak/soak.ts';
 
 const BATCHES = 6;
 const REST_SECONDS = 120;
-/** What a client repeats: docs/errors.md asks for it in the remedy of each. */
+/** Errors that a client repeats: docs/errors.md asks for it in the remedy of each. */
 const RETRYABLE = new Set([
   'ERR_BATCH_INIT_FAILED',
   'ERR_BATCH_EXECUTE_FAILED',

@@ -32,7 +32,7 @@ describe('PgBouncer in transaction mode', WITH_PGBOUNCER, () => {
   const open = (environment: Readonly<Record<string, string>>) =>
     openDatabase(parseDatabaseConfig(environment), createLog('silent'));
 
-  it('is told from PostgreSQL, with what it keeps', async () => {
+  it('is distinguished from PostgreSQL, also by the statements that it keeps', async () => {
     assert.equal(await find(own), null);
     assert.deepEqual(await find(pgbouncer.through(own)), { keepsStatements: KEEPS_STATEMENTS, hasTimeouts: false });
     // The server's connections are left as they were.
@@ -70,7 +70,7 @@ describe('PgBouncer in transaction mode', WITH_PGBOUNCER, () => {
     await Promise.all(pools.map(closeDb));
   });
 
-  it('keeps 300 statements if it is told to, and the doctor counts them', async () => {
+  it('keeps 300 statements if max_prepared_statements allows them, and the doctor counts them', async () => {
     for (const [max, kept] of [
       ['0', null],
       ['50', /keeps (4|5)\d prepared statements/],

@@ -38,7 +38,7 @@ export async function listFindings(records: AsyncIterable<AuditRecord>): Promise
 }
 
 /**
- * What an audit found. `unexplained`: something went out without a proof, which is certain whatever else is missing.
+ * The verdict of an audit. `unexplained`: something went out without a proof, which is certain whatever else is missing.
  * `incomplete`: the history has gaps. `unproven`: an event has no proof. `explained`: none of these.
  */
 export type AuditVerdict = 'unexplained' | 'incomplete' | 'unproven' | 'explained';

@@ -19,7 +19,7 @@ export function readNodeUrl(text: string, ownNode: string | null): NodeUrl {
   return { issue: 'The URL must begin with https:// and a host name. Plain http is for nodes on this computer.' };
 }
 
-/** What a visitor wants audited, as they wrote it; every text is valid, or empty. */
+/** The form of an audit, with the texts of the visitor; each is valid, or empty. */
 export interface AuditDraft {
   /** The whole URL of the node. Its path may hold a key, which neither the service nor the address bar gets. */
   readonly url: string;

@@ -17,7 +17,7 @@ export interface AuditKey {
 
 export interface SavedAudit extends AuditKey {
   readonly query: AuditQuery;
-  /** Where it stands; null before its first slot. */
+  /** The state from which the audit continues; null before its first slot. */
   readonly state: AuditState | null;
   /** null until the audit has ended. */
   readonly report: AuditReport | null;
@@ -29,7 +29,7 @@ export interface SavedAudit extends AuditKey {
   readonly stamp: string;
 }
 
-/** What an audit has found. */
+/** The findings of an audit. */
 export interface EndedAudit {
   readonly report: AuditReport;
   readonly listed: ListedFindings;
