@@ -51,6 +51,7 @@ const needsBrowser = files.some((file) => byLane.get('browser')?.includes(file))
 const browser = needsBrowser ? await (await import('../apps/console/test/browser.ts')).launchSharedBrowser() : null;
 
 const durations = new Map<string, number>();
+const endings: string[] = [];
 const results = run({
   files: values.watch ? files.map((file) => join(ROOT, file)) : await writeModules(),
   cwd: ROOT,
@@ -58,8 +59,11 @@ const results = run({
   execArgv: [`--test-timeout=${TIMEOUT_MS}`],
   watch: values.watch ?? false,
 });
-results.on('test:fail', ({ todo }) => {
+results.on('test:fail', ({ name, todo, details: { error } }) => {
   if (todo === undefined) process.exitCode = 1;
+  // The reporter does not say how a process ended.
+  const { exitCode, signal } = error as { readonly exitCode?: unknown; readonly signal?: unknown };
+  if (exitCode !== undefined) endings.push(`${name}: exit code ${exitCode}, signal ${signal}`);
 });
 // A file is a process, or a suite of one.
 results.on('test:summary', ({ file, duration_ms: durationMs }) => {
@@ -73,6 +77,7 @@ results.on('end', () => {
   const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
   const lines = slowest.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}\n`);
   process.stdout.write(`Slowest files:\n${lines.join('')}`);
+  if (endings.length > 0) process.stdout.write(`Test processes that failed:\n${endings.join('\n')}\n`);
 });
 results.compose(spec).pipe(process.stdout);
 

@@ -26,7 +26,7 @@ const TIMEOUT_MS = 120_000;
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Uncaught errors and violations of the page’s policy, in order. */
+  /** Uncaught errors, violations of the page’s policy, and scripts that could not be loaded, in order. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
@@ -56,6 +56,13 @@ export async function openVisit(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText ?? '';
+    // A page that is left aborts what it still loads.
+    if (request.resourceType() === 'script' && reason !== 'net::ERR_ABORTED') {
+      complaints.push(`${request.url()}: ${reason}`);
+    }
+  });
   page.on('console', (message) => {
     if (/Content Security Policy|Refused to|requires 'Trusted/.test(message.text())) complaints.push(message.text());
   });

@@ -4,22 +4,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort, type PairedServer } from './postgres-pair.ts';
 
 /** The program: Debian's package, or the one that HAPROXY names. */
 const PROGRAM = process.env.HAPROXY ?? 'haproxy';
 
-/**
- * Option of a test that needs HAProxy, with the reason for which it is skipped. The test runs on request only: it fails now
- * and then, and the cause is not known yet.
- */
-export const WITH_HAPROXY = {
-  skip:
-    process.env.FLYWHEEL_TEST_FAILOVER === '1'
-      ? !isInstalled() && 'HAProxy is not installed: apt install haproxy'
-      : 'it fails now and then: set FLYWHEEL_TEST_FAILOVER=1 to run it',
-};
+/** Option of a test that needs HAProxy, with the reason for which it is skipped. */
+export const WITH_HAPROXY = { skip: !isInstalled() && 'HAProxy is not installed: apt install haproxy' };
 
 export interface HaProxy {
   /** A DATABASE_URL that leads to the primary. */
@@ -35,8 +28,10 @@ export async function startHaProxy(servers: readonly PairedServer[]): Promise<Ha
   const directory = await mkdtemp(join(tmpdir(), 'haproxy-'));
   const port = await findFreePort();
   const file = join(directory, 'haproxy.cfg');
+  const socket = join(directory, 'stats.sock');
   const lines = servers.map(({ name, port: at }) => `  server ${name} 127.0.0.1:${at} check`);
-  await writeFile(file, `${SETTINGS.replace('PORT', String(port))}${lines.join('\n')}\n`);
+  const settings = SETTINGS.replace('SOCKET', socket).replace('PORT', String(port));
+  await writeFile(file, `${settings}${lines.join('\n')}\n`);
   const child = spawn(PROGRAM, ['-q', '-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
   const exited = once(child, 'exit');
   const stop = async () => {
@@ -44,7 +39,8 @@ export async function startHaProxy(servers: readonly PairedServer[]): Promise<Ha
     await exited;
     await rm(directory, { recursive: true });
   };
-  while (!(await accepts(port))) {
+  // Until its first check a server counts as a primary.
+  while (!(await hasChecked(socket))) {
     if (child.exitCode !== null) throw new Error(`HAProxy has ended with ${child.exitCode}.`);
     await sleep(50);
   }
@@ -57,6 +53,8 @@ const STARTUP = startupMessage({ user: 'flywheel', database: 'postgres' });
 const IS_PRIMARY = Buffer.from('in_hot_standby\0off').toString('hex');
 
 const SETTINGS = `
+global
+  stats socket SOCKET
 defaults
   mode tcp
   timeout connect 2s
@@ -82,13 +80,24 @@ function startupMessage(parameters: Readonly<Record<string, string>>): string {
   return Buffer.concat([length, body]).toString('hex');
 }
 
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => resolve(true));
-    socket.once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
+/** Tells if each server has been checked; false also before HAProxy listens. */
+async function hasChecked(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    socket.end('show stat\n');
+    const [head = '', ...rows] = (await text(socket)).trim().split('\n');
+    const names = head.replace('# ', '').split(',');
+    const [name, check] = [names.indexOf('svname'), names.indexOf('check_status')];
+    const checks = rows
+      .map((row) => row.split(','))
+      .filter((row) => !['FRONTEND', 'BACKEND'].includes(row[name] ?? ''))
+      .map((row) => row[check] ?? '');
+    return checks.length > 0 && checks.every((status) => /L[467]/.test(status));
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function isInstalled(): boolean {

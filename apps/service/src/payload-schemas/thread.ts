@@ -31,10 +31,19 @@ const MIN_CHECK_INTERVAL_MS = 5;
 /** A killed thread ends within milliseconds, unless V8 does not return from native code. */
 const END_TIMEOUT_MS = 5_000;
 
-/** Starts a thread. It has no environment variables, and keeps the process alive only during a job. */
-export function startThread(log: Pick<Logger, 'warn' | 'error'>): SchemaThread {
+/** A thread starts in 0.1 s of CPU time. */
+const START_TIMEOUT_MS = 10_000;
+
+/**
+ * Starts a thread. It has no environment variables, and keeps the process alive only during a job.
+ * @param program answers when it is ready, and then each job
+ */
+export function startThread(
+  log: Pick<Logger, 'warn' | 'error'>,
+  program: URL = new URL('./thread-program.ts', import.meta.url),
+): SchemaThread {
   const progress = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(new URL('./thread-program.ts', import.meta.url), {
+  const worker = new Worker(program, {
     name: 'schemas',
     workerData: progress,
     env: {},
@@ -67,20 +76,25 @@ export function startThread(log: Pick<Logger, 'warn' | 'error'>): SchemaThread {
     worker.once('exit', () => clearTimeout(timer));
     void worker.terminate();
   };
-  const ready = new Promise<void>((resolve) => {
-    worker.once('message', ({ totalCpuMs }: SchemaAnswer) => {
-      idleCpuMs = totalCpuMs;
-      resolve();
-    });
-    worker.once('exit', () => resolve());
+  const started = Promise.withResolvers<void>();
+  worker.once('message', ({ totalCpuMs }: SchemaAnswer) => {
+    idleCpuMs = totalCpuMs;
+    started.resolve();
   });
+  worker.once('exit', () => started.resolve());
 
   return {
     isAlive: () => isAlive,
     kill,
     async run(job, { cpuMs, wallMs }) {
       worker.ref();
-      await ready;
+      const startTimer = setTimeout(() => {
+        log.error({}, 'a schema thread does not start');
+        kill();
+        started.resolve();
+      }, START_TIMEOUT_MS);
+      await started.promise;
+      clearTimeout(startTimer);
       if (!isAlive) return { status: 'starved' };
       const startCpuMs = idleCpuMs;
       return new Promise((resolve) => {

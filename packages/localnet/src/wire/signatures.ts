@@ -9,6 +9,9 @@ const OFFSETS_BYTES = 14;
 /** Offset value that means the instruction itself. */
 const THIS_INSTRUCTION = 0xffff;
 
+/** The message with which the thread ends. */
+const END = null;
+
 /** Verifies signatures with the rules of a validator. */
 export interface SignatureVerifier {
   /** Resolves to true if every signer's signature exists and is valid for these bytes. */
@@ -23,6 +26,9 @@ export interface SignatureVerifier {
  */
 export function createSignatureVerifier(): SignatureVerifier {
   const worker = new Worker(new URL('./signature-worker.ts', import.meta.url));
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+  });
   worker.unref();
   let waiting: Question[] = [];
   // Answered in the order of the requests.
@@ -52,8 +58,11 @@ export function createSignatureVerifier(): SignatureVerifier {
         if (waiting.length === 1) setImmediate(ask);
       });
     },
-    close: async () => {
-      await worker.terminate();
+    close: () => {
+      // The thread ends by itself: ended from outside while it loads native code, it can abort the whole process.
+      worker.ref();
+      worker.postMessage(END);
+      return exited;
     },
   };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { type Address, type Blockhash, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
@@ -51,6 +52,27 @@ test('simultaneous verifications each get their own result', async () => {
   const asked = Array.from({ length: 50 }, (_, index) => index % 3 !== 0);
   const verdicts = await Promise.all(asked.map((isRight) => verifier.verify(isRight ? right : wrong)));
   assert.deepEqual(verdicts, asked);
+});
+
+test('a verifier can be closed while its thread starts, and twice', async () => {
+  const early = createSignatureVerifier();
+  await early.close();
+  await early.close();
+});
+
+test('a thread loads no native code but LiteSVM’s', () => {
+  const program = async (url: string) => {
+    const { createSignatureVerifier: create }: typeof import('../../src/wire/signatures.ts') = await import(url);
+    const unsigned = { transaction: { messageBytes: new Uint8Array() }, signatures: [new Uint8Array(64)] };
+    const alone = create();
+    await alone.verify({ ...unsigned, addressesOffset: 0 } as never);
+    const { sharedObjects } = process.report.getReport() as { readonly sharedObjects: readonly string[] };
+    process.stdout.write(sharedObjects.filter((path) => path.endsWith('.node')).join());
+    await alone.close();
+  };
+  const { href } = new URL('../../src/wire/signatures.ts', import.meta.url);
+  const script = `(${program})(${JSON.stringify(href)})`;
+  assert.match(execFileSync(process.execPath, ['--eval', script], { encoding: 'utf8' }), /^[^,]*litesvm[^,]*$/);
 });
 
 /** Builds transfers to a stranger by each signer; version 0 finds the stranger in a table. */

@@ -11,7 +11,7 @@ import { useOwnsProject } from '../../lib/api/projects.ts';
 import { saveFile } from '../../lib/save-file.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { QueryView } from '../../ui/feedback.tsx';
+import { ErrorNotice, QueryView } from '../../ui/feedback.tsx';
 import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx';
@@ -51,7 +51,7 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
         </span>
       }
       action={
-        <div className="flex gap-2">
+        <div className="flex flex-wrap gap-2">
           <CancelButton projectId={projectId} batch={batch} onCancelled={setOwesVote} />
           {batch.executedPipelines > 0 && <ReceiptButton batch={batch} />}
         </div>
@@ -140,22 +140,31 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
 /** Downloads a CSV of the airdrops and their transactions; hidden when the batch has no airdrop. */
 function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchDetail }) {
   const environment = useEnvironment();
+  const download = useMutation({
+    mutationFn: async () => {
+      // The CSV writer is loaded when it is needed.
+      const { writeReceipt } = await import('./receipt.ts');
+      const text = writeReceipt({
+        pipelines,
+        linkOf: (signature) => explorerLink(environment, 'signature', signature),
+      });
+      saveFile(`airdrops-of-batch-${batch.batchIndex}.csv`, [text], 'text/csv');
+    },
+    retry: DOWNLOAD_RETRIES,
+  });
   if (!pipelines.some(({ actions }) => actions.some(({ action }) => action === 'AIRDROP'))) return null;
-  const download = async () => {
-    // The CSV writer is loaded when it is needed.
-    const { writeReceipt } = await import('./receipt.ts');
-    const text = writeReceipt({
-      pipelines,
-      linkOf: (signature) => explorerLink(environment, 'signature', signature),
-    });
-    saveFile(`airdrops-of-batch-${batch.batchIndex}.csv`, [text], 'text/csv');
-  };
   return (
-    <Button onClick={() => void download()}>
-      <Download size={15} aria-hidden /> Download receipt
-    </Button>
+    <>
+      <Button isBusy={download.isPending} onClick={() => download.mutate()}>
+        <Download size={15} aria-hidden /> Download receipt
+      </Button>
+      {download.error && <ErrorNotice error={download.error} />}
+    </>
   );
 }
+
+/** A part of the page that the network lost is asked for again after 1 s and 2 s. */
+const DOWNLOAD_RETRIES = 2;
 
 interface BatchTimelineProps {
   readonly progress: BatchProgress;
