@@ -17,9 +17,10 @@ import { addDoctorCommand } from './commands/doctor/doctor.ts';
 import { addJobsCommands } from './commands/jobs.ts';
 import { addLocalnetCommands } from './commands/localnet.ts';
 import { addKeysCommands } from './commands/project/keys.ts';
+import { addMintCommand } from './commands/project/mint.ts';
 import { addProjectCommands } from './commands/project/project.ts';
 import { addRegisterCommand } from './commands/project/register.ts';
-import { addVaultCommand } from './commands/project/reports.ts';
+import { addVaultCommands } from './commands/project/vault.ts';
 import { addWebhooksCommands } from './commands/project/webhooks.ts';
 import { addProofCommands } from './commands/proof.ts';
 import { addRecoverOperatorCommand } from './commands/recover-operator.ts';
@@ -99,6 +100,7 @@ function createProgram(context: Context): Command {
   addSignCommand(program, context);
   addExecuteCommand(program, context);
   program.commandsGroup('Project:');
+  addMintCommand(program, context);
   addRegisterCommand(program, context);
   addProjectCommands(program, context);
   addKeysCommands(program, context);
@@ -107,7 +109,7 @@ function createProgram(context: Context): Command {
   addApproveCommand(program, context);
   addMembersCommand(program, context);
   addRotateWalletCommand(program, context);
-  addVaultCommand(program, context);
+  addVaultCommands(program, context);
   program.commandsGroup('Service:');
   addDemoCommand(program, context);
   addServiceCommands(program, context);

@@ -31,6 +31,17 @@ const COMMANDS = [
   ['project', 'show'],
   ['project', 'limits'],
   ['project', 'proof-types'],
+  ['project', 'try-schema'],
+  ['project', 'usage'],
+  ['project', 'history'],
+  ['mint'],
+  ['vault'],
+  ['vault', 'show'],
+  ['vault', 'movements'],
+  ['withdraw'],
+  ['approve'],
+  ['members'],
+  ['rotate-wallet'],
   ['preview'],
   ['run'],
   ['airdrop'],
@@ -69,6 +80,13 @@ const COMMANDS = [
   ['company', 'policy', 'show'],
   ['company', 'policy', 'set'],
   ['company', 'policy', 'try'],
+  ['company', 'terms'],
+  ['company', 'status'],
+  ['company', 'projects'],
+  ['company', 'rotate'],
+  ['company', 'jobs'],
+  ['company', 'retry'],
+  ['company', 'audit'],
   ['jobs'],
   ['jobs', 'list'],
   ['jobs', 'retry'],
@@ -108,7 +126,9 @@ describe('help', () => {
   it('docs/cli.md mentions every command', async () => {
     const page = await readCliPage();
     const isNamed = (words: readonly string[]) =>
-      page.includes(`flywheel ${words.join(' ')}`) || page.includes(`\`${words.at(-1)}\``);
+      page.includes(`flywheel ${words.join(' ')}`) ||
+      page.includes(`\`${words.join(' ')}\``) ||
+      page.includes(`\`${words.at(-1)}\``);
     assert.deepEqual(
       COMMANDS.filter((words) => words.length > 0 && !isNamed(words)),
       [],

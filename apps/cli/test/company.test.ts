@@ -183,8 +183,22 @@ describe('flywheel company', () => {
     assert.match(history, /terms\.changed/);
     const { days } = await run<{ days: unknown[] }>('project', 'usage', ...who(), '--days', '3');
     assert.equal(days.length, 3);
-    const { stdout: vault } = await runCommand(['vault', project.vaultAddress], env);
-    assert.match(vault, /tokens +[\d.]+, deposited to \w+\n/);
+  });
+
+  it('vault shows what a vault holds, and vault movements what came in and what was spent', async () => {
+    const { stdout: held } = await runCommand(['vault', project.vaultAddress], env);
+    assert.match(held, /tokens +[\d.]+, deposited to \w+\n/);
+    const { stdout, stderr } = await runCommand(['vault', 'movements', project.vaultAddress], env);
+    assert.match(stdout, /^TIME +TYPE +TOKENS +SOL +TRANSACTION\n/, stderr);
+    assert.match(stdout, /\n20\S+Z +spent +-3 +– +\w{86,88}\n/, 'the batch that the company has approved');
+    assert.match(stdout, /\n20\S+Z +spent +-2\.5 +-0\.00\d+ +\w{86,88}\n/, 'the withdrawal, and rent for its receiver');
+    assert.match(stdout, /\n20\S+Z +deposit +\+500 +/);
+    const words = ['vault', 'movements', project.vaultAddress, '--limit', '1'];
+    const { movements } = await run<{ movements: Record<string, unknown>[] }>(...words);
+    assert.equal(movements.length, 1);
+    const [{ isDeposit, tokens, lamports } = {}] = movements;
+    assert.equal(isDeposit, false);
+    assert.match(`${tokens} ${lamports}`, /^-2\.5 -\d+$/);
   });
 
   it('rotate-wallet gives the project to a new wallet, which this computer then knows', async () => {

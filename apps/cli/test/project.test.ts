@@ -111,6 +111,21 @@ describe('flywheel project, keys and register', () => {
     );
   });
 
+  it('mint shows a token and what its registration costs, and exits with 3 if it cannot be registered', async () => {
+    const { stdout, exitCode } = await runCommand(['mint', mint, '--wallet', walletFile], env);
+    assert.equal(exitCode, 0);
+    assert.match(
+      stdout,
+      new RegExp(`^Mint ${mint}\n {2}supply +[\\d,.]+ tokens\n {2}decimals +6\n {2}program +SPL Token\n`),
+    );
+    assert.match(stdout, /\n {2}cost +0\.0\d+ SOL, paid by the wallet\n/);
+    const other = await runCommand(['mint', world.wallet.signer.address, '--wallet', walletFile], env);
+    assert.deepEqual([other.exitCode, other.stdout], [3, `Mint ${world.wallet.signer.address}\n`]);
+    assert.match(other.stderr, /ERR_PREVIEW_FAILED {2}Mint \w+ \S/);
+    const { error } = await failure('mint', 'nobody', '--wallet', walletFile);
+    assert.equal(error, 'ERR_USAGE');
+  });
+
   it('register names the balance and the cost if the wallet cannot pay, and does not wait', async () => {
     const { file, signer } = await writeWallet(folder, 'poor.json');
     const { error, message } = await failure('register', '--wallet', file, '--mint', mint, ...LIMITS);

@@ -44,6 +44,7 @@ it('the SDK exports these names and no others', () => {
     'readGenesisHash',
     'readMint',
     'readProposalContent',
+    'readVaultMovements',
     'readVaultProofs',
     'requirePreviousRun',
     'runBatch',

@@ -4,3 +4,4 @@ export type { FlowKind } from './flows.ts';
 export type { AuditBound } from './period.ts';
 export type { AssetTotals, AuditRecord, AuditReport } from './report.ts';
 export { type AuditState, parseAuditState, stringifyAuditState } from './state.ts';
+export { readVaultMovements, type VaultMovement, type VaultMovementsQuery } from './vault-movements.ts';

@@ -72,16 +72,18 @@ export interface NodeOptions {
   readonly commitment: 'confirmed' | 'finalized';
   /** Limits the rate of requests; null for no limit. */
   readonly requestsPerSecond: number | null;
+  /** Attempts of each call; 7 by default. */
+  readonly maxAttempts?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Opens the first healthy node of a list; transactions that it does not have are asked of the others. */
 export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promise<AuditNode> {
-  const { commitment, requestsPerSecond, signal } = options;
+  const { commitment, requestsPerSecond, maxAttempts = MAX_ATTEMPTS, signal } = options;
   const first = await chooseNode(rpcUrl);
   const pacer = requestsPerSecond === null ? {} : { pacer: createPacer(1_000 / requestsPerSecond) };
   const transports = [first, ...urlsOf(rpcUrl).filter((url) => url !== first)].map((url) =>
-    createRpcTransport({ url, timeoutMs: RPC_TIMEOUT_MS, maxAttempts: MAX_ATTEMPTS, ...pacer }),
+    createRpcTransport({ url, timeoutMs: RPC_TIMEOUT_MS, maxAttempts, ...pacer }),
   );
   const [chosen] = transports;
   if (!chosen) throw new RangeError('At least one RPC URL is needed.');

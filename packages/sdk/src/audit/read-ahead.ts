@@ -11,7 +11,7 @@ export interface ReadAhead {
 }
 
 /** Requests at a time: public nodes refuse many more of one client. */
-const CONCURRENCY = 8;
+export const READS_AT_ONCE = 8;
 /** Transactions that are read ahead: each takes some 10 KiB of memory. */
 const AHEAD = 64;
 /** Entries of all histories that are kept: each takes some 200 bytes. */
@@ -21,7 +21,7 @@ const MAX_PAGE = 1_000;
 
 export function readAhead(node: AuditNode): ReadAhead {
   const reads = new Map<string, { readonly slot: number; readonly result: Promise<ChainTransaction | null> }>();
-  const limited = createLimit(CONCURRENCY);
+  const limited = createLimit(READS_AT_ONCE);
   let known: readonly AccountHistory[] = [];
 
   const start = (entry: Entry) => {
@@ -60,7 +60,8 @@ function nextEntries(histories: readonly AccountHistory[]): Entry[] {
     .slice(0, AHEAD);
 }
 
-function createLimit(atOnce: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
+/** Creates a queue that starts a task when fewer than `atOnce` others run. */
+export function createLimit(atOnce: number): <Result>(task: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (task) => {

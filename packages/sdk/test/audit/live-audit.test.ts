@@ -9,9 +9,10 @@ import {
   auditVault,
   parseAuditState,
   proof,
+  readVaultMovements,
   stringifyAuditState,
 } from '@flywheel/sdk';
-import { findMultisig, tokenBalance } from '@flywheel/testing/chain';
+import { findMultisig, tokenAccountOf, tokenBalance } from '@flywheel/testing/chain';
 import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { awaitFinalized, makeHistory, type VaultHistory } from '@flywheel/testing/vault-history';
@@ -71,6 +72,18 @@ describe('proofs and an audit of a vault on a cluster', () => {
     const rotations = records.flatMap((record) => (record.kind === 'rotation' ? [record.changes] : []));
     assert.deepEqual(rotations, [`${history.newWallet} (vote) is added, then ${project.wallet.address} is removed`]);
     assert.ok(records.every(({ kind }) => kind !== 'foreign' && kind !== 'unexplained'));
+  });
+
+  it('reads the movements of both balances, newest first, whose sums are the balances', async () => {
+    const { url } = world.localnet;
+    const tokenAccount = await tokenAccountOf(world, project.mint, vault);
+    const movements = await readVaultMovements(url, { vault, tokenAccount, limit: 1_000 });
+    const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => total + amount, 0n);
+    assert.equal(sum(movements.map(({ baseUnits }) => baseUnits)), await tokenBalance(world, project.mint, vault));
+    assert.equal(sum(movements.map(({ lamports }) => lamports)), (await world.rpc.getBalance(vault).send()).value);
+    const spent = movements.filter(({ isDeposit }) => !isDeposit).map(({ signature }) => signature);
+    assert.deepEqual(spent.slice(-history.executions.length), history.executions.toReversed());
+    assert.deepEqual(await readVaultMovements(url, { vault, tokenAccount, limit: 2 }), movements.slice(0, 2));
   });
 
   it('gives the same report when it goes on after each slot from what it had written', async () => {

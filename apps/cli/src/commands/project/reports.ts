@@ -1,10 +1,10 @@
-import { CONSOLE_OPERATIONS, type PublicVault } from '@flywheel/api';
-import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { groupDigits } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { AUDIT_PAGE, describeAudit } from '../../audit-log.ts';
-import { type Context, openConsole, type UrlOption } from '../../context.ts';
-import { layOutPairs, layOutTable } from '../../format.ts';
-import { addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
+import type { Context } from '../../context.ts';
+import { layOutTable } from '../../format.ts';
+import { parseWholeNumber } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface UsageOptions extends ProjectOptions {
@@ -49,26 +49,4 @@ export function addReportCommands(project: Command, context: Context): void {
       const page = await console.call(CONSOLE_OPERATIONS.listProjectHistory, { params: { projectId }, query });
       output.result(page, describeAudit(page, output.stdout));
     });
-}
-
-/** `flywheel vault ADDRESS` */
-export function addVaultCommand(program: Command, context: Context): void {
-  const { output } = context;
-  addUrlOption(program.command('vault'))
-    .summary('show what a vault holds, and where to deposit')
-    .description('Show the balance of a vault and its deposit addresses. It is public: no wallet is needed.')
-    .argument('<address>', 'address of the vault', parseAddress)
-    .addHelpText('after', '\nExample:\n  flywheel vault 7Fq2…')
-    .action(async (address: string, options: UrlOption) => {
-      const vault = await openConsole(context, options).call(CONSOLE_OPERATIONS.getVault, { params: { address } });
-      output.result(vault, [`Vault ${vault.address}`, ...layOutPairs(pairsOf(vault), output.stdout)].join('\n'));
-    });
-}
-
-function pairsOf({ lamports, tokens, mint, tokenAccount }: PublicVault): [string, string][] {
-  return [
-    ['SOL', `${toDecimal(BigInt(lamports), SOL_DECIMALS)}, deposited to the vault itself`],
-    ['tokens', `${groupDigits(tokens)}, deposited to ${tokenAccount}`],
-    ['token', mint],
-  ];
 }

@@ -1,9 +1,9 @@
 import { SOL_DECIMALS } from '@flywheel/protocol';
+import { readVaultMovements, type VaultMovement } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
-import { type Movement, readMovements, type VaultAccounts } from '../../lib/vault-movements.ts';
 import { cn } from '../../ui/cn.ts';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
@@ -11,7 +11,7 @@ import { Table } from '../../ui/table.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 
 export interface MovementsPanelProps {
-  readonly accounts: VaultAccounts;
+  readonly accounts: { readonly vault: string; readonly tokenAccount: string };
   readonly decimals: number;
   readonly unit: string;
 }
@@ -23,7 +23,7 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
   const rpcUrl = useEnvironment()?.rpcUrl;
   const movements = useQuery({
     queryKey: ['movements', accounts.vault],
-    queryFn: () => readMovements(rpcUrl ?? '', accounts),
+    queryFn: () => readVaultMovements(rpcUrl ?? '', accounts),
     enabled: rpcUrl !== undefined,
     refetchInterval: REFETCH_INTERVAL_MS,
   });
@@ -48,7 +48,11 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
               keyOf={({ signature }) => signature}
               columns={[
                 { name: 'Type', isPlain: true, render: (movement) => <Direction movement={movement} /> },
-                { name: 'Time', render: ({ at, slot }) => (at === null ? `slot ${slot}` : <TimeText at={at} />) },
+                {
+                  name: 'Time',
+                  render: ({ executedAt, slot }) =>
+                    executedAt === null ? `slot ${slot}` : <TimeText at={executedAt} />,
+                },
                 {
                   name: 'Transaction',
                   render: ({ signature }) => <AddressText address={signature} kind="signature" isLinked />,
@@ -68,13 +72,12 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
   );
 }
 
-function Direction({ movement: { lamports, baseUnits } }: { readonly movement: Movement }) {
-  const isIn = lamports >= 0n && baseUnits >= 0n;
-  const Icon = isIn ? ArrowDownLeft : ArrowUpRight;
+function Direction({ movement: { isDeposit } }: { readonly movement: VaultMovement }) {
+  const Icon = isDeposit ? ArrowDownLeft : ArrowUpRight;
   return (
     <span className="inline-flex items-center gap-2 font-medium">
-      <Icon size={16} aria-hidden className={cn(isIn ? 'text-done' : 'text-quiet')} />
-      {isIn ? 'Deposit' : 'Spent'}
+      <Icon size={16} aria-hidden className={cn(isDeposit ? 'text-done' : 'text-quiet')} />
+      {isDeposit ? 'Deposit' : 'Spent'}
     </span>
   );
 }
