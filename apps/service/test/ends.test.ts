@@ -4,6 +4,7 @@ import { decodeMultisig, proposalAddress, transactionAddress } from '@flywheel/s
 import { waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { onlyLocal } from '@flywheel/testing/cluster';
+import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
@@ -84,6 +85,15 @@ describe('a cancelled batch', () => {
       const second = await initialize(project, [burnPipeline()]);
       await executed(project, second.id, second.proposalApproveTx);
       assert.equal(await transactionIndex(project), 2n);
+
+      // The rows of a process that died after the burn had landed.
+      await world.db.updateTable('batches').set({ closed_at: null }).where('id', '=', first.id).execute();
+      const sent = { state: 'sent' as const, landed_signatures: [], landed_slot: null, settled_at: null };
+      await world.db.updateTable('bundles').set(sent).where('batch_id', '=', first.id).execute();
+      await world.db.deleteFrom('ledger_entries').where('batch_id', '=', first.id).execute();
+      await makeDue(world, 'close', first.id);
+      const { ledger } = await until(project, first.id, ({ ledger }) => ledger.isComplete);
+      assert.notEqual(ledger.feeLamports, '0');
     },
   );
 });

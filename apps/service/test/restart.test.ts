@@ -73,6 +73,7 @@ async function start(): Promise<Service> {
   const child = spawn(process.execPath, ['-e', `import(${JSON.stringify(MAIN)}).then(({ main }) => main('start'))`], {
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       FLYWHEEL_DATA_DIR: directory,
       FLYWHEEL_SQUADS_PROGRAM: process.env.FLYWHEEL_SQUADS_PROGRAM ?? 'emulation',
       PORT: '0',

@@ -16,6 +16,7 @@ import {
   createTransactionMessage,
   fetchEncodedAccount,
   getBase64EncodedWireTransaction,
+  getSolanaErrorFromTransactionError,
   type Instruction,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
@@ -44,7 +45,10 @@ export async function land(
   const signature = await rpc.sendTransaction(wire, { encoding: 'base64' }).send();
   for (;;) {
     const [status] = (await rpc.getSignatureStatuses([signature]).send()).value;
-    if (status?.err) throw new Error(`Transaction ${signature} failed.`, { cause: status.err });
+    if (status?.err) {
+      const cause = getSolanaErrorFromTransactionError(status.err);
+      throw new Error(`Transaction ${signature} failed.`, { cause });
+    }
     if (status && status.confirmationStatus !== 'processed') return;
     await sleep(POLL_INTERVAL_MS);
   }

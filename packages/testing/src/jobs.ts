@@ -13,12 +13,13 @@ export function startTestJobs({ poolConfig }: Pick<TestDatabase, 'poolConfig'>):
   return startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
 }
 
-/** Expires the heartbeats of jobs, as after ten seconds without a heartbeat of their process. */
+/** Expires the heartbeats of jobs, as after ten seconds without a heartbeat of their process; workers may see it at once. */
 export async function expireHeartbeats({ db }: World, jobIds: readonly string[]): Promise<void> {
   await sql`
     update jobs.job set heartbeat_on = heartbeat_on - interval '1 minute'
     where id = any(${jobIds}::uuid[]) and state = 'active'
   `.execute(db);
+  await sql`update jobs.queue set monitor_claim_on = null, monitor_on = null`.execute(db);
 }
 
 /** Skips the queue's retry delays, but no expiries, until the signal: a failed or postponed job runs at once. */

@@ -75,6 +75,10 @@ const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  // The hundreds of databases of a run live for minutes.
+  autovacuum: 'off',
   // Many files run at once, with some pools each.
   max_connections: '300',
 };

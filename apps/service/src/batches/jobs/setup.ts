@@ -232,6 +232,9 @@ async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTx
   return null;
 }
 
+/** A burn is final by then. */
+const BURNED_CHECK_MS = 60_000;
+
 /** Creates and closes the indices of batches that ended before they were on chain: Squads cannot skip an index. */
 async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, batchIndex }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig);
@@ -240,6 +243,10 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
     const signers = [deps.operator, deps.company];
+    // If this process dies once the burn has landed, this job records it: no later setup finds the index again.
+    const startAfter = new Date(deps.clock.now().getTime() + BURNED_CHECK_MS);
+    const check = { type: 'close', batchId: dead.id, multisig: multisig.address } as const;
+    await fencedTransaction(deps, (trx) => deps.jobs.enqueue(trx, check, { startAfter }));
     const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', signers });
     if (landing.state !== 'landed' && (await readTransactionIndex(deps, multisig)) < dead.batchIndex) {
       throw new Error(

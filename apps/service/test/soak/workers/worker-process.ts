@@ -20,7 +20,7 @@ export function startWorkerProcess(
   onStep: (step: Step) => Promise<void>,
 ): WorkerProcess {
   const child = spawn(process.execPath, [STEPPED_WORKER], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   child.on('message', async (step: Step) => {
