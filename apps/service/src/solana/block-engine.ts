@@ -31,8 +31,11 @@ export interface BundleCarrier {
    * blockhash of the bundle is read. If requests are limited, the share is expected afterwards.
    */
   awaitTurn(share: Share, signal: AbortSignal): Promise<void>;
-  /** Resolves when the transactions are accepted; only the chain shows if they land. */
-  send(transactions: readonly Base64EncodedWireTransaction[]): Promise<void>;
+  /**
+   * Resolves when the transactions are accepted; only the chain shows if they land.
+   * @param lastValidBlockHeight the height up to which they can land: nothing is waited for after that
+   */
+  send(transactions: readonly Base64EncodedWireTransaction[], lastValidBlockHeight: bigint): Promise<void>;
   /** Reads a hint that the chain has to confirm: blocks that are dropped can unbundle a bundle. */
   status(bundleId: string): Promise<BundleStatus>;
 }

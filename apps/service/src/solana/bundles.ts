@@ -84,11 +84,11 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
     reportVersion1: versions.report,
     maxTransactions: MAX_TRANSACTIONS,
     isAtomic: blockEngineUrl !== null,
-    send: async (transactions) => {
+    send: async (transactions, lastValidBlockHeight) => {
       if (transactions.length === 0 || transactions.length > MAX_TRANSACTIONS) {
         throw new Error(`A bundle has ${transactions.length} transactions; it may have 1 to ${MAX_TRANSACTIONS}.`);
       }
-      await sender.send(transactions);
+      await sender.send(transactions, lastValidBlockHeight);
     },
   };
 }
@@ -97,15 +97,12 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
 const MAX_TRANSACTIONS = 5;
 /** Micro-lamports: 140,000 lamports for all units that a transaction may use. */
 const MAX_COMPUTE_UNIT_PRICE = 100_000n;
-/** A blockhash that is valid when a bundle is sent expires this many blocks later (Agave, MAX_PROCESSING_AGE). */
-const BLOCKHASH_LIFE_BLOCKS = 150n;
 
 function createOrderedSender(deps: Pick<BundleSenderOptions, 'chain' | 'clock' | 'signal'>): BundleCarrier {
   return {
     tip: async () => null,
     awaitTurn: async () => undefined,
-    send: async (transactions) => {
-      const lastValidBlockHeight = (await deps.chain.blockHeight()) + BLOCKHASH_LIFE_BLOCKS;
+    send: async (transactions, lastValidBlockHeight) => {
       for (const [position, transaction] of transactions.entries()) {
         const { err } = await sendAndConfirm(deps, transaction, lastValidBlockHeight, { until: 'processed' });
         if (err !== null) throw new BundleFailed(position, err);

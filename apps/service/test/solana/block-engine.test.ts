@@ -22,6 +22,9 @@ after(async () => {
 const TIP_ACCOUNTS = ['96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5', 'HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe'];
 const BUNDLE_ID = 'b31e5fae4923f345218403ac1ab242b46a72d4f2a38d131f474255ae88f1ec9a';
 
+/** An engine itself knows until when a bundle can land. */
+const NO_HEIGHT = 0n;
+
 /** Starts a block engine that answers as `answer` says; null is its normal answer. */
 async function engineThat(answer: (request: Request, count: number) => Answer | null, maxTipLamports?: bigint) {
   const server = await startHttpServer((request, count) => {
@@ -129,7 +132,7 @@ describe('the bundle sender', () => {
   it('sends base64 to the engine’s bundle path', async () => {
     const { wires, bundleId } = await bundle([1n, 2n]);
     const { sender, server, warnings } = await engineThat(() => ({ result: bundleId }));
-    await sender.send(wires);
+    await sender.send(wires, NO_HEIGHT);
     const [request] = server.requests;
     assert.equal(request?.path, '/api/v1/bundles');
     assert.equal(request?.body.method, 'sendBundle');
@@ -147,7 +150,7 @@ describe('the bundle sender', () => {
           ? { status: 503 }
           : { result: bundleId },
     );
-    await sender.send(wires);
+    await sender.send(wires, NO_HEIGHT);
     assert.equal(server.requests.length, 3);
     assert.ok(clock.sleeps.includes(2_000));
     assert.ok(clock.sleeps.filter((ms) => ms === 1_000).length >= 2);
@@ -156,7 +159,10 @@ describe('the bundle sender', () => {
   it('fails after four attempts', async () => {
     const { sender, server } = await engineThat(() => ({ status: 429, text: 'globally rate limited' }));
     const { wires } = await bundle([1n]);
-    await assert.rejects(sender.send(wires), /sendBundle: .* HTTP 429: globally rate limited \(attempt 4 of 4\)/);
+    await assert.rejects(
+      sender.send(wires, NO_HEIGHT),
+      /sendBundle: .* HTTP 429: globally rate limited \(attempt 4 of 4\)/,
+    );
     assert.equal(server.requests.length, 4);
   });
 
@@ -166,7 +172,7 @@ describe('the bundle sender', () => {
     const whole = JSON.stringify({ jsonrpc: '2.0', id: 1, error });
     for (const answer of [{ error }, { status: 400, text: whole }]) {
       const { sender, server } = await engineThat(() => answer);
-      await assert.rejects(sender.send(wires), /sendBundle: .*bundle contains an expired blockhash/);
+      await assert.rejects(sender.send(wires, NO_HEIGHT), /sendBundle: .*bundle contains an expired blockhash/);
       assert.equal(server.requests.length, 1);
     }
   });
@@ -174,12 +180,12 @@ describe('the bundle sender', () => {
   it('accepts a bundle that is already on chain', async () => {
     const error = { code: -32602, message: 'bundle contains an already processed transaction' };
     const { sender } = await engineThat(() => ({ error }));
-    await sender.send((await bundle([1n])).wires);
+    await sender.send((await bundle([1n])).wires, NO_HEIGHT);
   });
 
   it('warns of an engine that returns another bundle ID', async () => {
     const { sender, warnings } = await engineThat(() => ({ result: 'other' }));
-    await sender.send((await bundle([1n])).wires);
+    await sender.send((await bundle([1n])).wires, NO_HEIGHT);
     assert.equal(warnings.length, 1);
   });
 
@@ -217,7 +223,7 @@ describe('the bundle sender', () => {
     const { wires } = await bundle([1n]);
     const never = new AbortController().signal;
     await sender.awaitTurn(newShare(0), never);
-    const sending = Promise.all([1, 2, 3].map(() => sender.send(wires)));
+    const sending = Promise.all([1, 2, 3].map(() => sender.send(wires, NO_HEIGHT)));
     let hasTurn = false;
     const next = sender.awaitTurn(newShare(0), never).then(() => {
       hasTurn = true;
@@ -315,7 +321,7 @@ describe('the local cluster’s block engine', () => {
     const destination = (await generateKeyPairSigner()).address;
     const first = await sign(cluster, [getTransferSolInstruction({ source: payer, destination, amount: 1_000_000n })]);
     const last = await sign(cluster, [tip]);
-    await sender.send([first.wire, last.wire]);
+    await sender.send([first.wire, last.wire], NO_HEIGHT);
     const bundleId = bundleIdOf([first.signature, last.signature]);
     while ((await sender.status(bundleId)) === 'pending') await realClock.sleep(10);
     assert.equal(await sender.status(bundleId), 'landed');
@@ -340,7 +346,7 @@ describe('the local cluster’s block engine', () => {
       tip,
     ]);
     const bad = await sign(cluster, [getTransferSolInstruction({ source: payer, destination, amount: 10n ** 15n })]);
-    await sender.send([good.wire, bad.wire]);
+    await sender.send([good.wire, bad.wire], NO_HEIGHT);
     const bundleId = bundleIdOf([good.signature, bad.signature]);
     while ((await sender.status(bundleId)) === 'pending') await realClock.sleep(10);
     assert.equal(await sender.status(bundleId), 'failed');

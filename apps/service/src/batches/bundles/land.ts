@@ -1,5 +1,5 @@
 import type { TransactionVersion } from '@flywheel/squads';
-import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
+import type { Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
@@ -82,7 +82,7 @@ async function sendRecorded(
   onProcessed: () => void,
 ): Promise<Landing> {
   try {
-    await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
+    await deps.bundles.send(bundle.transactions, bundle.lastValidBlockHeight);
   } catch (error) {
     // The chain decides, not the sender: a request may time out after the engine has accepted the bundle.
     const level = isBundleFailed(error) ? 'info' : 'warn';
@@ -118,7 +118,7 @@ async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
   await fencedTransaction(deps, (trx) => requireUnpaused(trx, deps.run.flywheelId));
   return deps.turn.pause(async () => {
     try {
-      await deps.bundles.send(bundle.transactions);
+      await deps.bundles.send(bundle.transactions, bundle.lastValidBlockHeight);
     } catch (error) {
       // It may have landed, or its blockhash may have expired: the chain says which.
       deps.log.info(
