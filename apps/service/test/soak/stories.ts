@@ -101,7 +101,7 @@ async function tellMidway({ world, actAtStep }: StoryContext, project: StoryProj
   await untilStatus(world, project, batch.id, 'FINALIZED');
   const emptied = actAtStep(
     project.multisig,
-    ({ name, job }) => /^execute: after send\w+ 1$/.test(name) && job.batchId === batch.id,
+    ({ name, job }) => /^execute: after send(Bundle 1|Transaction 2)$/.test(name) && job.batchId === batch.id,
     () => emptyVault(world, project, batch.id),
   );
   await askToExecute(world, project, batch.id, proposalApproveTx);
@@ -122,8 +122,10 @@ async function emptyVault(world: World, project: StoryProject, batchId: string):
     .select('batch_index')
     .where('id', '=', batchId)
     .executeTakeFirstOrThrow();
-  const bundles = await findBundles(world.db, batchId, 'execution');
+  // Over RPC, the transactions of a bundle are sent one after the other, and the worker has stopped between them.
+  const bundles = (await findBundles(world.db, batchId, 'execution')).filter(({ isAtomic }) => isAtomic);
   const sent = Math.max(
+    0,
     ...bundles.map(({ firstPipeline, pipelineCounts }) => pipelineCounts.reduce((sum, n) => sum + n, firstPipeline)),
   );
   await waitUntil(
@@ -132,7 +134,7 @@ async function emptyVault(world: World, project: StoryProject, batchId: string):
     (executed) => executed >= sent,
     TIMEOUT_MS,
   );
-  // Over RPC, transactions that were sent before the worker stopped at this step may still land.
+  // Those that were sent may still land.
   for (let taken = 0n; ; ) {
     const amount = await tokenBalance(world, project.mint, vault);
     if (amount === 0n) return taken;
