@@ -17,6 +17,7 @@ import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts';
 import { findLandedSlot } from './store/batches/bundles.ts';
+import { Cancelled } from './store/batches/cancellations.ts';
 import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
 import { countSignedTerms } from './store/company/terms.ts';
@@ -160,11 +161,12 @@ async function runBatchJob(
     await checkMultisig(runDeps, project.flywheel.multisig);
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
-    if (!(error instanceof Paused)) {
+    if (!(error instanceof Paused || error instanceof Cancelled)) {
       await reportFailure(runDeps, found, error);
       throw error;
     }
-    // Resuming the project enqueues the job again. Bundles in flight are still followed to their end.
+    // Resuming the project enqueues the job again; the job that cancels the batch waits behind this one. Bundles in flight are
+    // still followed to their end.
     deps.log.info({ batchId: found.id, job: job.type }, error.message);
     await settleBundles(runDeps, found);
   }

@@ -5,6 +5,7 @@ import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
+import { requireUncancelled } from '../../store/batches/cancellations.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { traced } from '../../telemetry/tracing.ts';
@@ -34,7 +35,7 @@ export interface BundleToSend {
 /**
  * Records a bundle, sends it and waits for its fate. Its row is committed before anything is sent.
  * @param onProcessed is called once a block of the node has all of its transactions, which a fork may still take away.
- * @throws Paused before anything is recorded or sent.
+ * @throws Paused, Cancelled before anything is recorded or sent.
  */
 export async function landBundle(
   deps: RunDeps,
@@ -69,7 +70,9 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend, onProcessed: () =
     createdAt: deps.clock.now(),
   };
   const bundle = await fencedTransaction(deps, async (trx) => {
-    await requireUnpaused(trx, deps.run.flywheelId);
+    const { flywheelId } = deps.run;
+    await requireUnpaused(trx, flywheelId);
+    if (newBundle.phase === 'execution') await requireUncancelled(trx, { flywheelId, batchId: newBundle.batchId });
     return insertBundle(trx, newBundle);
   });
   return sendRecorded(deps, bundle, version, onProcessed);

@@ -6,6 +6,7 @@ import type { Simulation } from '../../solana/chain.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { batchExecutionGroup } from '../../squads/groups.ts';
 import { findBatch } from '../../store/batches/batches.ts';
+import { requireUncancelled } from '../../store/batches/cancellations.ts';
 import { askCompany } from '../../store/batches/company-approvals.ts';
 import { hasExecutionBegun } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
@@ -30,7 +31,7 @@ const MAX_LOST_BUNDLES = 5;
 /**
  * Job `execute`: approves a batch and executes its pipelines to the end. It may be repeated at any time and by any
  * process: the cursor on chain says which pipelines are left, and the chain never executes a pipeline twice.
- * @throws Paused
+ * @throws Paused, Cancelled
  */
 export async function executePipelines(deps: RunDeps, project: Project, requested: Batch): Promise<void> {
   if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
@@ -63,7 +64,7 @@ export type RunOutcome = Ending | { readonly issue: ExecutionIssue; readonly unt
 /**
  * Sends what is left of an execution until every pipeline is executed, at commitment `confirmed`, or one has failed for
  * good, at `finalized`. What a fork took away is sent again, setup included.
- * @throws Paused
+ * @throws Paused, Cancelled
  */
 export async function runPipelines(deps: RunDeps, project: Project, batch: Batch): Promise<RunOutcome> {
   const { multisig } = project.flywheel;
@@ -90,6 +91,7 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     }
     // Before the checks: while the project is paused, their issues must not show on the batch.
     await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
+    await requireUncancelled(deps.db, { flywheelId: batch.flywheelId, batchId: batch.id });
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'ended' || approval === 'awaits company') return 'stopped';
     if (approval === 'unseen') return { issue: OWN_ISSUE };
