@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, heavyBurnPipeline } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
@@ -11,6 +13,7 @@ import {
   initByApi,
   openApproval,
   type Person,
+  type Registered,
   register,
   type Story,
   signIn,
@@ -22,16 +25,21 @@ const PIPELINES = 20;
 /** Position of the pipeline whose recipient's account is frozen while the batch runs. */
 const FAILING = 18;
 
-describe('a batch that fails after its approval, in a browser', { skip: noBrowser }, () => {
+/** More than two bundles hold: the bundle in flight when the batch is cancelled is not the last. */
+const MANY_PIPELINES = 36;
+
+describe('a batch that ends early after its approval, in a browser', { skip: noBrowser }, () => {
   const [, engine] = ENGINES;
   let world: GatedWorld;
   let story: Story;
   let person: Person;
+  let project: Registered;
   before(async () => {
     world = await openGatedWorld(engine.environment);
     story = tellStory(world);
     person = await story.visit({ colorScheme: 'dark' });
   });
+  afterEach(() => world.gate.clear());
   after(() => story.stop());
 
   it('says what was done of what was requested, shows the failed pipeline, and takes the wallet’s cancel vote', async () => {
@@ -39,7 +47,7 @@ describe('a batch that fails after its approval, in a browser', { skip: noBrowse
     await signIn(person);
     const mint = await createOwnMint(world, false);
     const frozenBy = { mint: mint.address, freezeAuthority: mint.authority.address };
-    const project = await register(person, { frozenBy });
+    project = await register(person, { frozenBy });
     await mintTo(world, mint, address(project.vault), 10n ** 9n);
     const recipient = (await generateKeyPairSigner()).address;
     const tokenAccount = await mintTo(world, mint, recipient, 1n);
@@ -69,9 +77,43 @@ describe('a batch that fails after its approval, in a browser', { skip: noBrowse
     await page.getByLabel('Search pipelines').fill(recipient.slice(0, 12));
     await page.getByRole('button', { name: `Pipeline ${FAILING} WATCH_AD` }).waitFor();
 
-    await page.getByRole('button', { name: 'Sign the cancel vote' }).click();
-    await page.getByText('Cancel vote cast').waitFor();
-    await page.getByText('All rent returned').waitFor();
-    await page.getByText('Rent stays locked until your wallet votes to cancel').waitFor({ state: 'detached' });
+    await voteToCancel(person);
+  });
+
+  it('is cancelled by its owner while it executes, and then takes the cancel vote too', async () => {
+    const { page } = person;
+    const pipelines = Array.from({ length: MANY_PIPELINES }, () => heavyBurnPipeline());
+    const batchId = await initByApi(story, project, pipelines);
+    await openApproval(person, project, batchId);
+    const hold = holdSends(world, engine, project, 2n);
+    await approve(person);
+    await hold.reached;
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    await page.getByText(/^\d+ of it done$/).waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel batch 2?' });
+    await dialog.getByText('your wallet is asked for a cancel vote afterwards').waitFor();
+    await dialog.getByLabel('Type “Batch 2” to confirm').fill('Batch 2');
+    await checkScreenOnBoth(person, 'batch-cancel');
+    await dialog.getByRole('button', { name: 'Cancel the batch' }).click();
+    const isAsked = () => countOpenJobs(world, 'cancel', batchId);
+    await waitUntil('the cancellation', isAsked, (count) => count > 0);
+    hold.release();
+    await dialog.waitFor({ state: 'detached' });
+    const result = await page.getByText(`of ${MANY_PIPELINES} pipelines executed`).textContent();
+    const executed = Number.parseInt(result ?? '', 10);
+    assert.ok(executed > 0 && executed < MANY_PIPELINES, result ?? '');
+    await page.getByText(`of ${MANY_PIPELINES} requested`).waitFor();
+    await checkScreenOnBoth(person, 'batch-cancelled');
+    await voteToCancel(person);
   });
 });
+
+/** Signs the wallet's cancel vote, which the page offers, and waits until the rent is back. */
+async function voteToCancel({ page }: Person): Promise<void> {
+  await page.getByText('Rent stays locked until your wallet votes to cancel').waitFor();
+  await page.getByRole('button', { name: 'Sign the cancel vote' }).click();
+  await page.getByText('Cancel vote cast').waitFor();
+  await page.getByText('All rent returned').waitFor();
+  await page.getByText('Rent stays locked until your wallet votes to cancel').waitFor({ state: 'detached' });
+}
