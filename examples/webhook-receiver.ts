@@ -1,8 +1,7 @@
 // Receives a project's webhooks: WEBHOOK_SECRET=whsec_… npx node examples/webhook-receiver.ts 3000
 // The secret is shown when the webhook is created: flywheel webhooks create --receiver http://127.0.0.1:3000/ …
 // `receive` takes a Request and returns a Response, so it runs in Next, Hono, Deno and workers as it is.
-import { createServer } from 'node:http';
-import { toNodeListener } from '@flywheel/sdk/node';
+import { serve } from '@flywheel/sdk/node';
 import { createWebhookHandler } from '@flywheel/sdk/webhooks';
 
 const [port = '3000'] = process.argv.slice(2);
@@ -13,5 +12,4 @@ const receive = createWebhookHandler(process.env.WEBHOOK_SECRET ?? '', ({ type, 
   if (!known.has(eventId)) print({ type, timestamp, ...data });
   known.add(eventId);
 });
-const server = createServer(toNodeListener(receive, (error) => print({ error: String(error) })));
-server.listen(Number(port), '127.0.0.1', () => print({ listening: server.address() }));
+print(await serve(receive, { port: Number(port), onError: (error) => print({ error: String(error) }) }));

@@ -61,7 +61,7 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
 }
 
-const DEFAULT_TIMEOUT_MS = 600_000;
+export const DEFAULT_TIMEOUT_MS = 600_000;
 // Six requests a minute stay below the service's limit of ten, and report a blocked execution soon.
 const EXECUTE_WAIT_SECONDS = 10;
 
@@ -165,7 +165,7 @@ interface ApprovalState {
  * a verification would report that as a mismatch.
  * @returns null if nothing is left to sign.
  */
-async function approve(
+export async function approve(
   client: FlywheelClient,
   { batchId, proposalApproveTx, isResumed, signal }: ApprovalState,
   sign: () => Promise<Base64EncodedWireTransaction>,
@@ -192,7 +192,7 @@ async function approve(
 }
 
 /** Replaces the service's claims by what the caller knows. */
-function knownOf(
+export function knownOf(
   { vaultAddress, mintAddress, expect }: VerifyOptions,
   claimed: VerificationInput['batch'],
 ): Pick<VerificationInput, 'batch' | 'expect'> {
@@ -207,7 +207,7 @@ function knownOf(
  * Repeats the execute request until the batch has ended. When the service has given up the request, it answers with an
  * error at once; reading the batch would look the same as a blocker that the service waits for.
  */
-async function executeToEnd(
+export async function executeToEnd(
   client: FlywheelClient,
   request: ExecuteBatchRequest,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },

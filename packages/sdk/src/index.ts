@@ -42,6 +42,7 @@ export {
 } from '@flywheel/protocol';
 export type { RpcUrl } from '@flywheel/solana-rpc';
 export { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+export * from './approve-batch.ts';
 export * from './audit/index.ts';
 export * from './chain/read-mint.ts';
 export * from './chain/read-vault-proofs.ts';

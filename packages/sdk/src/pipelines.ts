@@ -1,5 +1,12 @@
 import type { Action, Pipeline } from '@flywheel/api';
-import { decimalOf, isReservedMemo, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
+import {
+  decimalOf,
+  isReservedMemo,
+  MAX_SIGNIFICANT_DIGITS,
+  significantDigits,
+  toBaseUnits,
+  toDecimal,
+} from '@flywheel/protocol';
 import { pipelineSize, type SizeToken } from './pipeline-size.ts';
 
 /** Whole tokens: a number, or decimal text of at most 15 significant digits, which a JSON number carries exactly. */
@@ -75,6 +82,39 @@ export function packActions<Item>(
     groups.push({ items: [item], actions: [...actions] });
   }
   return groups.map(({ items, actions }) => ({ type, payload: textOf(payloadOf(items)), actions }));
+}
+
+/** Whole tokens, plain decimal text. */
+export interface TokenTotals {
+  readonly burned: string;
+  readonly airdropped: string;
+  readonly total: string;
+}
+
+/** Any action of a batch; withdrawals and rotations are not counted. */
+interface CountedAction {
+  readonly action: string;
+  readonly amount?: unknown;
+}
+
+/** More decimals than any token has, so that amounts are added exactly. */
+const FINEST_DECIMALS = 20;
+
+/**
+ * Adds up what pipelines burn and airdrop; exact.
+ *
+ * @example
+ * totalTokens([pipeline('SALE', { order: 1 }, burn(0.1), airdrop(customer, 0.2))]).total; // '0.3'
+ */
+export function totalTokens(pipelines: readonly { readonly actions: readonly CountedAction[] }[]): TokenTotals {
+  const actions = pipelines.flatMap((each) => each.actions);
+  const sum = (name: Action['action']) =>
+    actions
+      .flatMap(({ action, amount }) => (action === name && typeof amount === 'number' ? [amount] : []))
+      .reduce((total, amount) => total + (toBaseUnits(decimalOf(amount), FINEST_DECIMALS) ?? 0n), 0n);
+  const [burned, airdropped] = [sum('BURN'), sum('AIRDROP')];
+  const write = (units: bigint) => toDecimal(units, FINEST_DECIMALS);
+  return { burned: write(burned), airdropped: write(airdropped), total: write(burned + airdropped) };
 }
 
 function textOf(payload: string | object): string {

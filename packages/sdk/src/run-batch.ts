@@ -1,4 +1,4 @@
-import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
+import { type Batch, InitBatchRequest, MAX_PIPELINES_PER_BATCH, type Pipeline } from '@flywheel/api';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { FlywheelError, signingRefused } from './errors.ts';
 import { type FollowOptions, followBatch } from './follow-batch.ts';
@@ -52,6 +52,36 @@ export async function runBatch(
     await requirePreviousRun(client, pipelines, run, call);
   }
   return followRun(client, { input, pipelines }, { run, sendRest, ...options });
+}
+
+/**
+ * Runs more pipelines than a batch takes, as batches of at most 1,000, one after another, each as `runBatch` does. It ends
+ * after the first batch that is not executed: what comes after it was not sent. The same call again resumes.
+ * @yields each batch when it has ended.
+ * @throws RangeError before anything is sent if two of the batches would be equal: they would be paid once, as one run.
+ * FlywheelError as `runBatch`.
+ *
+ * @example
+ * for await (const { id, status } of runBatches(client, pipelines, { wallet, verify: { rpcUrl } })) console.log(id, status);
+ */
+export async function* runBatches(
+  client: FlywheelClient,
+  pipelines: readonly Pipeline[],
+  options: Omit<RunBatchOptions, 'idempotencyKey'>,
+): AsyncGenerator<Batch, void, undefined> {
+  const count = Math.ceil(pipelines.length / MAX_PIPELINES_PER_BATCH);
+  const parts = Array.from({ length: count }, (_, i) =>
+    pipelines.slice(i * MAX_PIPELINES_PER_BATCH, (i + 1) * MAX_PIPELINES_PER_BATCH),
+  );
+  const keys = new Set(await Promise.all(parts.map((part) => runKeyOf(part))));
+  if (keys.size < count) {
+    throw new RangeError('Two batches of 1,000 pipelines are equal. Give each pipeline a payload of its own.');
+  }
+  for (const part of parts) {
+    const batch = await runBatch(client, part, options);
+    yield batch;
+    if (batch.status !== 'EXECUTED') return;
+  }
 }
 
 export interface RunToFollow {

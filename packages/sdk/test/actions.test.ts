@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { Pipeline } from '@flywheel/api';
-import { airdrop, burn, memo, pipeline } from '@flywheel/sdk';
+import { airdrop, burn, memo, pipeline, totalTokens } from '@flywheel/sdk';
+import { packAirdropCsv } from '@flywheel/sdk/airdrop-csv';
 
 const WALLET = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
 
@@ -23,5 +25,32 @@ describe('the pipeline builders', () => {
     }
     for (const odd of ['1e3', ' 1', '0x10', '1.', '.5'])
       assert.throws(() => burn(odd), /not a plain decimal number/, odd);
+  });
+
+  it('add up exactly, withdrawals and rotations apart', () => {
+    const made = [
+      pipeline('SALE', { order: 1 }, burn(0.1), airdrop(WALLET, 0.2), memo('thank you')),
+      pipeline('SALE', { order: 2 }, airdrop(WALLET, '0.000000001')),
+    ];
+    assert.deepEqual(totalTokens(made), { burned: '0.1', airdropped: '0.200000001', total: '0.300000001' });
+    const withdrawal = { actions: [{ action: 'WITHDRAW', asset: 'TOKEN', amount: '5' }] };
+    assert.equal(totalTokens([withdrawal]).total, '0');
+  });
+});
+
+describe('packAirdropCsv', () => {
+  it('packs a file into pipelines that name its hash and lines, equal for an equal file', async () => {
+    const csv = `address,amount\n${WALLET},1.25\n`;
+    const [packed, ...others] = await packAirdropCsv(csv, { type: 'SEASON_1', decimals: 6 });
+    const sha256 = createHash('sha256').update(csv).digest('hex');
+    assert.deepEqual(packed, pipeline('SEASON_1', { sha256, lines: [2] }, airdrop(WALLET, 1.25)));
+    assert.equal(others.length, 0);
+  });
+
+  it('lists every row with an issue, repeated addresses by default', async () => {
+    const csv = `${WALLET},1\n${WALLET},2\nnobody,1\n`;
+    await assert.rejects(packAirdropCsv(csv, { type: 'SEASON_1', decimals: 6 }), /Line 2: .*\nLine 3: /);
+    const merged = await packAirdropCsv(csv.replace(/nobody.*/, ''), { type: 'A', decimals: 6, duplicates: 'merge' });
+    assert.deepEqual(merged[0]?.actions, [airdrop(WALLET, 3)]);
   });
 });

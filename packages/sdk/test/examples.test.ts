@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -74,15 +74,15 @@ describe('the examples', () => {
   });
 
   it('burn-on-purchase burns once for a purchase, however often it is reported', async () => {
-    const shop = spawn(process.execPath, [pathOf('burn-on-purchase.ts'), walletFile, join(folder, 'shop.db')], {
-      env: environment({ PORT: '0' }),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const args = [pathOf('burn-on-purchase.ts'), walletFile, join(folder, 'shop.db'), '0'];
+    const shop = spawn(process.execPath, args, { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await once(shop.stdout, 'data');
-    const url = `http://127.0.0.1:${JSON.parse(String(line)).port}`;
+    const { url } = JSON.parse(String(line));
     const customer = (await generateKeyPairSigner()).address;
     const body = JSON.stringify({ orderId: 'SO-20418', customer, totalCents: 31_800 });
-    const report = async (text: string) => JSON.parse(await (await fetch(url, { method: 'POST', body: text })).text());
+    const headers = { 'content-type': 'application/json' };
+    const post = (text: string) => fetch(url, { method: 'POST', headers, body: text });
+    const report = async (text: string) => JSON.parse(await (await post(text)).text());
     const ended = async (text: string) => {
       for (;;) {
         const answer = await report(text);
@@ -99,9 +99,10 @@ describe('the examples', () => {
     assert.equal(await tokenBalance(world, project.mint, customer), 9_540_000n);
 
     for (const text of ['', 'null', '[]', '{"orderId":', '{"orderId":"x"}', body.replace('31800', '-1')]) {
-      assert.equal((await fetch(url, { method: 'POST', body: text })).status, 400, text);
+      assert.equal((await post(text)).status, 400, text);
     }
-    assert.equal((await fetch(url, { method: 'POST', body: body.replace('31800', '318') })).status, 500);
+    assert.equal((await post(body.replace('31800', '318'))).status, 409);
+    assert.equal((await fetch(url, { method: 'POST', body })).status, 415, 'a page of another origin');
     const toMint = JSON.stringify({ orderId: 'SO-20419', customer: project.mint, totalCents: 100 });
     const refused = await ended(toMint);
     assert.deepEqual([refused.state, refused.reason.code], ['quarantined', 'ERR_FLYWHEEL_INVALID_ACTION']);
@@ -149,7 +150,7 @@ describe('the examples', () => {
     const rejected = news.filter(({ state }) => state === 'quarantined').map(({ id }) => id);
     assert.deepEqual(rejected.toSorted(), ['bad-1', 'bad-3', 'bad-5']);
     assert.deepEqual(
-      news.filter(({ line }) => line !== undefined).map(({ line }) => line),
+      news.filter(({ kind }) => kind === 'invalid').map(({ element }) => element),
       invalid,
     );
     assert.doesNotMatch(await runExample('airdrop-watch-ad.ts', [queue, walletFile]), /"state"/);
@@ -190,9 +191,14 @@ describe('the examples', () => {
     const { address } = project.wallet;
     const otherVault = [batch.id, address, (await generateKeyPairSigner()).address];
     await assert.rejects(runExample('approve-with-kms.ts', otherVault, { KMS_URL }), /ERR_SIGNING_REFUSED/);
+    const large = await client.initBatch({ pipelines: [pipeline('WATCH_AD', { adId: 'large' }, burn(10_001))] });
+    const refused = runExample('approve-with-kms.ts', [large.batch.id, address, project.vaultAddress], { KMS_URL });
+    await assert.rejects(refused, /mayApprove does not accept this batch/);
     const args = [batch.id, address, project.vaultAddress];
     assert.equal(JSON.parse(await runExample('approve-with-kms.ts', args, { KMS_URL })).status, 'EXECUTED');
     kms.close();
+    const again = await runExample('approve-with-kms.ts', args, { KMS_URL });
+    assert.equal(JSON.parse(again).status, 'EXECUTED', 'without the key service');
   });
 
   it('csv-airdrop sends a file once', async () => {
@@ -208,6 +214,15 @@ describe('the examples', () => {
 
     await writeFile(file, `${recipients[0]},1\n${recipients[0]},1.2345678\n`);
     await assert.rejects(runExample('csv-airdrop.ts', [file, walletFile, project.mint]), /Line 2: 1\.2345678 has more/);
+  });
+
+  it('have at most ten lines of code, imports aside', async () => {
+    for (const name of await readdir(new URL('../../../examples/', import.meta.url))) {
+      if (!name.endsWith('.ts')) continue;
+      const lines = (await readFile(pathOf(name), 'utf8')).split('\n');
+      const code = lines.filter((line) => !/^\s*(\/\/.*)?$|^import /.test(line));
+      assert.ok(code.length <= 10, `${name} has ${code.length} lines of code`);
+    }
   });
 
   async function untilBatches(count: number): Promise<void> {

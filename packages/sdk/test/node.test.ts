@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { connectFromEnvironment, readWallet, toNodeListener } from '@flywheel/sdk/node';
+import { connectFromEnvironment, readWallet, serve } from '@flywheel/sdk/node';
 
 it('connectFromEnvironment names the variable that is missing, and lets no other service have the default node', async () => {
   const FLYWHEEL_API_KEY = 'fw_key';
@@ -23,7 +20,7 @@ it('connectFromEnvironment tells a local cluster from a public one by its genesi
     ['EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG', false],
     ['7Fq2bYtmWpQh1dS9xkX4rGz8uVnE3cJaLo5sTiR69dKe', true],
   ] as const) {
-    const node = await serve(async (request) => {
+    const node = await open(async (request) => {
       const { id, method } = JSON.parse(await request.text());
       return Response.json({ jsonrpc: '2.0', id, result: method === 'getHealth' ? 'ok' : genesisHash });
     });
@@ -51,8 +48,8 @@ it('readWallet quotes no byte of a file that is not a keypair', async () => {
   await rm(folder, { recursive: true });
 });
 
-it('toNodeListener hands over method, path, headers and body, and answers with status, headers and body', async () => {
-  const server = await serve(async (request) => {
+it('serve hands over method, path, headers and body, and answers with status, headers and body', async () => {
+  const server = await open(async (request) => {
     const { pathname, search } = new URL(request.url);
     const told = [request.method, pathname + search, request.headers.get('x-name'), await request.text()];
     return Response.json(told, { status: 202, headers: { 'x-answer': 'yes' } });
@@ -65,8 +62,8 @@ it('toNodeListener hands over method, path, headers and body, and answers with s
   await server.close();
 });
 
-it('toNodeListener answers 500 for what its handler throws and 413 for a large body, and goes on', async () => {
-  const server = await serve(async (request) => {
+it('serve answers 500 for what its handler throws and 413 for a large body, and goes on', async () => {
+  const server = await open(async (request) => {
     if ((await request.text()) === 'bad') throw new Error('no disk');
     return new Response(null, { status: 204 });
   });
@@ -79,16 +76,18 @@ it('toNodeListener answers 500 for what its handler throws and 413 for a large b
   await server.close();
 });
 
-async function serve(handle: (request: Request) => Promise<Response>) {
+it('serve names a port that is taken', async () => {
+  const server = await open(async () => new Response());
+  const port = Number(new URL(server.url).port);
+  await assert.rejects(
+    serve(async () => new Response(), { port, onError: assert.ifError }),
+    /EADDRINUSE/,
+  );
+  await server.close();
+});
+
+async function open(handle: (request: Request) => Promise<Response>) {
   const errors: string[] = [];
-  const server = createServer(toNodeListener(handle, (error) => errors.push(String(error))));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  return { url: `http://127.0.0.1:${port}`, errors, close };
+  const { url, stop } = await serve(handle, { port: 0, onError: (error) => errors.push(String(error)) });
+  return { url, errors, close: stop };
 }

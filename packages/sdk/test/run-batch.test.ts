@@ -11,6 +11,7 @@ import {
   pipeline,
   type RunBatchOptions,
   runBatch,
+  runBatches,
   runKeyOf,
   watchBatch,
 } from '@flywheel/sdk';
@@ -288,6 +289,32 @@ function keepBatches(outcomes: readonly Outcome[]) {
     sent: () => [...batches.values()].map(({ pipelines }) => pipelines),
   };
 }
+
+describe('runBatches', () => {
+  const many = Array.from({ length: 1_001 }, (_, i) => pipeline('WATCH_AD', { adId: String(i) }, burn(1)));
+  const sentBy = ({ received }: StubService) =>
+    received.filter(({ path }) => path.endsWith('/init')).map(({ body }) => JSON.parse(body).pipelines.length);
+
+  it('runs a batch of at most 1,000 pipelines after the other, and none after one that is not executed', async () => {
+    for (const [reads, sent] of [
+      [['EXECUTED'], [1_000, 1]],
+      [['FINALIZED', 'FINALIZED', 'FAILED'], [1_000]],
+    ] as const) {
+      await using service = await startStubService(walkThrough({ reads: [...reads], executes: ['FAILED'] }));
+      const batches = await Array.fromAsync(runBatches(client(service), many, { wallet, verify: TRUST }));
+      assert.deepEqual([batches.map(({ status }) => status), sentBy(service)], [sent.map(() => reads.at(-1)), sent]);
+    }
+  });
+
+  it('sends nothing if two of the batches would be equal, which would be paid once', async () => {
+    await using service = await startStubService(walkThrough({ reads: ['EXECUTED'], executes: [] }));
+    const [one] = many;
+    assert.ok(one);
+    const equal = Array.from({ length: 2_000 }, () => one);
+    await assert.rejects(Array.fromAsync(runBatches(client(service), equal, { wallet, verify: TRUST })), RangeError);
+    assert.deepEqual(service.received, []);
+  });
+});
 
 interface Walk {
   /** Status of the batch at each read; the last one repeats. */

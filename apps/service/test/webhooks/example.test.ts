@@ -24,8 +24,8 @@ it('the example receiver handles each event once, and rejects events without a v
   try {
     const lines = createInterface(example.stdout)[Symbol.asyncIterator]();
     const nextLine = async () => JSON.parse((await lines.next()).value ?? 'null');
-    const { listening } = await nextLine();
-    await updateEndpoint(db, { ...endpoint, url: `http://127.0.0.1:${listening.port}/hook` });
+    const { url } = await nextLine();
+    await updateEndpoint(db, { ...endpoint, url: `${url}/hook` });
     startTestDelivering(database);
 
     const { type, timestamp, data } = await queueEvent(db, project);
@@ -37,7 +37,7 @@ it('the example receiver handles each event once, and rejects events without a v
     const second = await queueEvent(db, project);
     assert.equal((await nextLine()).batchId, 'batchId' in second.data && second.data.batchId);
 
-    const rotated = { ...endpoint, url: `http://127.0.0.1:${listening.port}/hook`, secretVersion: 2 };
+    const rotated = { ...endpoint, url: `${url}/hook`, secretVersion: 2 };
     await updateEndpoint(db, rotated);
     await queueEvent(db, project);
     const refused = await untilNewest(db, endpointId, isOver);

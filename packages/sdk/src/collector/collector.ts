@@ -1,7 +1,7 @@
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError } from '../errors.ts';
 import { createIntake } from './intake.ts';
-import { type CollectedItem, type ItemStatus, recipientsOf, statusOf } from './item.ts';
+import { type CollectedItem, type ItemStatus, isRefusedItem, readItem, recipientsOf, statusOf } from './item.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { lead } from './lead.ts';
 import { readStatuses } from './merge.ts';
@@ -17,6 +17,8 @@ export type CollectorAlarm =
   | { readonly kind: 'quarantined'; readonly items: readonly ItemStatus[]; readonly quarantined: number }
   /** A batch waits for a person's approval, or for something else that `code` and `message` say. It continues by itself. */
   | HeldUp
+  /** An element of `collectAll` that is no item; `message` says why. The others go on. */
+  | { readonly kind: 'invalid'; readonly element: unknown; readonly message: string }
   /** Nothing is paid any more until a collector is created again. `error` says why. */
   | { readonly kind: 'stopped'; readonly error: Error };
 
@@ -173,6 +175,36 @@ export async function createCollector({
     });
   }
 
+  async function idle(): Promise<void> {
+    idleWaiters += 1;
+    try {
+      await journal.refresh();
+      for (;;) {
+        requireOpen();
+        const changed = journal.nextChange();
+        if (await isIdle()) return;
+        await changed;
+      }
+    } finally {
+      idleWaiters -= 1;
+    }
+  }
+
+  async function collectAll<Element>(
+    source: AsyncIterable<Element> | Iterable<Element>,
+    toItem: (element: Element) => CollectedItem,
+  ): Promise<void> {
+    for await (const element of source) {
+      try {
+        await intake.collect(readItem(element, toItem), {});
+      } catch (error) {
+        if (!isRefusedItem(error) || onAlarm === undefined) throw error;
+        onAlarm({ kind: 'invalid', element, message: error.message });
+      }
+    }
+    await idle();
+  }
+
   async function stop(): Promise<void> {
     controller.abort();
     await Promise.all([intake.settle(), paying]);
@@ -192,6 +224,14 @@ export async function createCollector({
      */
     collect: (item: CollectedItem, options: { readonly signal?: AbortSignal } = {}): Promise<ItemStatus> =>
       intake.collect(item, options),
+
+    /**
+     * Collects each element of a source that ends, such as a file, then resolves as `idle` does. An element that is no item,
+     * because `toItem` throws or no service accepts what it returns, goes to `onAlarm`, and the others go on.
+     * @throws FlywheelError as `collect` and `idle`, and every error of the source. Without `onAlarm`, also the first element
+     * that is no item.
+     */
+    collectAll,
 
     /** Reads what has become of an item; null if its id is not known. */
     async status(id: string): Promise<ItemStatus | null> {
@@ -260,20 +300,7 @@ export async function createCollector({
      * its handler.
      * @throws FlywheelError `ERR_COLLECTOR_STOPPED` if the collector stops before.
      */
-    async idle(): Promise<void> {
-      idleWaiters += 1;
-      try {
-        await journal.refresh();
-        for (;;) {
-          requireOpen();
-          const changed = journal.nextChange();
-          if (await isIdle()) return;
-          await changed;
-        }
-      } finally {
-        idleWaiters -= 1;
-      }
-    },
+    idle,
 
     /**
      * Stops taking and paying, and closes the store. Open batches stay open: the service goes on with those that are

@@ -1,5 +1,5 @@
 import { type Action, findPayloadProblem, InitBatchRequest, type Pipeline } from '@flywheel/api';
-import { FlywheelError } from '../errors.ts';
+import { FlywheelError, type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { pipelineSize } from '../pipeline-size.ts';
 import { pipeline } from '../pipelines.ts';
 import type { ItemReason, ItemState, NewItem, StoredItem } from './store.ts';
@@ -65,6 +65,27 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
   }
   return { id, content: JSON.stringify(item), acceptedAtMs };
 }
+
+/** Makes an item of what a source holds. @throws FlywheelError `ERR_INVALID_REQUEST` with the message of what `toItem` throws. */
+export function readItem<Element>(element: Element, toItem: (element: Element) => CollectedItem): CollectedItem {
+  try {
+    return toItem(element);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new FlywheelError({ code: 'ERR_INVALID_REQUEST', message, cause });
+  }
+}
+
+/** True for an error that names the item: it is refused again, however often it is collected. */
+export function isRefusedItem(error: unknown): error is FlywheelError {
+  return isFlywheelError(error) && REFUSALS.has(error.code);
+}
+
+const REFUSALS: ReadonlySet<FlywheelErrorCode> = new Set([
+  'ERR_INVALID_REQUEST',
+  'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
+  'ERR_ITEM_CHANGED',
+]);
 
 /** Reads an item's pipeline. Only this module writes a content. */
 export function pipelineOf({ content }: Pick<NewItem, 'content'>): Pipeline {

@@ -11,6 +11,9 @@ export interface NodeResponse {
   end(body: Uint8Array): unknown;
 }
 
+/** A listener for `createServer` of node:http. */
+export type NodeListener = (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void>;
+
 /**
  * Makes a listener for `createServer` of node:http from a handler that takes a `Request` and returns a `Response`. Next,
  * Hono, Deno and workers run such a handler as it is. The host in the request's URL is always `localhost`. A body above
@@ -23,7 +26,7 @@ export interface NodeResponse {
 export function toNodeListener(
   handle: (request: Request) => Promise<Response>,
   onError: (error: unknown) => void,
-): (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void> {
+): NodeListener {
   return async (incoming, outgoing) => {
     try {
       const body = await readBody(incoming);

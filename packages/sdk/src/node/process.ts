@@ -2,6 +2,18 @@
 interface NodeProcess {
   readonly env: { readonly [name: string]: string | undefined };
   getBuiltinModule(name: 'node:fs/promises'): { readFile(path: string, encoding: 'utf8'): Promise<string> };
+  getBuiltinModule(name: 'node:http'): {
+    createServer(listener: (incoming: never, outgoing: never) => unknown): NodeServer;
+  };
+}
+
+/** The part of `Server` of node:http that is used. */
+interface NodeServer {
+  listen(port: number, host: string, onListening: () => void): void;
+  once(event: 'error', onError: (error: Error) => void): void;
+  address(): { readonly port: number } | string | null;
+  close(onClosed: () => void): void;
+  closeAllConnections(): void;
 }
 
 /** Finds it when it is used, so that importing these modules fails nowhere. */

@@ -17,6 +17,9 @@ export function noteAlarm(bar: ProgressBar, alarm: CollectorAlarm): void {
     case 'approvalNeeded':
       bar.note(`Batch ${alarm.batchId} waits for an approval.`);
       break;
+    case 'invalid':
+      bar.note(`No event: ${alarm.message}`);
+      break;
     case 'stopped':
       break;
     default:

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { isFlywheelError } from '@flywheel/sdk';
-import type { ItemStatus } from '@flywheel/sdk/collector';
+import { COLLECT_ERROR_STATUS, type ItemStatus } from '@flywheel/sdk/collector';
 import { CliError } from '../../errors.ts';
 
 export interface EventServerOptions {
@@ -136,13 +136,6 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const STATUS_OF: { readonly [code: string]: number } = {
-  ERR_INVALID_REQUEST: 400,
-  ERR_FLYWHEEL_PIPELINE_TOO_BIG: 400,
-  ERR_ITEM_CHANGED: 409,
-  ERR_COLLECTOR_STOPPED: 503,
-};
-
 function fail(response: ServerResponse, error: unknown): void {
   if (response.destroyed || response.headersSent) return;
   if (error instanceof AnswerError) {
@@ -150,7 +143,11 @@ function fail(response: ServerResponse, error: unknown): void {
     send(response, status, { error: code, message });
   } else if (isFlywheelError(error)) {
     const { code, message, problems } = error;
-    send(response, STATUS_OF[code] ?? 500, { error: code, message, ...(problems.length > 0 && { problems }) });
+    send(response, COLLECT_ERROR_STATUS[code] ?? 500, {
+      error: code,
+      message,
+      ...(problems.length > 0 && { problems }),
+    });
   } else {
     const message = `The event may not be stored: ${error instanceof Error ? error.message : error}. Send it again.`;
     send(response, 500, { error: 'ERR_INTERNAL', message });

@@ -1,6 +1,5 @@
 import type { BatchDetail, BatchKind, BatchProgress, BatchRow, Ledger } from '@flywheel/api';
-import { decimalOf } from '@flywheel/protocol';
-import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
+import { totalTokens } from '@flywheel/sdk';
 import type { Status } from '../../ui/status.ts';
 
 /** Status of a batch for display. */
@@ -79,23 +78,10 @@ interface BatchTotals {
 
 /** Adds up what pipelines burn and airdrop; exact. */
 export function totalsOf(pipelines: readonly { readonly actions: readonly BatchAction[] }[]): BatchTotals {
-  let [burned, airdropped, burns, airdrops, memos] = [0n, 0n, 0, 0, 0];
-  for (const action of pipelines.flatMap(({ actions }) => actions)) {
-    if (action.action === 'BURN') {
-      burned += toFinestUnits(decimalOf(action.amount));
-      burns += 1;
-    } else if (action.action === 'AIRDROP') {
-      airdropped += toFinestUnits(decimalOf(action.amount));
-      airdrops += 1;
-    } else if (action.action === 'MEMO') {
-      memos += 1;
-    }
-  }
-  return {
-    burned: fromFinestUnits(burned),
-    airdropped: fromFinestUnits(airdropped),
-    counts: { burns, airdrops, memos },
-  };
+  const names = pipelines.flatMap(({ actions }) => actions.map(({ action }) => action));
+  const count = (name: BatchAction['action']) => names.filter((each) => each === name).length;
+  const { burned, airdropped } = totalTokens(pipelines);
+  return { burned, airdropped, counts: { burns: count('BURN'), airdrops: count('AIRDROP'), memos: count('MEMO') } };
 }
 
 /** Says how far the amounts of a batch in a list are from done; null once the batch is executed. */
