@@ -26,6 +26,7 @@ export * from './generated/proposal-instructions.ts';
 export * from './generated/types.ts';
 export * from './packing.ts';
 export { SQUADS_PROGRAM_ADDRESS, type SquadsInstruction } from './program.ts';
+export { encodeUnsignedTransaction } from './unsigned-transaction.ts';
 export * from './vault-message.ts';
 export * from './vault-proofs.ts';
 export * from './weights.ts';

@@ -106,7 +106,8 @@ describe('account layouts of the package', () => {
           const full = { ...proposal, approved, rejected: approved, cancelled: approved };
           assert.equal(squads.proposalBytes(keys.length), size('Proposal', full));
           const bumps = ephemeralSignerBumps.length;
-          assert.equal(squads.vaultBatchTransactionBytes(message, bumps), size('VaultBatchTransaction', vbt));
+          const bytes = squads.encodeVaultMessage(message);
+          assert.equal(squads.vaultBatchTransactionBytes(bytes, bumps), size('VaultBatchTransaction', vbt));
           const actions = config.actions as squads.ConfigAction[];
           assert.equal(squads.configTransactionBytes(actions), size('ConfigTransaction', config));
         },

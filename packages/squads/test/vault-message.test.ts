@@ -13,6 +13,7 @@ import {
   compileVaultMessage,
   decodeVaultMessage,
   encodeVaultMessage,
+  vaultBatchTransactionBytes,
   vaultMessageAccounts,
   vaultMessageSize,
 } from '../src/index.ts';
@@ -94,6 +95,16 @@ describe('a vault message', () => {
     assert.equal(memos(300) - memos(299), 5);
   });
 
+  it('cannot be encoded with more than its counts hold', () => {
+    const message = decodeVaultMessage(compileVaultMessage([{ programAddress: addressOf(3) }], CONTEXT));
+    const many = { ...message, accountKeys: Array.from({ length: 256 }, () => VAULT) };
+    assert.throws(() => encodeVaultMessage(many), /256/);
+    const [first] = message.instructions;
+    assert.ok(first);
+    const long = { ...message, instructions: [{ ...first, data: new Uint8Array(65_536) }] };
+    assert.throws(() => encodeVaultMessage(long), /65536/);
+  });
+
   it('cannot be compiled with a signer other than the vault', () => {
     const signing = {
       programAddress: addressOf(3),
@@ -102,9 +113,11 @@ describe('a vault message', () => {
     assert.throws(() => compileVaultMessage([signing], CONTEXT), /would have to sign a vault message/);
   });
 
-  it('cannot be decoded with remaining bytes, an unknown lookup table, or a missing table entry', () => {
+  it('cannot be decoded or measured with remaining bytes, decoded with an unknown lookup table, or a missing table entry', () => {
     const bytes = compileVaultMessage([{ programAddress: addressOf(3) }], CONTEXT);
     assert.throws(() => decodeVaultMessage(Uint8Array.of(...bytes, 0)), /followed by 1 more/);
+    assert.throws(() => vaultBatchTransactionBytes(Uint8Array.of(...bytes, 0)), /followed by 1 more/);
+    assert.throws(() => vaultBatchTransactionBytes(bytes.slice(0, -1)), /breaks off/);
     assert.throws(() => vaultMessageAccounts(bytes, { vault: VAULT, lookupTables: [] }), /which is not given/);
     const short = TABLES.map((table) => ({ ...table, addresses: [] }));
     assert.throws(

@@ -79,7 +79,7 @@ export async function awaitBatch(
 }
 
 /** Builds the approval transaction on the nonce as it was leased, without a network call. */
-export function buildApproval(project: Project, batch: BatchWithoutPipelines): Promise<Base64EncodedWireTransaction> {
+export function buildApproval(project: Project, batch: BatchWithoutPipelines): Base64EncodedWireTransaction {
   return approveTransaction(project.flywheel.multisig, batch.batchIndex, batch.nonce);
 }
 

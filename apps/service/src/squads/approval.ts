@@ -1,10 +1,13 @@
-import { LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from '@flywheel/squads';
+import {
+  encodeUnsignedTransaction,
+  LAMPORTS_PER_SIGNATURE,
+  priorityFeeLamports,
+  proposalAddress,
+} from '@flywheel/squads';
 import {
   appendTransactionMessageInstructions,
   type Base64EncodedWireTransaction,
-  compileTransaction,
   createTransactionMessage,
-  getBase64EncodedWireTransaction,
   type Instruction,
   setTransactionMessageComputeUnitLimit,
   setTransactionMessageComputeUnitPrice,
@@ -34,23 +37,23 @@ export function approvalFeeLamports({ operator, wallet, company }: Multisig): bi
  * Builds the transaction that the project's wallet signs: the leased nonce's advance, our compute budget, both votes. It
  * is v0 without lookup tables, so that a wallet can show all of it. It carries no signature; equal input gives equal bytes.
  */
-export async function approveTransaction(
+export function approveTransaction(
   multisig: Multisig,
   batchIndex: bigint,
   nonce: LeasedNonce,
-): Promise<Base64EncodedWireTransaction> {
+): Base64EncodedWireTransaction {
   const message = setTransactionMessageFeePayer(multisig.operator, createTransactionMessage({ version: 0 }));
   const budgeted = setTransactionMessageComputeUnitPrice(
     APPROVAL_COMPUTE_UNIT_PRICE,
     setTransactionMessageComputeUnitLimit(APPROVAL_COMPUTE_UNITS, message),
   );
-  const voting = appendTransactionMessageInstructions(await approvals(multisig, batchIndex), budgeted);
+  const voting = appendTransactionMessageInstructions(approvals(multisig, batchIndex), budgeted);
   // Puts the advance before everything else.
   const durable = setTransactionMessageLifetimeUsingDurableNonce(
     { nonce: nonce.value, nonceAccountAddress: nonce.address, nonceAuthorityAddress: multisig.operator },
     voting,
   );
-  return getBase64EncodedWireTransaction(compileTransaction(durable));
+  return encodeUnsignedTransaction(durable);
 }
 
 /** Builds the company's vote alone, for a proposal that the wallet has approved on chain by other means. */
@@ -58,7 +61,7 @@ export async function companyOnlyApproval(multisig: Multisig, batchIndex: bigint
   return [proposalApprove(await locateBatch(multisig, batchIndex), multisig.company)];
 }
 
-async function approvals(multisig: Multisig, batchIndex: bigint): Promise<Instruction[]> {
-  const batch = await locateBatch(multisig, batchIndex);
-  return [proposalApprove(batch, multisig.wallet), proposalApprove(batch, multisig.company)];
+function approvals(multisig: Multisig, batchIndex: bigint): Instruction[] {
+  const voted = { multisig, proposal: proposalAddress(multisig.address, batchIndex) };
+  return [proposalApprove(voted, multisig.wallet), proposalApprove(voted, multisig.company)];
 }

@@ -88,7 +88,10 @@ export function proposalActivate({ multisig, proposal }: LocatedBatch): SquadsIn
 }
 
 /** `member` signs. */
-export function proposalApprove({ multisig, proposal }: LocatedBatch, member: Address): SquadsInstruction {
+export function proposalApprove(
+  { multisig, proposal }: { readonly multisig: Pick<Multisig, 'address'>; readonly proposal: Address },
+  member: Address,
+): SquadsInstruction {
   return getProposalApproveInstruction({ multisig: multisig.address, member, proposal, memo: null });
 }
 

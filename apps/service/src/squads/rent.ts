@@ -2,7 +2,6 @@ import {
   batchBytes,
   configTransactionBytes,
   decodeConfigActions,
-  decodeVaultMessage,
   proposalBytes,
   vaultBatchTransactionBytes,
 } from '@flywheel/squads';
@@ -27,7 +26,7 @@ export async function accountSizes(
 
 /** Sizes in bytes of the accounts that a batch takes on chain: the batch, its proposal, one for each vault message. */
 async function batchAccountSizes(multisig: Multisig, vaultMessages: readonly ReadonlyUint8Array[]): Promise<number[]> {
-  const messages = await mapInSlices(vaultMessages, (bytes) => vaultBatchTransactionBytes(decodeVaultMessage(bytes)));
+  const messages = await mapInSlices(vaultMessages, (bytes) => vaultBatchTransactionBytes(bytes));
   return [batchBytes(), proposalBytes(multisigMembers(multisig).length), ...messages];
 }
 

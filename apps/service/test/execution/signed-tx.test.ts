@@ -153,7 +153,7 @@ describe('a signedTx', () => {
 
   /** Builds the approval that init would build for another index or nonce, signed by the right wallet. */
   async function approval(batchIndex: bigint, nonce: LeasedNonce): Promise<string> {
-    return signWith(project.wallet, await approveTransaction(multisig, batchIndex, nonce));
+    return signWith(project.wallet, approveTransaction(multisig, batchIndex, nonce));
   }
 
   async function nonceOf({ id }: OnChain): Promise<LeasedNonce> {

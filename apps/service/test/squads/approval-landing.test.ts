@@ -55,7 +55,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       const { multisig } = await register(cluster, token);
       const nonce = await createNonce();
       await setUp(multisig);
-      const built = await approveTransaction(multisig, 1n, nonce);
+      const built = approveTransaction(multisig, 1n, nonce);
       for (let blocks = 0; blocks < 200; blocks += 1) svm.expireBlockhash();
 
       const signedTx = getBase64EncodedWireTransaction(await sign(wallet, decode(built)));

@@ -72,11 +72,11 @@ describe('the approval of a batch', () => {
     // Any 32 bytes are a valid nonce value.
     nonce = { address: await freshAddress(), value: (await freshAddress()) as string as Nonce };
     expected = { batchId: BATCH_ID, batchIndex: 7n, multisig, nonce };
-    unsigned = await approveTransaction(multisig, 7n, nonce);
+    unsigned = approveTransaction(multisig, 7n, nonce);
   });
 
   it('has the same bytes every time, is unsigned, and leaves space for guard instructions', async () => {
-    assert.equal(await approveTransaction(multisig, 7n, nonce), unsigned);
+    assert.equal(approveTransaction(multisig, 7n, nonce), unsigned);
     const transaction = decode(unsigned);
     assert.deepEqual(Object.values(transaction.signatures), [null, null, null]);
     assert.equal(getTransactionEncoder().encode(transaction).length, 612);
@@ -100,17 +100,17 @@ describe('the approval of a batch', () => {
 
   it('is rejected unsigned, signed by another wallet, or with a signature over other bytes', async () => {
     await refused(unsigned, /is not signed by the project’s wallet/);
-    const other = await approveTransaction(multisig, 8n, nonce);
+    const other = approveTransaction(multisig, 8n, nonce);
     const otherSignature = decode(await signed(other)).signatures[wallet.address];
     const transaction = decode(unsigned);
     const forged = { ...transaction, signatures: { ...transaction.signatures, [wallet.address]: otherSignature } };
     await refused(getBase64EncodedWireTransaction(forged as Transaction), /does not verify/);
-    const foreign = await approveTransaction({ ...multisig, wallet: stranger.address }, 7n, nonce);
+    const foreign = approveTransaction({ ...multisig, wallet: stranger.address }, 7n, nonce);
     await refused(await signed(foreign, [stranger]), /does not require the signature of/);
   });
 
   it('is rejected for another batch, one vote only, a duplicate vote, a vote with a memo, or another kind of vote', async () => {
-    await refused(await signed(await approveTransaction(multisig, 8n, nonce)), /not a plain approval of proposal/);
+    await refused(await signed(approveTransaction(multisig, 8n, nonce)), /not a plain approval of proposal/);
     const batch = await locateBatch(multisig, 7n);
     const ofWallet = proposalApprove(batch, wallet.address);
     const ofCompany = proposalApprove(batch, company.address);
@@ -183,7 +183,7 @@ describe('the approval of a batch', () => {
     };
     await refused(await edited((message) => append(message, signing)), /needs 4 signatures/);
     const otherNonce = { ...nonce, address: await freshAddress() };
-    await refused(await signed(await approveTransaction(multisig, 7n, otherNonce)), /advance of the nonce/);
+    await refused(await signed(approveTransaction(multisig, 7n, otherNonce)), /advance of the nonce/);
     await refused(
       await edited(({ instructions: [first, ...others], ...rest }) => ({
         ...rest,

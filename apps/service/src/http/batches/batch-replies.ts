@@ -22,7 +22,7 @@ export async function replyToInit(deps: InitDeps & { readonly work: WorkLimits }
   const { batch, warnings, replayed } = await initBatch(deps, request);
   // readApproval returns null for an ended batch; a replay still answers the original approval.
   const proposalApproveTx =
-    (replayed ? await readApproval(deps, project, batch) : null) ?? (await buildApproval(project, batch));
+    (replayed ? await readApproval(deps, project, batch) : null) ?? buildApproval(project, batch);
   return {
     status: 200 as const,
     body: presentInitializedBatch(batch, { pipelines: await presentPipelines(batch), proposalApproveTx }, warnings),
