@@ -30,9 +30,9 @@ import { oldestQuerySeconds, ping } from './store/db.ts';
 import { deleteExpired } from './store/expired.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { type Jobs, startJobs } from './store/jobs/jobs.ts';
+import { findKeyHolder } from './store/key-holders.ts';
 import type { LostDatabase } from './store/postgres.ts';
 import { touchApiKey } from './store/projects/api-keys.ts';
-import { findKeyHolder } from './store/projects/key-holders.ts';
 import { createRateLimits } from './store/rate-limits.ts';
 import { readServiceState } from './store/service-state.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -272,7 +272,7 @@ async function listen(
       tokenNames,
     }),
     readVaultFigures: createFiguresReader({ db, clock, tokenNames }),
-    findKeyHolder: (key, name, now) => findKeyHolder(db, key, { name, limit: rateLimits[name], now }),
+    findKeyHolder: (key, request) => findKeyHolder(db, key, { ...request, limit: rateLimits[request.name] }),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),
     companyOperators,

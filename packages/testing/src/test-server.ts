@@ -76,9 +76,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const { handlers, consoleHandlers, requestsPerWindow = 1_000_000, project = PROJECT, ...deps } = options;
   const { rateLimits = countingLimits(requestsPerWindow) } = deps;
   const server = createServer({
-    findKeyHolder: async ({ prefix }, name) => {
+    findKeyHolder: async ({ prefix }, { name }) => {
       const key = keys.get(prefix);
-      return key ? { key, project, limit: await rateLimits.consume(name, key.id) } : null;
+      return key ? { key, project, limit: await rateLimits.consume(name, key.id), batch: null } : null;
     },
     touchApiKey: async () => undefined,
     clock: { now: () => NOW },

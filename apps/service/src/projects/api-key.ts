@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** A new API key, with the parts that are stored. */
@@ -48,7 +48,7 @@ const SHAPE = /^fwk_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 function stored(apiKey: string): StoredApiKey {
-  return { prefix: apiKey.slice(0, PREFIX_LENGTH), hash: createHash('sha256').update(apiKey).digest() };
+  return { prefix: apiKey.slice(0, PREFIX_LENGTH), hash: hash('sha256', apiKey, 'buffer') };
 }
 
 function checksum(secret: string): string {

@@ -2,6 +2,7 @@ import type { RateLimitName } from '@flywheel/api';
 import { type RawBuilder, sql } from 'kysely';
 import type { Clock } from '../model/clock.ts';
 import type { Db } from './db.ts';
+import { prepare } from './prepare.ts';
 
 export interface RateLimits {
   readonly limits: Readonly<Record<RateLimitName, RateLimit>>;
@@ -34,29 +35,48 @@ export function createRateLimits(db: Db, limits: RateLimits['limits'], clock: Pi
     limits,
     async consume(name, key) {
       const nowMs = clock.now().getTime();
-      const { rows } = await countRequests(sql`select ${name}::text, ${key}::text`, limits[name], nowMs).execute(db);
-      const [counted] = rows;
+      const [counted] = await countOne(db, { name, key, nowMs, endMs: endOf(limits[name], nowMs) });
       if (!counted) throw new Error(`A request of ${name} was not counted.`);
       return stateOf(counted, limits[name], nowMs);
     },
   };
 }
 
+/** The time of a request, and the end of a window that begins with it, in milliseconds since 1970. */
+export interface WindowTimes {
+  readonly nowMs: number;
+  readonly endMs: number;
+}
+
+/** Computes the end of a window that begins now. */
+export function endOf({ seconds }: RateLimit, nowMs: number): number {
+  return nowMs + seconds * 1_000;
+}
+
 /**
  * Builds the statement that counts one request for each row of a query, whose columns are the name of the limit and the key.
  * It returns a `WindowCount` for each.
  */
-export function countRequests(keys: RawBuilder<unknown>, { seconds }: RateLimit, nowMs: number) {
-  const end = nowMs + seconds * 1_000;
+export function countRequests(
+  keys: RawBuilder<unknown>,
+  { nowMs, endMs }: { readonly [Name in keyof WindowTimes]: RawBuilder<number> },
+) {
   return sql<WindowCount>`
     insert into rate_limits as counted (key, points, expire)
-    select keys.name || ':' || keys.key, 1, ${end}::bigint from (${keys}) as keys (name, key)
+    select keys.name || ':' || keys.key, 1, ${endMs}::bigint from (${keys}) as keys (name, key)
     on conflict (key) do update set
       points = case when counted.expire <= ${nowMs}::bigint then 1 else counted.points + 1 end,
       expire = case when counted.expire <= ${nowMs}::bigint then excluded.expire else counted.expire end
     returning points, expire
   `;
 }
+
+const countOne = prepare<WindowTimes & { readonly name: string; readonly key: string }, WindowCount>((_db, slot) =>
+  countRequests(sql`select ${slot('name')}::text, ${slot('key')}::text`, {
+    nowMs: slot('nowMs'),
+    endMs: slot('endMs'),
+  }),
+);
 
 export function stateOf({ points, expire }: WindowCount, { requests }: RateLimit, nowMs: number): RateLimitState {
   return {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
-import { later, NOW, storeProject } from '@flywheel/testing/records';
+import { later, NOW, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
+import { findBatchWithoutPipelines } from '../../src/store/batches/batches.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
+import { findKeyHolder } from '../../src/store/key-holders.ts';
 import {
   type ApiKeyRecord,
   findApiKey,
@@ -12,7 +14,6 @@ import {
   revokeApiKey,
   touchApiKey,
 } from '../../src/store/projects/api-keys.ts';
-import { findKeyHolder } from '../../src/store/projects/key-holders.ts';
 import { findProject } from '../../src/store/projects/projects.ts';
 
 const { db, poolConfig } = await openTestDatabase();
@@ -66,19 +67,32 @@ test('an API key is found with its project, and its requests are counted exactly
   const project = await storeProject(db);
   const key = await storeKey(project, { scopes: new Set(['burn']) });
   const other = openDb(poolConfig, quietLog);
-  const ask = (on: Db) => findKeyHolder(on, key, { name: 'get', limit: LIMIT, now: NOW });
+  const ask = (on: Db) => findKeyHolder(on, key, { name: 'get', limit: LIMIT, now: NOW, batchId: null });
   const found = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i % 2 === 0 ? db : other)));
   await closeDb(other);
   assert.equal(found.filter((holder) => holder?.limit?.allowed).length, LIMIT.requests);
   assert.deepEqual(found[0]?.key, await findApiKey(db, key.prefix));
   assert.deepEqual(found[0]?.project, await findProject(db, project.id));
-  const later = await findKeyHolder(db, key, { name: 'get', limit: LIMIT, now: new Date(NOW.getTime() + 7_000) });
+  const after = { name: 'get', limit: LIMIT, now: new Date(NOW.getTime() + 7_000), batchId: null } as const;
+  const later = await findKeyHolder(db, key, after);
   assert.deepEqual(later?.limit, { allowed: true, remaining: 4, resetSeconds: 7 });
+});
+
+test('a batch is read with the key: as it is, of its own project, and of pipelines only', async () => {
+  const [project, stranger] = [await storeProject(db), await storeProject(db)];
+  const key = await storeKey(project);
+  await storeNonces(db, 3);
+  const [batch, withdrawal] = [await storeBatch(db, project), await storeBatch(db, project, { kind: 'withdrawal' })];
+  const foreign = await storeBatch(db, stranger);
+  const read = async (batchId: string) =>
+    (await findKeyHolder(db, key, { name: 'get', limit: LIMIT, now: NOW, batchId }))?.batch;
+  assert.deepEqual(await read(batch.id), await findBatchWithoutPipelines(db, batch.id));
+  for (const { id } of [withdrawal, foreign, { id: randomUUID() }]) assert.equal(await read(id), null);
 });
 
 test('a request is not counted for a wrong, revoked or expired key, or without a project', async () => {
   const project = await storeProject(db);
-  const counted = { name: 'get', limit: LIMIT, now: NOW } as const;
+  const counted = { name: 'get', limit: LIMIT, now: NOW, batchId: null } as const;
   const key = await storeKey(project);
   assert.equal((await findKeyHolder(db, { ...key, hash: new Uint8Array(32) }, counted))?.limit, null);
   assert.equal((await findKeyHolder(db, key, counted))?.limit?.remaining, 4);

@@ -1,16 +1,9 @@
-import type { OPERATIONS } from '@flywheel/api';
+import { ApiError, type OPERATIONS } from '@flywheel/api';
 import { executeBatch } from '../../batches/execute.ts';
 import type { PreviewDeps } from '../../batches/preview.ts';
-import {
-  listBatches,
-  readApproval,
-  readBatch,
-  readBatchWithoutPipelines,
-  readCurrentBatch,
-  readLedger,
-} from '../../batches/read.ts';
+import { listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../../batches/read.ts';
 import { type Rest, readRest } from '../../batches/rest.ts';
-import { isFinal } from '../../model/batch.ts';
+import { type BatchWithoutPipelines, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { PipelineReader } from '../operations/work-limits.ts';
@@ -78,9 +71,9 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       return { status: 200, body: { batches, ...presentNext(page) } };
     },
 
-    getBatch: async ({ project, keyId }, { params: { batchId }, query }) => {
+    getBatch: async ({ project, keyId, batch: found }, { params: { batchId }, query }) => {
       const reader = { keyId, projectId: project.id };
-      const batch = await readBatchWithoutPipelines(deps, project, batchId, KIND);
+      const batch = requireFound(found, batchId);
       const include = parseInclude(query.include);
       const included = {
         ...(include.pipelines && { pipelines: await presentPipelines(await readWhole(reader, project, batchId)) }),
@@ -91,8 +84,8 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       return { status: 200, body: presentBatch(batch, project, included) };
     },
 
-    streamBatchEvents: async ({ project, keyId }, { headers, params }) => {
-      const batch = await readBatchWithoutPipelines(deps, project, params.batchId, KIND);
+    streamBatchEvents: async ({ project, keyId, batch: found }, { headers, params }) => {
+      const batch = requireFound(found, params.batchId);
       return replyWithEvents(deps, {
         batchId: batch.id,
         projectId: project.id,
@@ -106,6 +99,12 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       return { status: 200, body: batch && presentBatch(batch, project) };
     },
   };
+}
+
+/** @throws ApiError ERR_BATCH_NOT_FOUND */
+function requireFound(batch: BatchWithoutPipelines | null, batchId: string): BatchWithoutPipelines {
+  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
+  return batch;
 }
 
 function countRest({ rest, heldBack }: Rest): number {

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError, type RateLimitName, type Scope } from '@flywheel/api';
+import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
@@ -9,7 +10,7 @@ import type { AddressLimits } from './address-limits.ts';
 export interface AuthenticateDeps {
   readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
   /** Finds a key by its first twelve characters, and counts the request if the key has this hash and can be used. */
-  findKeyHolder(given: GivenKey, limit: RateLimitName, now: Date): Promise<FoundKeyHolder | null>;
+  findKeyHolder(given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null>;
   /** Records that the key was used at this time. */
   touchApiKey(keyId: string, now: Date): Promise<void>;
   /** Finds the open session of a cookie's token; null when there is none or it has expired. */
@@ -22,12 +23,22 @@ export interface GivenKey {
   readonly hash: Uint8Array;
 }
 
+export interface KeyRequest {
+  /** The limit that it counts against. */
+  readonly name: RateLimitName;
+  readonly now: Date;
+  /** The batch that it reads; null for none. */
+  readonly batchId: string | null;
+}
+
 export interface FoundKeyHolder {
   readonly key: FoundApiKey;
   /** `token-gone` or `flywheel-gone` when that part of the project was archived. */
   readonly project: Project | null | 'token-gone' | 'flywheel-gone';
   /** The limit after this request; null when the key cannot be used, so that nothing was counted. */
   readonly limit: RateLimitState | null;
+  /** The batch of pipelines that the request reads; null if it reads none, or none of this project. */
+  readonly batch: BatchWithoutPipelines | null;
 }
 
 export interface RateLimitState {
@@ -54,6 +65,8 @@ export interface KeyHolder {
   readonly keyId: string;
   /** The key's scopes, which may be fewer than its project's. */
   readonly keyScopes: ReadonlySet<Scope>;
+  /** The batch of pipelines that the path of a GET names, read together with the key; null if it names none of this project. */
+  readonly batch: BatchWithoutPipelines | null;
 }
 
 /** The caller of a console operation. */
@@ -68,12 +81,17 @@ export interface SessionHolder extends OpenSession {
  * well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project was
  * archived; ERR_RATE_LIMITED when too many keys of the address were unknown.
  * @param address the caller's, as it is counted.
+ * @param batchId the batch that the request reads; null for none.
  * @returns the caller, and the state of the limit, which may be passed.
  */
 export async function authenticateKey(
   deps: AuthenticateDeps,
   apiKey: string | undefined,
-  { address, rateLimit }: { readonly address: string; readonly rateLimit: RateLimitName },
+  {
+    address,
+    rateLimit,
+    batchId,
+  }: { readonly address: string; readonly rateLimit: RateLimitName; readonly batchId: string | null },
 ): Promise<{ readonly holder: KeyHolder; readonly limit: RateLimitState }> {
   if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
   const given = parseApiKey(apiKey);
@@ -86,13 +104,13 @@ export async function authenticateKey(
   const credential = Buffer.from(given.hash).toString('base64');
   deps.addressLimits.requireSearch(address, credential);
   const now = deps.clock.now();
-  const found = await deps.findKeyHolder(given, rateLimit, now);
+  const found = await deps.findKeyHolder(given, { name: rateLimit, now, batchId });
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
   deps.addressLimits.record(address, credential, found !== null && matches && found.key.revokedAt === null);
   if (!found || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
 
-  const { key, project, limit } = found;
+  const { key, project, limit, batch } = found;
   if (key.revokedAt) throw unauthorized(`The API key was revoked at ${key.revokedAt.toISOString()}.`);
   if (key.expiresAt && key.expiresAt <= now) {
     throw unauthorized(`The API key expired at ${key.expiresAt.toISOString()}.`);
@@ -103,7 +121,7 @@ export async function authenticateKey(
   if (limit === null) throw new Error(`A request of key ${key.id} was not counted.`);
   const isTouchDue = key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_INTERVAL_MS;
   if (isTouchDue) await deps.touchApiKey(key.id, now);
-  return { holder: { project, keyId: key.id, keyScopes: key.scopes }, limit };
+  return { holder: { project, keyId: key.id, keyScopes: key.scopes, batch }, limit };
 }
 
 const NO_HASH = new Uint8Array(32);

@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   type EventStream,
   MAX_BODY_BYTES,
+  type Operation,
   type RateLimitName,
 } from '@flywheel/api';
 import type { Address } from '@solana/kit';
@@ -107,7 +108,8 @@ async function admit(
       const { address } = context;
       const { rateLimit } = operation;
       const apiKey = single(request.headers[API_KEY_HEADER]);
-      const { holder, limit } = await authenticateKey(deps, apiKey, { address, rateLimit });
+      const batchId = batchReadBy(operation, request.params);
+      const { holder, limit } = await authenticateKey(deps, apiKey, { address, rateLimit, batchId });
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
       limitRate(deps, rateLimit, limit, reply);
       return { ...context, ...holder };
@@ -131,6 +133,13 @@ async function admit(
     default:
       throw new Error(`There is no authentication called ${operation.authentication satisfies never}.`);
   }
+}
+
+/** Returns the batch that the path of a GET names: it is read together with the key. Null for none, or an invalid id. */
+function batchReadBy({ method, params: schema }: Operation, params: unknown): string | null {
+  if (method !== 'GET' || schema === undefined) return null;
+  const { data = {} } = schema.safeParse(params);
+  return 'batchId' in data && typeof data.batchId === 'string' ? data.batchId : null;
 }
 
 function single(header: string | readonly string[] | undefined): string | undefined {
