@@ -128,10 +128,10 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
   const { totals = RESERVED, createdAt = NOW, day = DAY } = options;
   const id = randomUUID();
   return db.transaction().execute(async (trx) => {
-    const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
+    const { batchIndex } = await takeBatchIndex(trx, project.flywheel.id);
     await reserveDailyAmounts(trx, project, day, totals);
-    const nonce = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
-    if (!nonce) throw new Error('The test stored too few nonces.');
+    const lease = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
+    if (!lease) throw new Error('The test stored too few nonces.');
     const batch: Batch = {
       id,
       projectId: project.id,
@@ -141,7 +141,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
       status: 'AVAILABLE_TO_QUEUE',
       batchIndex,
       pipelines: options.pipelines ?? [newPipeline(), newPipeline()],
-      nonce,
+      nonce: lease.nonce,
       signedTx: null,
       initResult: null,
       executeResult: null,

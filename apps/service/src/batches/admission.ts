@@ -4,7 +4,7 @@ import { dailyTotals } from '../compile/totals.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import { mapInSlices } from '../model/in-slices.ts';
-import type { Project, Token } from '../model/project.ts';
+import type { Multisig, Project, Token } from '../model/project.ts';
 import {
   type CapUse,
   type HeldUse,
@@ -16,8 +16,8 @@ import {
 } from '../store/batches/exposure.ts';
 import type { Reserved } from '../store/batches/new-batches.ts';
 import { findSeenProofs } from '../store/batches/proofs.ts';
-import { findMissedRotation, findOpenRotation } from '../store/batches/rotations.ts';
-import { findPause } from '../store/company/pauses.ts';
+import { findMissedRotation, type OpenRotation } from '../store/batches/rotations.ts';
+import { findPause, type Pause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, findUnadmittedErrors } from './caps.ts';
@@ -34,6 +34,15 @@ export interface Candidate {
   readonly keyId: string | null;
   readonly pipelines: readonly CompiledPipeline[];
 }
+
+/** A batch to be admitted under the lock of its flywheel. */
+export interface LockedCandidate extends Candidate {
+  readonly batchId: string;
+  /** Members of the multisig, as they are under the lock. */
+  readonly members: Members;
+}
+
+type Members = Pick<Multisig, 'operator' | 'company' | 'wallet'>;
 
 /** The reservation of a new batch, and warnings for its answer. */
 export interface Admission extends KindUse {
@@ -64,17 +73,15 @@ export async function askOfCaps(
 export async function admitBatch(
   deps: LimitDeps,
   trx: Db,
-  candidate: Candidate & { readonly batchId: string },
+  candidate: LockedCandidate,
   asked: AskedOfCaps,
 ): Promise<Admission> {
   const { project, kind, batchId, pipelines } = candidate;
-  if (kind === 'rotation') await requireNoOpenRotation(trx, project);
-  else await requireNoReadyRotation(trx, project);
-
   const now = deps.clock.now();
   const day = utcDay(now);
   // Read under the lock: the limits may have been lowered while this request waited for it.
   const use = await readUse({ ...deps, db: trx }, candidate);
+  await requireNoRotation(trx, candidate, use.openRotation);
   if (use.key?.isRevoked) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The API key was revoked meanwhile.' });
   const errors = findLimitErrors(deps, project, use, asked);
   const [tooMuch] = errors.filter((error) => !isOfKey(error));
@@ -176,7 +183,11 @@ export function requireServed(
 
 /** @throws ApiError ERR_PAUSED while the company has paused this project, or all projects. */
 export async function requireUnpausedProject({ db }: Pick<Deps, 'db'>, { id }: Pick<Project, 'id'>): Promise<void> {
-  const pause = await findPause(db, id);
+  requireNoPause(await findPause(db, id));
+}
+
+/** @throws ApiError ERR_PAUSED */
+export function requireNoPause(pause: Pause | null): void {
   if (pause) throw new ApiError('ERR_PAUSED', { isForAll: pause.isForAll, reason: pause.reason });
 }
 
@@ -232,14 +243,30 @@ export async function findRepeatedProofs(
 }
 
 /**
- * Executing a rotation makes every proposal stale that is not approved yet. From the moment at which both sides have approved
- * it no batch is created, so that the open ones come to an end.
+ * Requires that no rotation stands in the way. Executing one makes every proposal stale that is not approved yet: from the moment
+ * at which both sides have approved it no batch is created, so that the open ones come to an end. A second rotation is never
+ * created.
+ * @throws ApiError ERR_ROTATION_OPEN, ERR_ROTATION_REFUSED, ERR_NONCE_POOL_EMPTY
  */
-async function requireNoReadyRotation(trx: Db, { flywheel }: Project): Promise<void> {
-  const rotation = await findOpenRotation(trx, flywheel.id);
-  const batchId = rotation?.isReady ? rotation.batchId : await findMissedRotation(trx, flywheel);
+async function requireNoRotation(
+  trx: Db,
+  { project: { flywheel }, kind, members }: LockedCandidate,
+  open: OpenRotation | null,
+): Promise<void> {
+  const isInTheWay = open !== null && (kind === 'rotation' || open.isReady);
+  if (!isInTheWay && haveSameMembers(members, flywheel.multisig)) return;
+  const batchId = isInTheWay ? open.batchId : await findMissedRotation(trx, flywheel);
+  if (batchId === null) return;
+  if (kind === 'rotation') {
+    const problem = `batch ${batchId} replaces a member. Try again when it has ended.`;
+    throw new ApiError('ERR_ROTATION_REFUSED', { problem });
+  }
   if (batchId === 'recovered') throw new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: 1 });
-  if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });
+  throw new ApiError('ERR_ROTATION_OPEN', { batchId });
+}
+
+function haveSameMembers(one: Members, other: Members): boolean {
+  return one.operator === other.operator && one.company === other.company && one.wallet === other.wallet;
 }
 
 function readUse(
@@ -302,11 +329,4 @@ async function reserveAmounts(
   const [capBaseUnits, askedBaseUnits] = [dailyLimits[`${kind}BaseUnits`], totals[`${kind}BaseUnits`]];
   const resetsAt = startOfNextUtcDay(clock.now());
   throw dailyLimitError({ kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt }, token);
-}
-
-async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<void> {
-  const batchId = (await findOpenRotation(trx, flywheel.id))?.batchId ?? (await findMissedRotation(trx, flywheel));
-  if (batchId === null) return;
-  const problem = `batch ${batchId} replaces a member. Try again when it has ended.`;
-  throw new ApiError('ERR_ROTATION_REFUSED', { problem });
 }

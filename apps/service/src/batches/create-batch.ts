@@ -1,12 +1,12 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
 import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
-import { insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/new-batches.ts';
+import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/new-batches.ts';
+import { findPauseAndBatch, type Pause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
-import { isShareRunningOut } from '../store/nonce-demand.ts';
 import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch, admitUnadmitted, askOfCaps } from './admission.ts';
 import type { AskedOfCaps } from './caps.ts';
@@ -53,7 +53,12 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
       return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch, asked));
     } catch (error) {
       // Thrown to undo the transaction.
-      if (error instanceof PoolEmpty) return null;
+      const isUndone = error instanceof PoolEmpty;
+      if (!isUndone && !isApiError(error) && !isDuplicateKey(error)) throw error;
+      // Another request with the same key may have created the batch while this one waited for the lock.
+      const earlier = await findCreatedBatch(deps.db, key);
+      if (earlier) return earlier;
+      if (isUndone) return null;
       if (isApiError(error, 'ERR_CAP_REACHED')) {
         const { scope, kind } = error.context.cap;
         deps.metrics.capRefusals.inc({ scope, kind });
@@ -65,11 +70,29 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
 
 class PoolEmpty extends Error {}
 
+/** What decides before anything else about a request for a batch. */
+export interface Beginning {
+  /** The batch that its key created before. */
+  readonly earlier: CreatedBatch | null;
+  /** The company's pause of the project, which only matters without an earlier batch. */
+  readonly pause: Pause | null;
+}
+
+/**
+ * Finds the batch that an idempotency key created before, and the pause of its project.
+ * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY when the batch was created from another body.
+ */
+export async function findBeginning(db: Db, key: BatchKey): Promise<Beginning> {
+  const { project, kind, idempotencyKey } = key;
+  const { pause, batchId } = await findPauseAndBatch(db, { projectId: project.id, kind, idempotencyKey });
+  return { earlier: batchId === null ? null : await findCreatedBatch(db, key), pause };
+}
+
 /**
  * Finds the batch that an idempotency key created before.
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY when it was created from another body.
  */
-export async function findCreatedBatch(
+async function findCreatedBatch(
   db: Db,
   { project, kind, idempotencyKey, requestHash }: BatchKey,
 ): Promise<CreatedBatch | null> {
@@ -84,9 +107,7 @@ export async function findCreatedBatch(
 /** Hashes a JSON body (SHA-256). Spacing and the order of object members do not change the hash. */
 export function hashRequest(body: unknown): Uint8Array {
   const canonical = JSON.stringify(body, (_name, value: unknown) => (isObject(value) ? sortMembers(value) : value));
-  return createHash('sha256')
-    .update(canonical ?? '')
-    .digest();
+  return hash('sha256', canonical ?? '', 'buffer');
 }
 
 async function writeBatch(
@@ -100,19 +121,15 @@ async function writeBatch(
   const { project, kind, idempotencyKey, requestHash } = key;
   const { token, flywheel } = project;
   // Batches of one project are created one after another, so that the counts that admission reads stay true.
-  await lockFlywheel(trx, flywheel.id);
-  // Another request with the same key may have created the batch while this one waited for the lock.
-  const earlier = await findCreatedBatch(trx, key);
-  if (earlier) return earlier;
-
+  const { batchIndex, ...members } = await takeBatchIndex(trx, flywheel.id);
   const id = randomUUID();
-  const candidate = { project, kind, keyId, pipelines, batchId: id };
+  const candidate = { project, kind, keyId, pipelines, batchId: id, members };
   const admission = await admitBatch(deps, trx, candidate, asked);
   const warnings = [...known, ...admission.warnings];
   const now = clock.now();
-  const batchIndex = await takeBatchIndex(trx, flywheel.id);
-  const nonce = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
-  if (!nonce) throw new PoolEmpty();
+  const lease = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
+  if (!lease) throw new PoolEmpty();
+  const { nonce, isShareRunningOut } = lease;
   const batch: Batch = {
     id,
     projectId: project.id,
@@ -141,7 +158,7 @@ async function writeBatch(
   ]);
   await admitUnadmitted(deps, trx, candidate, asked, admission);
   // Last: until this transaction ends, all others wait that ask for a refill, also those of admitted projects.
-  if (await isShareRunningOut(trx, nonce.address)) await jobs.enqueue(trx, { type: 'refill-nonces' });
+  if (isShareRunningOut) await jobs.enqueue(trx, { type: 'refill-nonces' });
   return { batch, warnings, replayed: false };
 }
 

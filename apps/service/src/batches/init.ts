@@ -6,10 +6,10 @@ import { parseInitRequest } from '../compile/request/parse-request.ts';
 import { answerOthers } from '../model/in-slices.ts';
 import type { Project } from '../model/project.ts';
 import { checkPayloads, type SchemaDeps } from '../payload-schemas/check.ts';
-import { requireServed, requireUnpausedProject } from './admission.ts';
-import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from './create-batch.ts';
+import { requireNoPause, requireServed } from './admission.ts';
+import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from './create-batch.ts';
 import type { Deps } from './deps.ts';
-import { requireSeparated, requireWallets } from './recipients.ts';
+import { requireRecipients } from './recipients.ts';
 
 export type InitDeps = Deps & SchemaDeps;
 
@@ -35,17 +35,16 @@ export interface InitRequest {
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
   const { project, scopes, keyId, idempotencyKey, body, actor } = request;
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const earlier = await findCreatedBatch(deps.db, key);
+  const { earlier, pause } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
   requireServed(deps, project);
-  await requireUnpausedProject(deps, project);
+  requireNoPause(pause);
 
   const { pipelines: requested } = parseInitRequest(body);
   await answerOthers();
   checkPipelines(requested, { ...project, scopes });
   await checkPayloads(deps, project, requested);
-  await requireWallets(deps, requested);
-  await requireSeparated(deps, project, requested);
+  await requireRecipients(deps, project, requested);
   const pipelines = await compilePipelines(requested, project);
 
   const audit = actor === undefined ? null : ({ actor, action: 'batch.initialized' } as const);

@@ -2,20 +2,35 @@ import { ApiError, type Pipeline } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { BatchWithoutPipelines, CompiledPipeline, VaultPipeline } from '../model/batch.ts';
+import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
-import { findNonWallets } from '../store/non-wallets.ts';
+import type { NonWallet } from '../store/non-wallets.ts';
 import {
   findHeldRecipients,
+  findKnownRecipients,
   type HeldRecipient,
   holdRecipients as insertHeld,
 } from '../store/projects/held-recipients.ts';
 import { type BatchIssue, toProblem } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 
-/** @throws ApiError ERR_FLYWHEEL_INVALID_ACTION for the first airdrop to an address that was seen to be no wallet. */
-export async function requireWallets({ db }: Pick<Deps, 'db'>, pipelines: readonly VaultPipeline[]): Promise<void> {
-  const known = await findNonWallets(db, [...new Set(pipelines.flatMap(recipientsOf))]);
-  if (known.size === 0) return;
+/**
+ * Requires that recipients may be paid, and together.
+ * @throws ApiError ERR_FLYWHEEL_INVALID_ACTION for the first airdrop to an address that was seen to be no wallet;
+ * ERR_RECIPIENT_HELD_BACK for pipelines of which some pay a held recipient and others do not.
+ */
+export async function requireRecipients(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id: projectId }: Pick<Project, 'id'>,
+  pipelines: readonly VaultPipeline[],
+): Promise<void> {
+  const addresses = [...new Set(pipelines.flatMap(recipientsOf))];
+  const { nonWallets, held } = await findKnownRecipients(db, { projectId, addresses, since: holdsSince(clock) });
+  if (nonWallets.size > 0) requireWallets(pipelines, nonWallets);
+  if (held.size > 0) requireSeparated(pipelines, held);
+}
+
+function requireWallets(pipelines: readonly VaultPipeline[], known: ReadonlyMap<Address, NonWallet['kind']>): void {
   for (const [index, { actions }] of pipelines.entries()) {
     for (const [position, action] of actions.entries()) {
       const kind = action.action === 'AIRDROP' ? known.get(address(action.toAddress)) : undefined;
@@ -44,13 +59,8 @@ export async function holdRecipients(
   await insertHeld(db, projectId, [...held.values()]);
 }
 
-/** @throws ApiError ERR_RECIPIENT_HELD_BACK for pipelines of which some pay a held recipient and others do not. */
-export async function requireSeparated(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  project: Pick<Project, 'id'>,
-  pipelines: readonly VaultPipeline[],
-): Promise<void> {
-  const issues = await findMixedRecipients(deps, project, pipelines);
+function requireSeparated(pipelines: readonly VaultPipeline[], held: HeldRecipients): void {
+  const issues = listMixedRecipients(pipelines, held);
   if (issues.length === 0) return;
   const named = issues.slice(0, MAX_ISSUES_NAMED).map(({ place, message }) => `${place}: ${message}`);
   const more = issues.length - named.length;
@@ -72,7 +82,10 @@ export async function findMixedRecipients(
   project: Pick<Project, 'id'>,
   pipelines: readonly VaultPipeline[],
 ): Promise<HeldRecipientIssue[]> {
-  const held = await findHeld(deps, project, pipelines);
+  return listMixedRecipients(pipelines, await findHeld(deps, project, pipelines));
+}
+
+function listMixedRecipients(pipelines: readonly VaultPipeline[], held: HeldRecipients): HeldRecipientIssue[] {
   if (pipelines.every((pipeline) => pays(pipeline, held))) return [];
   return pipelines.flatMap(({ actions }, index) =>
     actions.flatMap((action, position) => {
@@ -113,7 +126,12 @@ export async function findHeld(
 ): Promise<HeldRecipients> {
   const recipients = new Set(pipelines.flatMap(recipientsOf));
   if (recipients.size === 0) return new Map();
-  return findHeldRecipients(db, id, [...recipients], new Date(clock.now().getTime() - HOLD_MS));
+  return findHeldRecipients(db, id, [...recipients], holdsSince(clock));
+}
+
+/** The time before which holds have ended. */
+function holdsSince(clock: Pick<Clock, 'now'>): Date {
+  return new Date(clock.now().getTime() - HOLD_MS);
 }
 
 function pays(pipeline: VaultPipeline, held: HeldRecipients): boolean {

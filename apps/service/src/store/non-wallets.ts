@@ -1,5 +1,5 @@
 import type { Address } from '@solana/kit';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './db.ts';
 import type { NonWalletsTable } from './schema.ts';
 
@@ -15,12 +15,17 @@ export async function findNonWallets(
   addresses: readonly Address[],
 ): Promise<ReadonlyMap<Address, NonWallet['kind']>> {
   if (addresses.length === 0) return new Map();
-  const { rows } = await sql<NonWallet>`
-    select address, kind from non_wallets where address = any(${addresses}::text[])
-    union
-    select mint, 'mint' from tokens where mint = any(${addresses}::text[])
-  `.execute(db);
+  const { rows } = await selectNonWallets(sql`${addresses}::text[]`).execute(db);
   return new Map(rows.map(({ address, kind }) => [address, kind]));
+}
+
+/** Builds the statement that finds the addresses of an array that are known not to be wallets. */
+export function selectNonWallets(addresses: RawBuilder<unknown>) {
+  return sql<NonWallet>`
+    select address, kind from non_wallets where address = any(${addresses})
+    union
+    select mint, 'mint' from tokens where mint = any(${addresses})
+  `;
 }
 
 export async function recordNonWallets(db: Db, seen: readonly NonWallet[], now: Date): Promise<void> {

@@ -107,17 +107,6 @@ export interface LeastFree {
   readonly perAdmitted: number;
 }
 
-/** Tells if the share of a nonce that has just been leased has fewer free ones left than were leased within the last minute. */
-export async function isShareRunningOut(trx: Db, leased: Address): Promise<boolean> {
-  const { rows } = await sql<{ readonly isRunningOut: boolean }>`
-    select count(*) filter (where n.state in ('available', 'creating'))
-      < count(*) filter (where n.leased_at > now() - interval '1 minute') as "isRunningOut"
-    from nonces one join nonces n on n.authority = one.authority and n.share is not distinct from one.share
-    where one.address = ${leased}
-  `.execute(trx);
-  return rows[0]?.isRunningOut ?? false;
-}
-
 /** Replaces what one process has reported about its waiting inits, and deletes what killed processes have left. */
 export async function reportWaiters(db: Db, process: string, waiting: ReadonlyMap<Address, number>): Promise<void> {
   await inTransaction(db, async (trx) => {

@@ -3,6 +3,7 @@ import type { Address, Nonce } from '@solana/kit';
 import { sql } from 'kysely';
 import type { LeasedNonce } from '../model/batch.ts';
 import { type Db, inTransaction } from './db.ts';
+import { prepare } from './prepare.ts';
 
 /** Life of a nonce: created, leased, refreshed, leased again; closed when there are more than needed. */
 export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing' | 'closing';
@@ -25,6 +26,13 @@ export interface ReadSlots {
   readonly to: bigint;
 }
 
+/** A leased nonce. */
+export interface Lease {
+  readonly nonce: LeasedNonce;
+  /** True if its share has fewer free ones left than were leased from it within the last minute. */
+  readonly isShareRunningOut: boolean;
+}
+
 /**
  * Leases an available nonce for a batch that this transaction is about to insert; null if none is available. It never
  * waits for another lease, and no nonce is leased twice. The flywheel's operator is the nonce's authority, or it is not
@@ -33,48 +41,58 @@ export interface ReadSlots {
  */
 export async function leaseNonce(
   trx: Db,
-  { batchId, flywheelId }: { readonly batchId: string; readonly flywheelId: string },
-): Promise<LeasedNonce | null> {
-  const row = await trx
-    .updateTable('nonces')
-    .set({ state: 'leased', batch_id: batchId, leased_at: sql`now()` })
-    .where('address', '=', (eb) =>
-      eb
-        .selectFrom('nonces as candidates')
-        .select('candidates.address')
-        .where('candidates.state', '=', 'available')
-        .where((or) =>
-          or.or([
-            or('candidates.authority', 'is', null),
-            or(
-              'candidates.authority',
-              '=',
-              or.selectFrom('flywheels').select('operator').where('flywheels.id', '=', flywheelId),
-            ),
-          ]),
-        )
-        .where((or) =>
-          or.or([
-            or('candidates.share', 'is', null),
-            or(
-              'candidates.share',
-              '=',
-              or.selectFrom('flywheels').select('multisig').where('flywheels.id', '=', flywheelId),
-            ),
-          ]),
-        )
-        .orderBy('candidates.share', (order) => order.asc().nullsLast())
-        .orderBy('candidates.is_finalized', 'desc')
-        .limit(1)
-        .forUpdate()
-        .skipLocked(),
-    )
-    .returning(['address', 'value'])
-    .executeTakeFirst();
+  ids: { readonly batchId: string; readonly flywheelId: string },
+): Promise<Lease | null> {
+  const [row] = await lease(trx, ids);
   if (!row) return null;
-  if (row.value === null) throw new Error(`Nonce ${row.address} is available without a value.`);
-  return { address: row.address, value: row.value };
+  const { address, value, isShareRunningOut } = row;
+  if (value === null) throw new Error(`Nonce ${address} is available without a value.`);
+  return { nonce: { address, value }, isShareRunningOut };
 }
+
+interface LeaseRow extends Omit<Lease, 'nonce'> {
+  readonly address: Address;
+  readonly value: Nonce | null;
+}
+
+/**
+ * Finds a candidate of the share that all projects share without sorting it, because it may have thousands. The counts are those
+ * before the statement, so the leased one is left out, and added to those that were leased lately.
+ */
+const lease = prepare<{ readonly batchId: string; readonly flywheelId: string }, LeaseRow>(
+  (_db, slot) => sql`
+    with flywheel as (
+      select operator, multisig from flywheels where id = ${slot('flywheelId')}
+    ), own as (
+      select address from nonces where ${isLeasable} and share = (select multisig from flywheel)
+      order by is_finalized desc limit 1 for update skip locked
+    ), finalized as (
+      select address from nonces where ${isLeasable} and share is null and is_finalized and not exists (select from own)
+      limit 1 for update skip locked
+    ), latest as (
+      select address from nonces where ${isLeasable} and share is null
+        and not exists (select from own) and not exists (select from finalized)
+      limit 1 for update skip locked
+    ), leased as (
+      update nonces set state = 'leased', batch_id = ${slot('batchId')}, leased_at = now()
+      where address = (
+        select address from own union all select address from finalized union all select address from latest
+      )
+      returning address, value, authority, share
+    )
+    select address, value, authority is not null and (
+      select count(*) filter (where state in ('available', 'creating'))
+        < 1 + count(*) filter (where leased_at > now() - interval '1 minute')
+      from nonces others
+      where others.authority = leased.authority and others.share is not distinct from leased.share
+        and others.address <> leased.address
+    ) as "isShareRunningOut"
+    from leased
+  `,
+);
+
+/** `nonces` and `flywheel` of the outer statement. */
+const isLeasable = sql`state = 'available' and (authority is null or authority = (select operator from flywheel))`;
 
 /** Ends a batch's lease; the nonce returns to the pool once its value on chain is known (`setNonceAvailable`). */
 export async function releaseNonce(trx: Db, batchId: string): Promise<void> {

@@ -2,8 +2,8 @@ import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, r
 import { isAddress, isOffCurveAddress } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
-import { requireUnpausedProject } from '../batches/admission.ts';
-import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
+import { requireNoPause } from '../batches/admission.ts';
+import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
@@ -100,9 +100,9 @@ async function rotate(
   }: RotationRequest & { readonly actor: Address; readonly body: unknown; readonly rotation: Rotation },
 ): Promise<CreatedBatch> {
   const key = { project, kind: 'rotation', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const earlier = await findCreatedBatch(deps.db, key);
+  const { earlier, pause } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
-  await requireUnpausedProject(deps, project);
+  requireNoPause(pause);
 
   await requireReplaceable(deps, project, rotation);
 

@@ -1,10 +1,10 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
 import { address, isAddress, isOffCurveAddress, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { requireUnpausedProject } from '../batches/admission.ts';
+import { requireNoPause } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
 import { findMissingAccounts } from '../batches/check/recipients.ts';
-import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
+import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
 import { parseWithdrawnAmount } from '../compile/actions.ts';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
@@ -28,9 +28,9 @@ export interface WithdrawRequest {
  */
 export async function withdraw(deps: Deps, { project, idempotencyKey, body }: WithdrawRequest): Promise<CreatedBatch> {
   const key = { project, kind: 'withdrawal', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const earlier = await findCreatedBatch(deps.db, key);
+  const { earlier, pause } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
-  await requireUnpausedProject(deps, project);
+  requireNoPause(pause);
 
   const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);

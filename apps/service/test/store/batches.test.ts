@@ -108,7 +108,7 @@ test('20 simultaneous batches of a project get the indices 1 to 20, and failed o
   const attempts = await Promise.allSettled(
     Array.from({ length: 40 }, (_, i) =>
       db.transaction().execute(async (trx) => {
-        const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
+        const { batchIndex } = await takeBatchIndex(trx, project.flywheel.id);
         if (i % 2) throw new Error('later failure');
         return batchIndex;
       }),
@@ -138,8 +138,9 @@ test('a batch is found by its idempotency key, with the request’s hash and the
   const [key, requestHash, warnings] = [randomUUID(), new Uint8Array(32).fill(7), [{ pipeline: 0, message: 'seen' }]];
   const stored = await db.transaction().execute(async (trx) => {
     const id = randomUUID();
-    const nonce = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
-    assert.ok(nonce);
+    const lease = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
+    assert.ok(lease);
+    const { batchIndex } = await takeBatchIndex(trx, project.flywheel.id);
     const batch = {
       id,
       projectId: project.id,
@@ -147,9 +148,9 @@ test('a batch is found by its idempotency key, with the request’s hash and the
       tokenId: project.token.id,
       kind: 'pipelines' as const,
       status: 'AVAILABLE_TO_QUEUE' as const,
-      batchIndex: await takeBatchIndex(trx, project.flywheel.id),
+      batchIndex,
       pipelines: [newPipeline()],
-      nonce,
+      nonce: lease.nonce,
       signedTx: null,
       initResult: null,
       executeResult: null,
@@ -212,7 +213,7 @@ test('batches to set up are those not yet on chain, in index order, up to the gi
 
 test('used proofs are found by the hash in their memo', async () => {
   const project = await storeProject(db);
-  const [used, unused] = [newPipeline({ payload: '{"half a pair":"\ud800"}' }), newPipeline({ payload: '{}' })];
+  const [used, unused] = [newPipeline({ payload: '{"gift":"🎁"}' }), newPipeline({ payload: '{}' })];
   await storeBatch(db, project, { pipelines: [used, used] });
   const hashes = await Promise.all([used, unused].map(proofHash));
   const seen = await findSeenProofs(db, project.id, hashes);

@@ -1,6 +1,6 @@
 import { proofHash } from '@flywheel/protocol';
-import type { Instruction } from '@solana/kit';
-import type { Insertable, Selectable } from 'kysely';
+import type { Instruction, ReadonlyUint8Array } from '@solana/kit';
+import type { Selectable } from 'kysely';
 import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
 import { mapInSlices } from '../../model/in-slices.ts';
 import { DamagedRecord } from '../damaged-record.ts';
@@ -99,17 +99,28 @@ function isStoredInstruction({ programAddress, accounts, dataBase64 }: Record<st
   );
 }
 
-export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): Promise<Insertable<PipelinesTable>[]> {
+/** A pipeline as a statement takes it. Its JSON columns are texts, because PostgreSQL reads no U+0000 inside of other JSON. */
+export interface NewPipelineRow {
+  readonly position: number;
+  readonly type: string;
+  readonly payload: string;
+  readonly actions: string;
+  /** Hex. */
+  readonly proofHash: string;
+  readonly instructions: string;
+  /** Base64. */
+  readonly vaultMessage: string;
+}
+
+export function toPipelineRows({ pipelines }: Batch): Promise<NewPipelineRow[]> {
   return mapInSlices(pipelines, (pipeline, position) => ({
-    batch_id: batchId,
     position,
-    project_id: projectId,
     type: pipeline.type,
     payload: pipeline.payload,
     actions: JSON.stringify(pipeline.actions),
-    proof_hash: Buffer.from(proofHash(pipeline), 'hex'),
+    proofHash: proofHash(pipeline),
     instructions: JSON.stringify(pipeline.instructions.map(toStoredInstruction)),
-    vault_message: pipeline.vaultMessage,
+    vaultMessage: toBase64(pipeline.vaultMessage),
   }));
 }
 
@@ -121,8 +132,12 @@ function toStoredInstruction({
   return {
     programAddress,
     accounts: accounts.map(({ address, role }) => ({ address, role })),
-    dataBase64: Buffer.from(data).toString('base64'),
+    dataBase64: toBase64(data),
   };
+}
+
+function toBase64(bytes: ReadonlyUint8Array): string {
+  return Buffer.from(bytes as Uint8Array).toString('base64'); // it is only read
 }
 
 /** Converts a stored instruction. Missing accounts and data become empty, which is the same to the chain. */

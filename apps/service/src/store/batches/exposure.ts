@@ -4,6 +4,8 @@ import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { DailyTotals } from '../../model/project.ts';
 import type { Db } from '../db.ts';
+import { prepare, type Slots } from '../prepare.ts';
+import type { OpenRotation } from './rotations.ts';
 
 // The sums are read from the batches themselves, so that no counter can differ from them.
 
@@ -52,6 +54,7 @@ export interface CapUse extends KindUse {
   readonly returningTotals: DailyTotals;
   /** The company's rules for the project; null if it has set none. */
   readonly policy: CompanyPolicy | null;
+  readonly openRotation: OpenRotation | null;
 }
 
 export interface KeyUse extends HeldUse {
@@ -76,47 +79,10 @@ export interface CapQuestion {
  * Reads the use of all caps in one statement. An executed batch is open until its end is finalized, because a fork can make
  * the operator pay its rent again. The project's sums are exact while the caller holds the lock of its flywheel.
  */
-export async function readCapUse(
-  db: Db,
-  { projectId, multisig, kind, keyId, isAdmitted, day, now }: CapQuestion,
-): Promise<CapUse> {
-  const { rows } = await sql<CapRow>`
-    with held as (
-      select kind = ${kind} as is_kind, key_id = ${keyId}::uuid as is_own,
-        end_finalized_at is null and not ${isBeingCancelled} as is_open, ${isBeingCancelled} as is_being_cancelled,
-        reserved_day = ${day}::date as is_today, pipeline_count, burn_amount, airdrop_amount, locked_lamports,
-        reserved_lamports
-      from batches
-      where project_id = ${projectId} and (end_finalized_at is null or locked_lamports > 0 or reserved_lamports > 0)
-    ), spending as (
-      select key_id = ${keyId}::uuid as is_own, lamports
-      from daily_spending where project_id = ${projectId} and day = ${day}
-    )
-    select projects.burn_limit, projects.airdrop_limit, whole.*, part.*, ${isFirstOfDay({ projectId, kind, day })} as is_first_of_day,
-      keys.revoked_at is not null as is_revoked, coalesce(keys.has_others, false) as has_others,
-      pool.locked as pool_locked, pool.spent as pool_spent,
-      (select policy from company_policies where multisig = ${multisig} order by version desc limit 1) as policy
-    from projects
-    cross join (
-      select coalesce(bool_or(is_kind and locked_lamports > 0), false) as has_exposed_of_kind, ${sumsOf('')},
-        coalesce(sum(burn_amount) filter (where is_being_cancelled and is_today), 0) as returning_burned,
-        coalesce(sum(airdrop_amount) filter (where is_being_cancelled and is_today), 0) as returning_airdropped
-      from held
-    ) as whole
-    cross join (select ${sumsOf('key_')} from held where is_own) as part
-    left join (
-      select revoked_at, exists (
-        select from api_keys as others
-        where others.project_id = ${projectId} and others.id <> api_keys.id
-          and others.id is distinct from api_keys.replaced_by and others.replaced_by is null
-          and others.revoked_at is null and (others.expires_at is null or others.expires_at > ${now})
-      ) as has_others
-      from api_keys where id = ${keyId}::uuid
-    ) as keys on true
-    left join (${isAdmitted ? sql`select null::bigint as locked, null::bigint as spent` : unadmittedUse(day)}) as pool on true
-    where projects.id = ${projectId}
-  `.execute(db);
-  const [row] = rows;
+export async function readCapUse(db: Db, question: CapQuestion): Promise<CapUse> {
+  const { projectId, keyId, kind, isAdmitted } = question;
+  const { ofPipelines, ofOthers } = isAdmitted ? CAP_USE.admitted : CAP_USE.unadmitted;
+  const [row] = await (kind === 'pipelines' ? ofPipelines : ofOthers)(db, question);
   if (!row) throw new Error(`Project ${projectId} does not exist.`);
   return {
     project: {
@@ -136,6 +102,7 @@ export async function readCapUse(
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
     returningTotals: { burnBaseUnits: row.returning_burned, airdropBaseUnits: row.returning_airdropped },
     policy: row.policy && fromPolicyJson(row.policy),
+    openRotation: row.rotation_id === null ? null : { batchId: row.rotation_id, isReady: row.is_rotation_ready },
   };
 }
 
@@ -290,7 +257,68 @@ type CapRow = Sums<''>['row'] &
     readonly pool_locked: bigint | null;
     readonly pool_spent: bigint | null;
     readonly policy: PolicyJson | null;
+    readonly rotation_id: string | null;
+    /** Null without a rotation. */
+    readonly is_rotation_ready: boolean;
   };
+
+function prepareCapUse({ isAdmitted, isPipelines }: { readonly isAdmitted: boolean; readonly isPipelines: boolean }) {
+  return prepare<CapQuestion, CapRow>(
+    (_db, slot) => sql`
+      with held as (
+        select kind = ${slot('kind')} as is_kind, key_id = ${slot('keyId')}::uuid as is_own,
+          end_finalized_at is null and not ${isBeingCancelled} as is_open, ${isBeingCancelled} as is_being_cancelled,
+          reserved_day = ${slot('day')}::date as is_today, pipeline_count, burn_amount, airdrop_amount, locked_lamports,
+          reserved_lamports
+        from batches
+        where project_id = ${slot('projectId')} and (end_finalized_at is null or locked_lamports > 0 or reserved_lamports > 0)
+      ), spending as (
+        select key_id = ${slot('keyId')}::uuid as is_own, lamports
+        from daily_spending where project_id = ${slot('projectId')} and day = ${slot('day')}
+      )
+      select projects.burn_limit, projects.airdrop_limit, whole.*, part.*, ${isPipelines ? sql`false` : isFirstOfDay(slot)} as is_first_of_day,
+        keys.revoked_at is not null as is_revoked, coalesce(keys.has_others, false) as has_others,
+        pool.locked as pool_locked, pool.spent as pool_spent,
+        (select policy from company_policies where multisig = ${slot('multisig')} order by version desc limit 1) as policy,
+        rotation.id as rotation_id, rotation.is_ready as is_rotation_ready
+      from projects
+      cross join (
+        select coalesce(bool_or(is_kind and locked_lamports > 0), false) as has_exposed_of_kind, ${sumsOf('')},
+          coalesce(sum(burn_amount) filter (where is_being_cancelled and is_today), 0) as returning_burned,
+          coalesce(sum(airdrop_amount) filter (where is_being_cancelled and is_today), 0) as returning_airdropped
+        from held
+      ) as whole
+      cross join (select ${sumsOf('key_')} from held where is_own) as part
+      left join (
+        select revoked_at, exists (
+          select from api_keys as others
+          where others.project_id = ${slot('projectId')} and others.id <> api_keys.id
+            and others.id is distinct from api_keys.replaced_by and others.replaced_by is null
+            and others.revoked_at is null and (others.expires_at is null or others.expires_at > ${slot('now')})
+        ) as has_others
+        from api_keys where id = ${slot('keyId')}::uuid
+      ) as keys on true
+      left join (${isAdmitted ? sql`select null::bigint as locked, null::bigint as spent` : unadmittedUse(slot('day'))}) as pool on true
+      left join (
+        select id, signed_tx is not null and company_decided_at is not null as is_ready from batches
+        where project_id = ${slot('projectId')} and kind = 'rotation' and ended_at is null
+      ) as rotation on true
+      where projects.id = ${slot('projectId')}
+    `,
+  );
+}
+
+/** A statement for each question, because each is built once. */
+const CAP_USE = {
+  admitted: {
+    ofPipelines: prepareCapUse({ isAdmitted: true, isPipelines: true }),
+    ofOthers: prepareCapUse({ isAdmitted: true, isPipelines: false }),
+  },
+  unadmitted: {
+    ofPipelines: prepareCapUse({ isAdmitted: false, isPipelines: true }),
+    ofOthers: prepareCapUse({ isAdmitted: false, isPipelines: false }),
+  },
+};
 
 /** The sums over the rows of `held`, and over all rows of `spending` or those of the key. */
 function sumsOf(prefix: '' | 'key_'): RawBuilder<unknown> {
@@ -308,10 +336,10 @@ function sumsOf(prefix: '' | 'key_'): RawBuilder<unknown> {
 }
 
 /** It matters for withdrawals and rotations only, of which there are few. */
-function isFirstOfDay({ projectId, kind, day }: Pick<CapQuestion, 'projectId' | 'kind' | 'day'>): RawBuilder<unknown> {
-  if (kind === 'pipelines') return sql`false`;
+function isFirstOfDay(slot: Slots<CapQuestion>): RawBuilder<unknown> {
   return sql`not exists (
-    select from batches where project_id = ${projectId} and kind = ${kind} and reserved_day = ${day}::date
+    select from batches
+    where project_id = ${slot('projectId')} and kind = ${slot('kind')} and reserved_day = ${slot('day')}::date
   )`;
 }
 
@@ -336,7 +364,7 @@ const isAdmittedProject = sql`exists (
   where flywheels.project_id = daily_spending.project_id and archived_at is null
 )`;
 
-function unadmittedUse(day: string): RawBuilder<unknown> {
+function unadmittedUse(day: string | RawBuilder<string>): RawBuilder<unknown> {
   return sql`
     select coalesce(sum(locked_lamports), 0) as locked,
       coalesce(sum(reserved_lamports), 0) + (

@@ -30,18 +30,6 @@ export interface OpenRotation {
   readonly isReady: boolean;
 }
 
-/** Finds a flywheel's open rotation, or null. */
-export async function findOpenRotation(db: Db, flywheelId: string): Promise<OpenRotation | null> {
-  const row = await db
-    .selectFrom('batches')
-    .select(['id', 'signed_tx', 'company_decided_at'])
-    .where('flywheel_id', '=', flywheelId)
-    .where('kind', '=', 'rotation')
-    .where('ended_at', 'is', null)
-    .executeTakeFirst();
-  return row ? { batchId: row.id, isReady: row.signed_tx !== null && row.company_decided_at !== null } : null;
-}
-
 /** Finds the open rotations that both sides have approved and something holds up, with the sentence about it, oldest first. */
 export async function findWaitingRotations(db: Db): Promise<{ readonly batchId: string; readonly message: string }[]> {
   const rows = await db

@@ -1,7 +1,9 @@
+import type { BatchKind } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
+import { prepare, type Slots } from '../prepare.ts';
 
 /** The pause that stops a project's transactions. */
 export interface Pause {
@@ -16,6 +18,34 @@ export async function findPause(db: Db, projectId: string): Promise<Pause | null
   const row = await selectPauses(db).where('projects.id', '=', projectId).executeTakeFirst();
   return row ? toPause(row) : null;
 }
+
+/** The idempotency key of a batch that is asked for. */
+export interface BatchQuestion {
+  readonly projectId: string;
+  readonly kind: BatchKind;
+  readonly idempotencyKey: string;
+}
+
+/** Reads the pause of a project like `findPause`, and the id of the batch that a key has created. */
+export async function findPauseAndBatch(
+  db: Db,
+  question: BatchQuestion,
+): Promise<{ readonly pause: Pause | null; readonly batchId: string | null }> {
+  const [row] = await selectPauseAndBatch(db, question);
+  return row ? { pause: toPause(row), batchId: row.batch_id } : { pause: null, batchId: null };
+}
+
+const selectPauseAndBatch = prepare((db, slot: Slots<BatchQuestion>) =>
+  selectPauses(db)
+    .leftJoin('batches', (join) =>
+      join
+        .onRef('batches.project_id', '=', 'projects.id')
+        .on('batches.kind', '=', slot('kind'))
+        .on('batches.idempotency_key', '=', slot('idempotencyKey')),
+    )
+    .select('batches.id as batch_id')
+    .where('projects.id', '=', slot('projectId')),
+);
 
 /** The company has paused the project before a worker could send for it. */
 export class Paused extends Error {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { DailyTotals, Project } from '../../model/project.ts';
 import type { Db } from '../db.ts';
+import { prepare } from '../prepare.ts';
 
 export interface ExceededLimit {
   readonly kind: 'burn' | 'airdrop';
@@ -18,20 +19,11 @@ export async function reserveDailyAmounts(
   day: string,
   { burnBaseUnits, airdropBaseUnits }: DailyTotals,
 ): Promise<ExceededLimit | null> {
-  const reserve = async () => {
-    const { numUpdatedRows } = await trx
-      .updateTable('daily_amounts')
-      .set({
-        burned: sql`burned + ${burnBaseUnits}::numeric`,
-        airdropped: sql`airdropped + ${airdropBaseUnits}::numeric`,
-      })
-      .where('project_id', '=', projectId)
-      .where('day', '=', day)
-      .where(fits('burned', burnBaseUnits, dailyLimits.burnBaseUnits))
-      .where(fits('airdropped', airdropBaseUnits, dailyLimits.airdropBaseUnits))
-      .executeTakeFirst();
-    return numUpdatedRows === 1n;
+  const values = {
+    ...{ projectId, day, burn: burnBaseUnits, airdrop: airdropBaseUnits },
+    ...{ burnLimit: dailyLimits.burnBaseUnits, airdropLimit: dailyLimits.airdropBaseUnits },
   };
+  const reserve = async () => (await addAmounts(trx, values)).length === 1;
   if (await reserve()) return null;
 
   // The day has no row before its first request.
@@ -123,8 +115,21 @@ export async function releaseDailyAmounts(
     .execute();
 }
 
-function fits(column: 'burned' | 'airdropped', askedBaseUnits: bigint, limitBaseUnits: bigint) {
-  return askedBaseUnits === 0n
-    ? sql<boolean>`true`
-    : sql<boolean>`${sql.ref(column)} + ${askedBaseUnits}::numeric <= ${limitBaseUnits}::numeric`;
+interface AskedOfDay {
+  readonly projectId: string;
+  readonly day: string;
+  readonly burn: bigint;
+  readonly burnLimit: bigint;
+  readonly airdrop: bigint;
+  readonly airdropLimit: bigint;
 }
+
+const addAmounts = prepare<AskedOfDay, unknown>(
+  (_db, slot) => sql`
+    update daily_amounts set burned = burned + ${slot('burn')}::numeric, airdropped = airdropped + ${slot('airdrop')}::numeric
+    where project_id = ${slot('projectId')} and day = ${slot('day')}
+      and (${slot('burn')}::numeric = 0 or burned + ${slot('burn')}::numeric <= ${slot('burnLimit')}::numeric)
+      and (${slot('airdrop')}::numeric = 0 or airdropped + ${slot('airdrop')}::numeric <= ${slot('airdropLimit')}::numeric)
+    returning project_id
+  `,
+);

@@ -1,6 +1,8 @@
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { type NonWallet, selectNonWallets } from '../non-wallets.ts';
+import { prepare } from '../prepare.ts';
 
 /** A recipient that stopped a batch of a project, before or during its execution. */
 export interface HeldRecipient {
@@ -46,6 +48,42 @@ export async function releaseRecipients(db: Db, projectId: string, addresses: re
     .where(sql<boolean>`address = any(${addresses}::text[])`)
     .execute();
 }
+
+/** What is known of recipients, by address. */
+export interface KnownRecipients {
+  readonly nonWallets: ReadonlyMap<Address, NonWallet['kind']>;
+  readonly held: ReadonlyMap<Address, HeldRecipient>;
+}
+
+interface AskedRecipients {
+  readonly projectId: string;
+  readonly addresses: readonly Address[];
+  readonly since: Date;
+}
+
+/** Finds what `findNonWallets` and `findHeldRecipients` find, in one statement. */
+export async function findKnownRecipients(db: Db, asked: AskedRecipients): Promise<KnownRecipients> {
+  const rows = asked.addresses.length === 0 ? [] : await selectKnown(db, asked);
+  const nonWallets = new Map<Address, NonWallet['kind']>();
+  const held = new Map<Address, HeldRecipient>();
+  for (const { address, kind, ...hold } of rows) {
+    if (kind === null) held.set(address, { address, ...hold });
+    else nonWallets.set(address, kind);
+  }
+  return { nonWallets, held };
+}
+
+/** A held recipient, or an address that is not a wallet, with its kind. */
+type KnownRow = HeldRecipient & { readonly kind: NonWallet['kind'] | null };
+
+const selectKnown = prepare<AskedRecipients, KnownRow>((_db, slot) => {
+  const addresses = sql`${slot('addresses')}::text[]`;
+  return sql`
+    select address, null as kind, batch_id as "batchId", reason, held_at as "heldAt" from held_recipients
+    where project_id = ${slot('projectId')} and held_at > ${slot('since')} and address = any(${addresses})
+    union all select address, kind, null, null, null from (${selectNonWallets(addresses)}) as non_wallets
+  `;
+});
 
 /** Finds the recipients among these addresses that were held after `since`. */
 export async function findHeldRecipients(
