@@ -60,6 +60,16 @@ describe('an idempotency key', () => {
     assert.equal(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null).length, 1);
     assert.equal(await batchCount(own), 1);
   });
+
+  it('answers the same batch to a simultaneous request that the first has left no daily limit', async () => {
+    const pipelines = [burnPipeline(1)];
+    const own = await createProject(world, { burnLimit: '1' });
+    const key = randomUUID();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => init(world.url, own.apiKey, pipelines, key)));
+    assert.equal(new Set(answers.map((answer) => requireOk(answer).batch.id)).size, 1);
+    const other = await init(world.url, own.apiKey, pipelines);
+    assertError(other, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED');
+  });
 });
 
 describe('50 simultaneous inits under a limit of 20', () => {
