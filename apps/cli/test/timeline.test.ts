@@ -27,6 +27,10 @@ describe('the timeline of a batch', () => {
         '● Compile, ● Set up on chain (2 transactions), ● Wallet approval, ◔ Company approval (pending: a company approver must decide), ○ Execute',
       ],
       [
+        { type: 'batch.company_approval_received', approvals: { given: 1, required: 2 } },
+        '● Compile, ● Set up on chain (2 transactions), ● Wallet approval, ◔ Company approval (pending: 1 of 2 operators have approved), ○ Execute',
+      ],
+      [
         { type: 'batch.company_approved' },
         '● Compile, ● Set up on chain (2 transactions), ● Wallet approval, ● Company approval, ◔ Execute',
       ],
@@ -73,6 +77,8 @@ describe('the timeline of a batch', () => {
 it('describeEvent prints time, type and details in one line', () => {
   const landed = eventOf({ type: 'batch.bundle_landed', phase: 'execution', signatures: ['a', 'b'] }, 0);
   assert.equal(describeEvent(landed), '2026-11-21T08:00:00.000Z  bundle landed, execution, 2 transactions');
+  const first = eventOf({ type: 'batch.company_approval_received', approvals: { given: 1, required: 2 } }, 1);
+  assert.match(describeEvent(first), /Z {2}company approval received, 1 of 2 operators have approved$/);
 });
 
 const MARKS = { pending: '○', running: '◔', done: '●', failed: '✗' } as const;

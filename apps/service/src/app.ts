@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
 import { createNonceQueue } from './batches/nonce-queue.ts';
 import type { PreviewDeps } from './batches/preview.ts';
+import { oldestCountedDay } from './batches/terms.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError, UNBOUNDED_EXPOSURE } from './config.ts';
 import { type Connections, openDatabase } from './database.ts';
@@ -26,6 +27,7 @@ import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
+import { deleteOldUses } from './store/company/policy-uses.ts';
 import { oldestQuerySeconds, ping } from './store/db.ts';
 import { deleteExpired } from './store/expired.ts';
 import type { DatabaseRole } from './store/grants.ts';
@@ -131,6 +133,11 @@ async function compose(
       signal,
     });
     started.defer(() => worker.stop());
+    const stopping = new AbortController();
+    started.defer(() => stopping.abort());
+    void deleteRegularly({ clock, log, signal: stopping.signal }, (now) =>
+      deleteOldUses(workDeps.db, oldestCountedDay(config, now)),
+    );
   }
   const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
   const secrets = webhookKey === null ? null : createWebhookSecrets(webhookKey);
@@ -215,16 +222,14 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
 
 const DELETE_EXPIRED_MS = 5 * 60_000;
 
-/** Deletes what has expired, from time to time: strangers may open sign-in challenges, and count against limits. */
-async function deleteRegularly({
-  db,
-  clock,
-  log,
-  signal,
-}: Pick<Deps, 'db' | 'clock' | 'log'> & { readonly signal: AbortSignal }): Promise<void> {
+/** Deletes what has no meaning any more, from time to time: strangers may open sign-in challenges, and count against limits. */
+async function deleteRegularly(
+  { clock, log, signal }: Pick<Deps, 'clock' | 'log'> & { readonly signal: AbortSignal },
+  remove: (now: Date) => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
-    await deleteExpired(db, clock.now()).catch((err: unknown) => {
-      if (!signal.aborted) log.warn({ err }, 'what has expired could not be deleted');
+    await remove(clock.now()).catch((err: unknown) => {
+      if (!signal.aborted) log.warn({ err }, 'what has no meaning any more could not be deleted');
     });
     await clock.sleep(DELETE_EXPIRED_MS, signal).catch(() => undefined);
   }
@@ -253,7 +258,7 @@ async function listen(
   const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits, clock) };
   const stopping = new AbortController();
   started.defer(() => stopping.abort());
-  void deleteRegularly({ db, clock, log, signal: stopping.signal });
+  void deleteRegularly({ clock, log, signal: stopping.signal }, (now) => deleteExpired(db, now));
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
   const tokenNames = createTokenNames(deps);

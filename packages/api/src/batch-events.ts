@@ -8,6 +8,7 @@ export const BatchEventType = z
     'batch.finalized',
     'batch.approval_received',
     'batch.awaiting_company_approval',
+    'batch.company_approval_received',
     'batch.company_approved',
     'batch.company_rejected',
     'batch.bundle_sent',
@@ -22,8 +23,12 @@ export const BatchEventType = z
   .meta({
     id: 'BatchEventType',
     description:
-      '`batch.held_up`: the batch cannot continue at the moment, see `error`. `batch.executed`, `batch.failed` and `batch.expired` end a batch; one of the latter two after `batch.executed` corrects it, because a fork undid the execution. `batch.closed`: the rent is returned; this is the last event.',
+      '`batch.company_approval_received`: an operator has approved, and another one must approve as well, see `approvals`. `batch.held_up`: the batch cannot continue at the moment, see `error`. `batch.executed`, `batch.failed` and `batch.expired` end a batch; one of the latter two after `batch.executed` corrects it, because a fork undid the execution. `batch.closed`: the rent is returned; this is the last event.',
   });
+
+export const Approvals = z
+  .object({ given: z.int(), required: z.int() })
+  .meta({ id: 'Approvals', description: 'Approvals of a batch by operators of the company.' });
 
 const details = z.object({
   phase: z.enum(['setup', 'execution', 'close']).optional().describe('Phase that the bundle belongs to.'),
@@ -37,7 +42,8 @@ const details = z.object({
     .optional()
     .describe('Why the batch cannot continue, or why it failed.'),
   executedPipelines: z.int().optional().describe('Present when the batch has ended.'),
-  operator: z.string().optional().describe('Wallet that decided for the company.'),
+  operator: z.string().optional().describe('Wallet that decided, or approved, for the company.'),
+  approvals: Approvals.optional().describe('Present while another operator must approve as well.'),
   reason: z.string().optional().describe('Reason of the company’s rejection.'),
 });
 
@@ -60,6 +66,7 @@ export const lastEventId = z
   .optional()
   .describe('Id of the last event that was received; the events after it are sent.');
 
+export type Approvals = z.output<typeof Approvals>;
 export type BatchEventType = z.output<typeof BatchEventType>;
 /** Fields of an event beyond those that every event has. */
 export type BatchEventDetails = z.output<typeof details>;

@@ -237,7 +237,7 @@ export const ERRORS = {
   ),
   ERR_POLICY_CAP_REACHED: define(
     429,
-    'The batch would exceed what the company’s rules allow a recipient or a proof type in a UTC day.',
+    'The batch would exceed what the company’s rules allow in a UTC day: of a recipient, of a proof type, or of new token accounts.',
     (c: ProblemList & { retryAfterSeconds: number }) => c.problems.join(' '),
   ),
   ERR_TOO_MANY_REGISTRATIONS: define(

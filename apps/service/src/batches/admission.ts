@@ -24,7 +24,7 @@ import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, find
 import { kindOf } from './compile-again.ts';
 import type { Deps } from './deps.ts';
 import { boundBurnedIndex, boundExposure } from './exposure.ts';
-import { admitByPolicy } from './policy/at-init.ts';
+import { admitByPolicy, type JudgedRequest } from './policy/at-init.ts';
 
 /** A batch to be admitted. */
 export interface Candidate {
@@ -36,8 +36,7 @@ export interface Candidate {
 }
 
 /** A batch to be admitted under the lock of its flywheel. */
-export interface LockedCandidate extends Candidate {
-  readonly batchId: string;
+export interface LockedCandidate extends Candidate, Pick<JudgedRequest, 'batchId' | 'newTokenAccounts'> {
   /** Members of the multisig, as they are under the lock. */
   readonly members: Members;
 }
@@ -76,7 +75,7 @@ export async function admitBatch(
   candidate: LockedCandidate,
   asked: AskedOfCaps,
 ): Promise<Admission> {
-  const { project, kind, batchId, pipelines } = candidate;
+  const { project, kind, batchId, pipelines, newTokenAccounts } = candidate;
   const now = deps.clock.now();
   const day = utcDay(now);
   // Read under the lock: the limits may have been lowered while this request waited for it.
@@ -92,7 +91,7 @@ export async function admitBatch(
   if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
   const { policy } = use;
   if (kind === 'pipelines' && policy !== null) {
-    await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy });
+    await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy, newTokenAccounts });
   }
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;

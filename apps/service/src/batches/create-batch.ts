@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
+import type { Address } from '@solana/kit';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
@@ -26,6 +27,8 @@ export interface NewBatch {
   /** The API key that asks; null for the console. */
   readonly keyId: string | null;
   readonly pipelines: readonly CompiledPipeline[];
+  /** Token accounts that it would create; null, the default, if no rule of the company counts them. */
+  readonly newTokenAccounts?: readonly Address[] | null;
   /** Warnings found before the batch is admitted. */
   readonly warnings?: readonly InitWarning[];
   /** Audit entry to write with the batch; null for API keys. */
@@ -114,7 +117,7 @@ async function writeBatch(
   deps: Deps,
   trx: Db,
   key: BatchKey,
-  { keyId, pipelines, warnings: known = [], audit }: NewBatch,
+  { keyId, pipelines, newTokenAccounts = null, warnings: known = [], audit }: NewBatch,
   asked: AskedOfCaps,
 ): Promise<CreatedBatch> {
   const { jobs, clock, batchExpirySeconds } = deps;
@@ -123,7 +126,7 @@ async function writeBatch(
   // Batches of one project are created one after another, so that the counts that admission reads stay true.
   const { batchIndex, ...members } = await takeBatchIndex(trx, flywheel.id);
   const id = randomUUID();
-  const candidate = { project, kind, keyId, pipelines, batchId: id, members };
+  const candidate = { project, kind, keyId, pipelines, newTokenAccounts, batchId: id, members };
   const admission = await admitBatch(deps, trx, candidate, asked);
   const warnings = [...known, ...admission.warnings];
   const now = clock.now();

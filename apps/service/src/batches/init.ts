@@ -6,9 +6,11 @@ import { parseInitRequest } from '../compile/request/parse-request.ts';
 import { answerOthers } from '../model/in-slices.ts';
 import type { Project } from '../model/project.ts';
 import { checkPayloads, type SchemaDeps } from '../payload-schemas/check.ts';
+import { limitsTokenAccounts } from '../store/company/policies.ts';
 import { requireNoPause, requireServed } from './admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from './create-batch.ts';
 import type { Deps } from './deps.ts';
+import { readNewTokenAccounts } from './policy/at-init.ts';
 import { requireRecipients } from './recipients.ts';
 
 export type InitDeps = Deps & SchemaDeps;
@@ -29,7 +31,8 @@ export interface InitRequest {
 
 /**
  * Compiles pipelines and stores them as a batch. Its index, nonce and daily amounts are taken in the same database
- * transaction. Makes no network call: the `setup` job creates the batch on chain later, in the order of the indices.
+ * transaction. The `setup` job creates the batch on chain later, in the order of the indices. Only a rule about new token
+ * accounts makes a network call necessary, which is made before the transaction.
  * @throws ApiError for an invalid request, and those of `createBatchIdempotently`.
  */
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
@@ -45,8 +48,12 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
   checkPipelines(requested, { ...project, scopes });
   await checkPayloads(deps, project, requested);
   await requireRecipients(deps, project, requested);
-  const pipelines = await compilePipelines(requested, project);
+  const [pipelines, isLimited] = await Promise.all([
+    compilePipelines(requested, project),
+    limitsTokenAccounts(deps.db, project.flywheel.multisig.address),
+  ]);
+  const newTokenAccounts = isLimited ? await readNewTokenAccounts(deps, project, pipelines) : null;
 
   const audit = actor === undefined ? null : ({ actor, action: 'batch.initialized' } as const);
-  return createBatchIdempotently(deps, key, { keyId, pipelines, audit });
+  return createBatchIdempotently(deps, key, { keyId, pipelines, newTokenAccounts, audit });
 }

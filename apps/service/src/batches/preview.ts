@@ -20,7 +20,7 @@ import type { Deps } from './deps.ts';
 import type { InitDeps, InitRequest } from './init.ts';
 import { toPolicyIssues } from './policy/at-init.ts';
 import { findMetRules, findWaits, type MetRule } from './policy/evaluate.ts';
-import { readFacts, usesOf } from './policy/facts.ts';
+import { countAdded, readFacts, tokenAccountUses, usesOf } from './policy/facts.ts';
 import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
 import { findMixedRecipients } from './recipients.ts';
 
@@ -78,7 +78,7 @@ export async function previewBatch(
     message,
     recipient: null,
   }));
-  const created = check.funds.missingTokenAccounts.length;
+  const created = check.funds.missingTokenAccounts.map(({ address }) => address);
   const rules = policy === null ? [] : await judgePreview(deps, project, pipelines, { policy, limits, created });
   return {
     pipelines,
@@ -108,7 +108,7 @@ interface PreviewedDay {
   readonly policy: CompanyPolicy;
   readonly limits: Preview['limits'];
   /** Token accounts that the vault would pay for. */
-  readonly created: number;
+  readonly created: readonly Address[];
 }
 
 /** Lists the rules of the company that a batch would meet now. */
@@ -121,13 +121,18 @@ async function judgePreview(
   const now = clock.now();
   const day = utcDay(now);
   const facts = readFacts(pipelines, token);
-  const uses = await findPolicyUses(db, { projectId, day }, usesOf([policy], facts));
+  const counts = policy.newTokenAccounts !== null;
+  const asked = [...usesOf([policy], facts), ...(counts ? tokenAccountUses(created) : [])];
+  const used = await findPolicyUses(db, { projectId, day }, asked);
+  const moved = burn.usedBaseUnits + airdrop.usedBaseUnits;
+  const judged = { day, moved, uses: used.uses, tokenAccounts: countAdded(asked, used) };
+  const met = findMetRules(policy, token, facts, judged);
+  // What init accepts may still wait: batches of earlier days that the company signs today have created some as well.
+  const isMet = met.some(({ rule }) => rule === 'newTokenAccounts');
   const located = { multisig: flywheel.multisig.address, batchIndex: NOT_CREATED };
-  const usedToday = policy.newTokenAccounts === null ? 0 : await countTokenAccounts(db, located, day);
-  return [
-    ...findMetRules(policy, token, facts, { day, moved: burn.usedBaseUnits + airdrop.usedBaseUnits, uses }),
-    ...findWaits(policy, token, { now, tokenAccounts: { asked: created, usedToday } }),
-  ];
+  const usedToday = counts && !isMet ? await countTokenAccounts(db, located, day) : null;
+  const tokenAccounts = usedToday === null ? null : { asked: created.length, usedToday };
+  return [...met, ...findWaits(policy, token, { now, tokenAccounts })];
 }
 
 async function readLimits(

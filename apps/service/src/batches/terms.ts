@@ -43,8 +43,8 @@ export async function countWithinTerms(deps: RunDeps, project: Project, batch: B
     const located = locate(project, batch);
     // An earlier release may have set it up.
     const setupDay = await recordSetupDay(trx, located, utcDay(now));
-    const oldestDay = utcDay(new Date(now.getTime() - deps.batchExpirySeconds * 1_000 - DAY_MS));
-    if (setupDay < oldestDay) return `It was set up on ${setupDay}, and a batch that is executed later has expired.`;
+    if (setupDay < oldestCountedDay(deps, now))
+      return `It was set up on ${setupDay}, and a batch that is executed later has expired.`;
     const counted = { day: setupDay, located };
     const rule = await findPersonRule(trx, project, batch, counted);
     if (rule !== null) return rule;
@@ -61,6 +61,11 @@ export async function countWithinTerms(deps: RunDeps, project: Project, batch: B
 
 /** A batch expires some seconds after its request, and it may be set up on the day after that. */
 const DAY_MS = 86_400_000;
+
+/** Returns the oldest UTC day of which a batch may still be open, so that what others have used of it counts. */
+export function oldestCountedDay({ batchExpirySeconds }: Pick<RunDeps, 'batchExpirySeconds'>, now: Date): string {
+  return utcDay(new Date(now.getTime() - batchExpirySeconds * 1_000 - DAY_MS));
+}
 
 /** Counts a batch that a person has approved, whatever the day amounts to. */
 export async function countSigned(deps: RunDeps, project: Project, batch: Batch): Promise<void> {

@@ -1,4 +1,4 @@
-import { ApiError, type DecisionSignature, isApiError } from '@flywheel/api';
+import { ApiError, type Approvals, type DecisionSignature, isApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
@@ -22,7 +22,7 @@ import {
   findApprovers,
   findCompanyDecision,
   findWaitingBatches,
-  insertDecision,
+  insertPartialApproval,
   lockWaiting,
   type SignedCompanyDecision,
   type WaitingBatch,
@@ -40,8 +40,8 @@ export interface WaitingItem extends WaitingBatch {
 const MAX_LISTED = 100;
 
 /** Lists the batches that wait for a person's decision, oldest first. */
-export async function listWaiting({ db }: Pick<Deps, 'db'>): Promise<WaitingItem[]> {
-  const batches = await findWaitingBatches(db, MAX_LISTED);
+export async function listWaiting({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<WaitingItem[]> {
+  const batches = await findWaitingBatches(db, MAX_LISTED, clock.now());
   return batches.map((batch) => ({ ...batch, problem: problemOf(batch) }));
 }
 
@@ -49,7 +49,7 @@ export async function listWaiting({ db }: Pick<Deps, 'db'>): Promise<WaitingItem
 export interface ApprovedBatch {
   readonly batch: BatchWithoutPipelines;
   /** Approvals that count, while another operator must approve as well; null if it is decided. */
-  readonly approvals: { readonly given: number; readonly required: number } | null;
+  readonly approvals: Approvals | null;
 }
 
 /**
@@ -214,12 +214,13 @@ async function recordApproval(
     // Approvals of one batch follow each other, so that the second one sees the first.
     if (!(await lockWaiting(trx, batchId))) return null;
     const { required } = judge(await findBoundVersions(trx, project, batch), project, batch);
-    const approvers = new Set(await findApprovers(trx, batchId, now)).add(signed.operator);
-    if (approvers.size < required) {
-      if (!(await insertDecision(trx, batchId, signed, now))) throw usedSignature();
-      const reason = `Approval ${approvers.size} of ${required}.`;
-      await insertAuditEntry(trx, { ...entry, reason });
-      return { given: approvers.size, required };
+    const earlier = await findApprovers(trx, batchId, now);
+    const approvals = { given: new Set(earlier).add(signed.operator).size, required };
+    if (approvals.given < required) {
+      const added = earlier.has(signed.operator) ? null : approvals;
+      if (!(await insertPartialApproval(trx, batchId, signed, added, now))) throw usedSignature();
+      await insertAuditEntry(trx, { ...entry, reason: `Approval ${approvals.given} of ${required}.` });
+      return approvals;
     }
     if (!(await decideOnce(trx, batchId, signed, now))) return null;
     await insertAuditEntry(trx, entry);

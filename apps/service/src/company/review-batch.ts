@@ -4,7 +4,7 @@ import { compileAgain } from '../batches/compile-again.ts';
 import type { Deps } from '../batches/deps.ts';
 import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
 import { findMetRules, findWaits, findWithdrawalRule, presentMetRule } from '../batches/policy/evaluate.ts';
-import { readFacts, usesOf } from '../batches/policy/facts.ts';
+import { countAdded, readFacts, tokenAccountUses, usesOf } from '../batches/policy/facts.ts';
 import { throwDamaged } from '../batches/read.ts';
 import type { Batch } from '../model/batch.ts';
 import { answerWithin, utcDay } from '../model/clock.ts';
@@ -13,7 +13,7 @@ import { readMint } from '../solana/mint.ts';
 import { findBatch, findWarnings } from '../store/batches/batches.ts';
 import { findApprovers } from '../store/batches/company-approvals.ts';
 import { findPrecedents } from '../store/batches/past-batches.ts';
-import { findPolicyUses } from '../store/company/policy-uses.ts';
+import { findNewTokenAccounts, findPolicyUses } from '../store/company/policy-uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
 import { findProjectOfBatch } from '../store/projects/projects.ts';
 
@@ -60,13 +60,17 @@ async function findRules({ db, clock }: ReviewDeps, project: Project, batch: Bat
     return unique(policies.flatMap((policy) => findWithdrawalRule(policy, token, facts)).map(presentMetRule));
   }
   const day = utcDay(batch.createdAt);
+  const counts = policies.some(({ newTokenAccounts }) => newTokenAccounts !== null);
+  const created = counts ? await findNewTokenAccounts(db, batch.id) : [];
+  const asked = [...usesOf(policies, facts), ...tokenAccountUses(created)];
   const [counted, amounts] = await Promise.all([
-    findPolicyUses(db, { projectId: project.id, day }, usesOf(policies, facts), batch.id),
+    findPolicyUses(db, { projectId: project.id, day }, asked, batch.id),
     findDailyAmounts(db, project.id, day),
   ]);
   // The day's amounts have counted this batch at its init.
   const moved = amounts.burnBaseUnits + amounts.airdropBaseUnits - facts.moved;
-  const others = { day, moved: moved > 0n ? moved : 0n, uses: counted };
+  const { uses } = counted;
+  const others = { day, moved: moved > 0n ? moved : 0n, uses, tokenAccounts: countAdded(asked, counted) };
   const met = policies.flatMap((policy) => [
     ...findMetRules(policy, token, facts, others),
     ...findWaits(policy, token, { now, tokenAccounts: null }),

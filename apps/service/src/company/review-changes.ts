@@ -3,8 +3,11 @@ import { describePolicyChange, NO_POLICY } from '@flywheel/protocol';
 import { findVoterMismatch } from '../batches/check/multisig.ts';
 import { findIssueOfDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
+import { countEarlierBatches } from '../batches/policy/count-earlier.ts';
+import { utcDay } from '../model/clock.ts';
 import { presentTerms } from '../projects/settings.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { lockFlywheel } from '../store/batches/new-batches.ts';
 import { deleteAdmission, insertAdmission, isAdmitted } from '../store/company/admissions.ts';
 import {
   type AdmissionChange,
@@ -26,6 +29,7 @@ import {
   setProjectPause,
 } from '../store/company/pauses.ts';
 import { findPolicyVersions, insertPolicy } from '../store/company/policies.ts';
+import { countEarlierTokenAccounts } from '../store/company/policy-uses.ts';
 import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
 import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
@@ -153,8 +157,12 @@ async function reviewPolicy(
   const subject = { type: 'policy', multisig, token, version, policy } as const;
   const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
   if (invalid !== null) return invalid;
+  const day = utcDay(clock.now());
+  // Most of the day is counted before the lock that the project's requests wait for.
+  const counted = await countEarlierBatches(db, project, policy, { day, after: 0n });
   return db.transaction().execute(async (trx) => {
-    // A worker that counts a batch holds this lock too, so the batch is judged before the change or after it.
+    // Init and workers hold these two locks in this order, so a batch is counted here or judged by the new version.
+    await lockFlywheel(trx, flywheel.id);
     await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
     const [present] = await findPolicyVersions(trx, multisig, 1);
     const next = (present?.version ?? 0) + 1;
@@ -162,6 +170,8 @@ async function reviewPolicy(
       return `The rules have changed meanwhile: the next version is ${next}. Sign the change again.`;
     const appliedAt = clock.now();
     if (!(await insertReview(trx, id, { nonce }, appliedAt))) return USED;
+    await countEarlierBatches(trx, project, policy, { day, after: counted });
+    if (policy.newTokenAccounts !== null) await countEarlierTokenAccounts(trx, { projectId, day });
     await insertPolicy(trx, multisig, { version, mint: token.mint, policy, operator, appliedAt });
     const changes = describePolicyChange(present?.policy ?? NO_POLICY, policy, token);
     const after = { version, changes };

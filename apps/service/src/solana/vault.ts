@@ -56,14 +56,29 @@ export async function readVaultFunds(
   return {
     lamports: vaultAccount?.lamports ?? 0n,
     tokenBaseUnits: ownTokenAccount ? balanceOf(ownTokenAccount, token) : 0n,
-    // Lamports that were sent before leave an account of the system program: the token account must still be created.
     missingTokenAccounts: recipients.flatMap((address, i) =>
-      found[i]?.programAddress === token.programAddress
+      isTokenAccount(found[i], token)
         ? []
         : [{ address, creationLamports: atLeastZero(rentLamports - (found[i]?.lamports ?? 0n)) }],
     ),
     rentPerTokenAccountLamports: rentLamports,
   };
+}
+
+/** Lists those of recipients' token accounts, each once, that must be created, at commitment `confirmed`. */
+export async function findMissingTokenAccounts(
+  chain: Pick<Chain, 'accounts'>,
+  token: VaultAccounts['token'],
+  recipientTokenAccounts: readonly Address[],
+): Promise<Address[]> {
+  const recipients = [...new Set(recipientTokenAccounts)];
+  const found = await chain.accounts(recipients);
+  return recipients.filter((_, i) => !isTokenAccount(found[i], token));
+}
+
+/** Lamports that were sent before leave an account of the system program: the token account must still be created. */
+function isTokenAccount(account: ChainAccount | null | undefined, token: VaultAccounts['token']): boolean {
+  return account?.programAddress === token.programAddress;
 }
 
 function atLeastZero(lamports: bigint): bigint {

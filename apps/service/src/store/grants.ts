@@ -285,7 +285,13 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
       insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount'],
       update: ['amount'],
     },
-    work: { select: true, update: ['amount'] },
+    // A worker counts the earlier batches of the day when it applies a cap, and deletes old rows.
+    work: {
+      select: true,
+      insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount'],
+      update: ['amount'],
+      delete: true,
+    },
   },
   key_successions: {
     serve: { select: true },

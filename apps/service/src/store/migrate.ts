@@ -29,6 +29,7 @@ import * as nonceShares from '../../migrations/0027-nonce-shares.ts';
 import * as batchesOfOneProject from '../../migrations/0028-batches-of-one-project.ts';
 import * as confirmedNonces from '../../migrations/0029-confirmed-nonces.ts';
 import * as policies from '../../migrations/0030-policies.ts';
+import * as countedTokenAccounts from '../../migrations/0031-counted-token-accounts.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -62,6 +63,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0028-batches-of-one-project': batchesOfOneProject,
   '0029-confirmed-nonces': confirmedNonces,
   '0030-policies': policies,
+  '0031-counted-token-accounts': countedTokenAccounts,
 };
 
 /**

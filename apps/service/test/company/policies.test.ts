@@ -129,6 +129,23 @@ describe('the company’s rules for a project', () => {
       const verdict = requireOk(await approve(world, operator, batch.id));
       assert.deepEqual(verdict.approvals, { given: 1, required: 2 });
     }
+    const events = await world.db
+      .selectFrom('batch_events')
+      .select('data')
+      .where('batch_id', '=', batch.id)
+      .where('type', '=', 'batch.company_approval_received')
+      .execute();
+    const first = { operator: operator.address, approvals: { given: 1, required: 2 } };
+    assert.deepEqual(events, [{ data: first }], 'the second signature of one operator is no second approval');
+    assert.deepEqual(await companyStep(project, batch), {
+      step: 'companyApproval',
+      state: 'waiting',
+      note: `1 of 2 operators have approved: ${operator.address}`,
+      signatures: [],
+    });
+    const { batches } = requireOk(await askCompany(world, operator, 'GET', 'waiting'));
+    const listed = batches.find(({ id }: { id: string }) => id === batch.id);
+    assert.deepEqual(listed?.approvals, { given: 1, required: 2 });
     // A thief of serve says that it is decided.
     const decided = { company_decided_at: new Date(), company_operator: operator.wallet.address };
     await world.db.updateTable('batches').set(decided).where('id', '=', batch.id).execute();
@@ -145,6 +162,7 @@ describe('the company’s rules for a project', () => {
     assert.ok(kinds.includes('LARGEST_BATCH') && kinds.includes('REPEATED_PAYLOADS'), kinds.join());
     assert.equal(requireOk(await approve(world, operators[1], batch.id)).approvals, undefined);
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal((await companyStep(project, batch))?.note, `By ${operators[1].address}`);
   });
 
   it('make a batch wait outside of their hours, and say until when', async () => {
@@ -160,24 +178,6 @@ describe('the company’s rules for a project', () => {
     assert.match(execution_error?.reason ?? '', /The company signs from .* only\. It continues at /);
     assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
     assert.equal(await countOpenJobs(world, 'execute', batch.id), 1, 'one job waits for the hours');
-  });
-
-  it('limit the token accounts of a day: a batch waits for the next one, or for a person', async () => {
-    const project = await createProject(world);
-    await set(project, { newTokenAccounts: 1 });
-    const pay = async (count: number) =>
-      setUp(project, await Promise.all(Array.from({ length: count }, async () => airdropPipeline(await newAddress()))));
-    const first = await pay(1);
-    assert.equal(requireOk(await executeSigned(world, project, first)).status, 'EXECUTED');
-    const [second, tooMany] = [await pay(1), await pay(2)];
-    for (const batch of [second, tooMany]) {
-      assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
-    }
-    await untilWaiting(tooMany);
-    const read = () =>
-      world.db.selectFrom('batches').select('execution_error').where('id', '=', second.id).executeTakeFirstOrThrow();
-    const { execution_error } = await waitUntil('the hold-up', read, (row) => row.execution_error !== null);
-    assert.match(execution_error?.reason ?? '', /needs 1 new token account, and today’s batches have 1\./);
   });
 
   it('can be tried on the batches of the last 30 days before they are saved', async () => {
@@ -207,6 +207,12 @@ describe('the company’s rules for a project', () => {
 
   function put({ projectId }: TestProject, body: unknown) {
     return askCompany(world, operator, 'PUT', `projects/${projectId}/policy`, body);
+  }
+
+  async function companyStep({ projectId, cookie }: TestProject, { id }: OpenBatch) {
+    const path = `/console/api/projects/${projectId}/batches/${id}/progress`;
+    const { timeline } = requireOk(await send(world.url, 'GET', path, { headers: { cookie } }));
+    return timeline.find(({ step }: { step: string }) => step === 'companyApproval');
   }
 
   async function set(project: TestProject, policy: CompanyPolicy): Promise<void> {

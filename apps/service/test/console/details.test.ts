@@ -18,6 +18,7 @@ import type { Address } from '@solana/kit';
 import { readBatchDetails } from '../../src/batches/details/details.ts';
 import { describeFailure, explainChainError } from '../../src/batches/details/failure.ts';
 import { buildTimeline } from '../../src/batches/details/timeline.ts';
+import { systemClock } from '../../src/clock.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
@@ -142,7 +143,7 @@ async function fail(
 }
 
 function details(project: Project, { id }: Batch) {
-  return readBatchDetails({ db }, project, id);
+  return readBatchDetails({ db, clock: systemClock }, project, id);
 }
 
 async function stepsOf(project: Project, batch: Batch) {

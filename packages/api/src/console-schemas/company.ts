@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { Approvals } from '../batch-events.ts';
 import { BatchStatus } from '../schemas.ts';
 import { BatchRow } from './batch.ts';
 import { CompanyTerms, ProjectSummary } from './project.ts';
@@ -46,6 +47,7 @@ export const WaitingBatch = BatchRow.extend({
   mintAddress: z.string(),
   decimals: z.int(),
   requestedAt: isoDateTime.describe('When the wallet’s approval was received, or later.'),
+  approvals: Approvals.optional().describe('Present if an operator has approved and another one must approve as well.'),
 }).meta({ id: 'WaitingBatch' });
 
 export const WaitingBatches = z
@@ -79,10 +81,6 @@ export const DecisionSignature = z
 export const RejectRequest = DecisionSignature.extend({ reason: reason.describe('Shown to the project.') }).meta({
   id: 'RejectRequest',
 });
-
-export const Approvals = z
-  .object({ given: z.int(), required: z.int() })
-  .meta({ id: 'Approvals', description: 'Approvals of a batch by operators of the company.' });
 
 export const CompanyVerdict = z
   .object({

@@ -1,4 +1,4 @@
-import type { BatchEvent } from '@flywheel/api';
+import type { Approvals, BatchEvent } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import { pendingStep, type Step } from '../../progress.ts';
 
@@ -33,6 +33,9 @@ export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
       case 'batch.awaiting_company_approval':
         change('execute', { state: 'pending', detail: '' });
         begin('company', 'pending: a company approver must decide');
+        break;
+      case 'batch.company_approval_received':
+        if (event.approvals) change('company', { detail: `pending: ${describeApprovals(event.approvals)}` });
         break;
       case 'batch.company_approved':
         finish('company');
@@ -86,16 +89,22 @@ const STEP_IDS = ['compile', 'setUp', 'wallet', 'company', 'execute'] as const s
 const END_WORDS = { 'batch.failed': 'failed', 'batch.expired': 'expired' } as const;
 
 /** Describes an event in one line: time, type and details. */
-export function describeEvent({ at, type, phase, signatures, error, executedPipelines, reason }: BatchEvent): string {
+export function describeEvent(event: BatchEvent): string {
+  const { at, type, phase, signatures, error, executedPipelines, approvals, reason } = event;
   const details = [
     ...(phase === undefined ? [] : [phase]),
     ...(signatures === undefined || signatures.length === 0 ? [] : [pluralize(signatures.length, 'transaction')]),
     ...(executedPipelines === undefined ? [] : [`${pluralize(executedPipelines, 'pipeline')} executed`]),
+    ...(approvals === undefined ? [] : [describeApprovals(approvals)]),
     ...(reason === undefined ? [] : [reason]),
     ...(error === undefined ? [] : [error.message]),
   ];
   const name = type.replace('batch.', '').replaceAll('_', ' ');
   return `${at}  ${[name, ...details].join(', ')}`;
+}
+
+export function describeApprovals({ given, required }: Approvals): string {
+  return `${given} of ${required} operators have approved`;
 }
 
 /** Tells whether the batch has ended with this event: later ones only return rent. */

@@ -14,6 +14,7 @@ import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
 import { layOutTable } from '../../format.ts';
 import { addContentOption, printable, readProposal, requireContent } from '../../proposal.ts';
+import { describeApprovals } from '../batch/timeline.ts';
 import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
 import { addOverviewCommands } from './overview.ts';
 import { addPolicyCommands } from './policy.ts';
@@ -81,7 +82,7 @@ function addPending(company: Command, context: Context): void {
       await console.signIn(await readWallet(options.wallet));
       const waiting = await console.call(COMPANY_OPERATIONS.listWaitingBatches, {});
       const { heading, lines } = layOutTable(
-        ['BATCH', 'INDEX', 'KIND', 'PROJECT', 'BURNS', 'AIRDROPS', 'SINCE'],
+        ['BATCH', 'INDEX', 'KIND', 'PROJECT', 'BURNS', 'AIRDROPS', 'APPROVALS', 'SINCE'],
         waiting.batches.map(cellsOf),
         output.stdout,
       );
@@ -89,8 +90,10 @@ function addPending(company: Command, context: Context): void {
     });
 }
 
-function cellsOf({ id, batchIndex, kind, projectId, burned, airdropped, requestedAt }: WaitingBatch): string[] {
-  return [id, batchIndex, kind ?? 'pipelines', projectId, burned, airdropped, requestedAt];
+function cellsOf(batch: WaitingBatch): string[] {
+  const { id, batchIndex, kind = 'pipelines', projectId, burned, airdropped, approvals, requestedAt } = batch;
+  const given = approvals ? `${approvals.given} of ${approvals.required}` : 'none';
+  return [id, batchIndex, kind, projectId, burned, airdropped, given, requestedAt];
 }
 
 interface Verdict {
@@ -150,8 +153,7 @@ function describeVerdict({ approvals }: CompanyVerdict, reason: string | null): 
 async function readReview(console: ConsoleClient, batchId: string): Promise<string[]> {
   const { rules, unusual, approvals } = await console.call(POLICY_OPERATIONS.reviewBatch, { params: { batchId } });
   const lines = [...rules, ...unusual].map(({ message }) => `  ${printable(message)}`);
-  const given =
-    approvals.required > 1 ? [`  ${approvals.given} of ${approvals.required} operators have approved.`] : [];
+  const given = approvals.required > 1 ? [`  ${describeApprovals(approvals)}.`] : [];
   return lines.length + given.length === 0 ? [] : ['The service says:', ...given, ...lines];
 }
 

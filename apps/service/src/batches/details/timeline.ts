@@ -2,6 +2,7 @@ import type { TimelineStep } from '@flywheel/api';
 import { pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import type { PartialApproval } from '../../store/batches/batch-records.ts';
 import type { SentBundle } from '../../store/batches/bundles.ts';
 import type { BatchDetails } from './details.ts';
 
@@ -81,7 +82,7 @@ function walletApproval(details: BatchDetails): DraftStep {
 
 /** The company votes in the transaction of the execution, unless a person decides. */
 function companyApproval(details: BatchDetails, { approvalMode }: Pick<Project, 'approvalMode'>): DraftStep {
-  const { company, kind, status } = details.record;
+  const { company, partialApproval, kind, status } = details.record;
   const { signatures, settledAt } = approvalOf(details);
   const step = { step: 'companyApproval', signatures } as const;
   if (company.decidedAt !== null && company.operator !== null) {
@@ -89,11 +90,18 @@ function companyApproval(details: BatchDetails, { approvalMode }: Pick<Project, 
     const note = isDone ? `By ${company.operator}` : `Rejected by ${company.operator}: ${company.reason}`;
     return { ...step, isDone, whenCurrent: 'waiting', at: company.decidedAt, note };
   }
-  if (company.askedAt !== null) return { ...step, isDone: false, whenCurrent: 'waiting', at: null, note: null };
+  if (company.askedAt !== null) {
+    const note = partialApproval && describePartialApproval(partialApproval);
+    return { ...step, isDone: false, whenCurrent: 'waiting', at: null, note };
+  }
   const isDone = isApproved(details);
   const byPerson = (approvalMode === 'manual' || kind !== 'pipelines') && !isDone && !isFinal(status);
   const note = byPerson ? 'By a person of the company' : 'With the execution';
   return { ...step, isDone, whenCurrent: 'running', at: isDone ? settledAt : null, note };
+}
+
+function describePartialApproval({ operator, approvals: { given, required } }: PartialApproval): string {
+  return `${given} of ${required} operators have approved: ${operator}`;
 }
 
 function executed({ record, bundles, executed: count }: BatchDetails): DraftStep {

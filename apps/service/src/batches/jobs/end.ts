@@ -19,7 +19,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { kindOf } from '../compile-again.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
-import { allUsesOf, readFacts } from '../policy/facts.ts';
+import { unusedOf } from '../policy/facts.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
 import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
 
@@ -163,7 +163,7 @@ export async function recordEnd(
   const hasEnded = await endBatch(trx, batch.id, ended, clock.now());
   if (!hasEnded) return false;
   if (event !== 'EXECUTION_LANDED') {
-    await releasePolicyUses(trx, batch.id, allUsesOf(readFacts(batch.pipelines.slice(executed), project.token)));
+    await releasePolicyUses(trx, batch.id, unusedOf(batch.pipelines, executed, project.token));
   }
   // A batch of which nothing was executed has no marks, unless a fork has undone what was.
   if (executed > 0 || event === 'EXECUTION_UNDONE') await recordTokenAccounts({ clock }, trx, project, batch, executed);

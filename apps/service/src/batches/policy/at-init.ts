@@ -1,13 +1,31 @@
 import { ApiError, type ErrorCode } from '@flywheel/api';
 import type { CompanyPolicy } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import { requirements } from '../../compile/totals.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import { startOfNextUtcDay } from '../../model/clock.ts';
 import type { Project } from '../../model/project.ts';
-import { countPolicyUses } from '../../store/company/policy-uses.ts';
+import { findMissingTokenAccounts } from '../../solana/vault.ts';
+import { countPolicyUses, NO_USES } from '../../store/company/policy-uses.ts';
 import type { Db } from '../../store/db.ts';
 import { type BatchIssue, toProblem } from '../check/check-batch.ts';
+import type { Deps } from '../deps.ts';
 import { findMetRules, type MetRule } from './evaluate.ts';
-import { readFacts, usesOf } from './facts.ts';
+import { countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
+
+/**
+ * Reads from the chain which of its recipients' token accounts a batch would create. Makes no call for a batch of burns. An
+ * account that a node does not show yet, because an earlier batch of the day has just created it, is counted once all the same.
+ */
+export async function readNewTokenAccounts(
+  { chain }: Pick<Deps, 'chain'>,
+  { token }: Project,
+  pipelines: readonly CompiledPipeline[],
+): Promise<Address[]> {
+  const addresses = requirements(pipelines, token).tokenAccounts.map(({ address }) => address);
+  if (addresses.length === 0) return [];
+  return chain.decide(0n, (view) => findMissingTokenAccounts(view, token, addresses));
+}
 
 export interface JudgedRequest {
   readonly batchId: string;
@@ -15,6 +33,8 @@ export interface JudgedRequest {
   readonly day: string;
   readonly now: Date;
   readonly policy: CompanyPolicy;
+  /** Token accounts that it would create; null if no rule counted them when the chain was to be read. */
+  readonly newTokenAccounts: readonly Address[] | null;
 }
 
 /**
@@ -26,13 +46,17 @@ export async function admitByPolicy(
   trx: Db,
   { id: projectId, token }: Project,
   pipelines: readonly CompiledPipeline[],
-  { batchId, day, now, policy }: JudgedRequest,
+  { batchId, day, now, policy, newTokenAccounts }: JudgedRequest,
 ): Promise<void> {
   const facts = readFacts(pipelines, token);
-  const asked = usesOf([policy], facts);
-  const uses = asked.length === 0 ? new Map() : await countPolicyUses(trx, { batchId, projectId, day }, asked);
+  // A rule that was set since the chain was to be read is judged when the company signs, as for the batches before it.
+  const counted = policy.newTokenAccounts === null ? [] : (newTokenAccounts ?? []);
+  const asked = [...usesOf([policy], facts), ...tokenAccountUses(counted)];
+  const used = asked.length === 0 ? NO_USES : await countPolicyUses(trx, { batchId, projectId, day }, asked);
+  const { uses } = used;
   // What the day has moved matters for rules that need a person only, which refuse nothing.
-  const [error] = toPolicyErrors(findMetRules(policy, token, facts, { day, moved: 0n, uses }), now);
+  const judged = { day, moved: 0n, uses, tokenAccounts: countAdded(asked, used) };
+  const [error] = toPolicyErrors(findMetRules(policy, token, facts, judged), now);
   if (error) throw error;
 }
 

@@ -7,7 +7,7 @@ import { countTokenAccounts, readSignedUse, recordTokenAccounts, recordUses } fr
 import type { Db } from '../../store/db.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { findMetRules, findWaits, findWithdrawalRule, type MetRule } from './evaluate.ts';
-import { readFacts, usesOf } from './facts.ts';
+import { allUsesOf, readFacts, usesOf } from './facts.ts';
 
 // The actions of the batch must have been compiled again, and the versions are rows that only workers write.
 
@@ -48,7 +48,7 @@ export function judge(
   return { refusal: refused?.message ?? null, required: two ? 2 : 1, reason: two?.message ?? null };
 }
 
-const NO_DAY = { day: '', moved: 0n, uses: new Map<string, bigint>() };
+const NO_DAY = { day: '', moved: 0n, uses: new Map<string, bigint>(), tokenAccounts: null };
 
 /**
  * Finds the rule because of which a person must approve a batch of pipelines on the day of its setup. The caller must hold the
@@ -70,28 +70,31 @@ export async function findPersonRule(
   const facts = readFacts(batch.pipelines, token);
   const policies = versions.map(({ policy }) => policy);
   const { movedBaseUnits, uses } = await readSignedUse(trx, located, day, usesOf(policies, facts));
-  const [met] = policies.flatMap((policy) => findMetRules(policy, token, facts, { day, moved: movedBaseUnits, uses }));
+  // New token accounts count for the day on which the company signs, which `findDelay` judges.
+  const judged = { day, moved: movedBaseUnits, uses, tokenAccounts: null };
+  const [met] = policies.flatMap((policy) => findMetRules(policy, token, facts, judged));
   return met?.message ?? null;
 }
 
-/** Counts what a batch uses of the caps of its day. The caller must hold the lock of the multisig's terms. */
+/**
+ * Counts what a batch uses of its day, also without a cap: one that is set later on the day counts what was signed before it. The
+ * caller must hold the lock of the multisig's terms.
+ */
 export async function countUses(
   trx: Db,
-  project: Project,
-  batch: Batch,
+  { token }: Pick<Project, 'token'>,
+  { pipelines }: Pick<Batch, 'pipelines'>,
   { day, located }: { readonly day: string; readonly located: BatchOnChain },
 ): Promise<void> {
-  const versions = await findBoundVersions(trx, project, batch);
-  if (versions.length === 0) return;
-  const policies = versions.map(({ policy }) => policy);
-  await recordUses(trx, located, day, usesOf(policies, readFacts(batch.pipelines, project.token)));
+  await recordUses(trx, located, day, allUsesOf(readFacts(pipelines, token)));
 }
 
 /** A reason to sign later, or to ask a person first. */
 export type Delay = { readonly issue: ExecutionIssue; readonly until: Date } | { readonly person: string };
 
 /**
- * Finds out if the company signs a batch of pipelines now, and counts its new token accounts for today if it does.
+ * Finds out if the company signs a batch of pipelines now, and counts its new token accounts for today if it does, also
+ * without a rule.
  * @param created token accounts that the vault will pay for.
  * @param isApproved true if a person has approved it: then no number of token accounts needs one.
  * @returns null if it signs now.
@@ -116,7 +119,7 @@ export async function findDelay(
     if (person) return { person: person.message };
     const last = findLast(met);
     if (last !== null) return last;
-    if (counts) await recordTokenAccounts(trx, located, day, created);
+    await recordTokenAccounts(trx, located, day, created);
     return null;
   });
 }

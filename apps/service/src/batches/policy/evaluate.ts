@@ -12,7 +12,7 @@ import type { Address } from '@solana/kit';
 import { startOfNextUtcDay, startOfUtcDay } from '../../model/clock.ts';
 import type { Token } from '../../model/project.ts';
 import { useKey } from '../../store/company/policy-uses.ts';
-import type { BatchFacts } from './facts.ts';
+import type { BatchFacts, CountedTokenAccounts } from './facts.ts';
 
 /** A rule that a batch meets. */
 export interface MetRule {
@@ -34,12 +34,15 @@ export interface JudgedDay {
   readonly moved: bigint;
   /** By `useKey`, of the other batches. */
   readonly uses: ReadonlyMap<string, bigint>;
+  /** As init counts them; null if they are not judged by the day of init. */
+  readonly tokenAccounts: CountedTokenAccounts | null;
 }
 
-/** The moment of a judgement, for the rules that make a batch wait; the token accounts are null before they are known. */
+/** The moment of a judgement, for the rules that make a batch wait. */
 export interface JudgedMoment {
   readonly now: Date;
-  readonly tokenAccounts: { readonly asked: number; readonly usedToday: number } | null;
+  /** As workers count them when the company signs; null if they are not judged by that. */
+  readonly tokenAccounts: CountedTokenAccounts | null;
 }
 
 type Decimals = Pick<Token, 'decimals'>;
@@ -77,7 +80,28 @@ export function findMetRules(policy: CompanyPolicy, token: Decimals, facts: Batc
     if (asked === 0n || sum <= most) continue;
     met.push(describe('capsPerType', 'capped', `With it, ${type} moves ${amount(sum)} on ${day.day}.`, { type }));
   }
-  return [...met, ...findRefused(policy, token, facts)];
+  const tokenAccounts = findTokenAccountRule(policy, token, day.tokenAccounts, { effect: 'capped' });
+  return [...met, ...tokenAccounts, ...findRefused(policy, token, facts)];
+}
+
+/**
+ * Compares new token accounts with those that the rule allows a day. A batch that needs more than a whole day's needs a
+ * person, because no other day has room for it.
+ */
+function findTokenAccountRule(
+  policy: CompanyPolicy,
+  token: Decimals,
+  counted: CountedTokenAccounts | null,
+  { effect, ...details }: { readonly effect: MetRule['effect'] } & Details,
+): MetRule[] {
+  const { newTokenAccounts: most } = policy;
+  if (most === null || counted === null) return [];
+  const { asked, usedToday } = counted;
+  if (asked === 0 || asked + usedToday <= most) return [];
+  const describe = describer(policy, token);
+  const fact = `It needs ${pluralize(asked, 'new token account')}, and today’s batches have ${usedToday}.`;
+  if (asked > most) return [describe('newTokenAccounts', 'person', fact)];
+  return [describe('newTokenAccounts', effect, fact, details)];
 }
 
 /** Lists the recipients of a batch that may not be paid. */
@@ -106,16 +130,8 @@ export function findWithdrawalRule(policy: CompanyPolicy, token: Decimals, { wit
 /** Lists the rules that make a batch wait now, or that need a person for what the chain shows. */
 export function findWaits(policy: CompanyPolicy, token: Decimals, { now, tokenAccounts }: JudgedMoment): MetRule[] {
   const describe = describer(policy, token);
-  const { hours, newTokenAccounts: most } = policy;
-  const met: MetRule[] = [];
-  if (most !== null && tokenAccounts !== null) {
-    const { asked, usedToday } = tokenAccounts;
-    const fact = `It needs ${pluralize(asked, 'new token account')}, and today’s batches have ${usedToday}.`;
-    if (asked > most) met.push(describe('newTokenAccounts', 'person', fact));
-    else if (asked > 0 && asked + usedToday > most) {
-      met.push(describe('newTokenAccounts', 'waits', fact, { until: startOfNextUtcDay(now) }));
-    }
-  }
+  const { hours } = policy;
+  const met = findTokenAccountRule(policy, token, tokenAccounts, { effect: 'waits', until: startOfNextUtcDay(now) });
   const minute = now.getUTCHours() * 60 + now.getUTCMinutes();
   if (hours !== null && !isWithin(hours, minute)) {
     met.push(describe('hours', 'waits', `It is ${formatMinutes(minute)} UTC.`, { until: nextStart(hours, now) }));

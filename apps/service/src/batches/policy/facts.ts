@@ -1,10 +1,10 @@
 import { address, type CompanyPolicy, parseAmountNumber } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { parseWithdrawnAmount } from '../../compile/actions.ts';
-import { withdrawalsOf } from '../../compile/totals.ts';
+import { requirements, withdrawalsOf } from '../../compile/totals.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Token } from '../../model/project.ts';
-import type { PolicyUse } from '../../store/company/policy-uses.ts';
+import { type DayUses, type PolicyUse, useKey } from '../../store/company/policy-uses.ts';
 
 /** What rules judge of a batch. Amounts are base units. */
 export interface BatchFacts {
@@ -71,6 +71,38 @@ export function allUsesOf({ byRecipient, byType }: BatchFacts): PolicyUse[] {
   ];
 }
 
-function toUse(kind: PolicyUse['kind'], subject: string, baseUnits: bigint): PolicyUse {
-  return { kind, subject, baseUnits };
+/** Lists what a batch may have taken of caps and has not used: that of all pipelines after the executed ones. */
+export function unusedOf(
+  pipelines: readonly Pick<CompiledPipeline, 'type' | 'actions' | 'instructions'>[],
+  executed: number,
+  token: Pick<Token, 'decimals'>,
+): PolicyUse[] {
+  const left = pipelines.slice(executed);
+  const tokenAccountsOf = (some: typeof left) => requirements(some, token).tokenAccounts.map(({ address }) => address);
+  const created = new Set(tokenAccountsOf(pipelines.slice(0, executed)));
+  const uncreated = tokenAccountsOf(left).filter((address) => !created.has(address));
+  return [...allUsesOf(readFacts(left, token)), ...tokenAccountUses(uncreated)];
+}
+
+/** Lists the uses of token accounts that the vault would pay for. */
+export function tokenAccountUses(addresses: readonly Address[]): PolicyUse[] {
+  return addresses.map((address) => toUse('token-account', address, 1n));
+}
+
+/** New token accounts of a batch and of its day. */
+export interface CountedTokenAccounts {
+  /** Those that the batch adds: two batches that pay one new recipient need one. */
+  readonly asked: number;
+  /** Those of the day's other batches. */
+  readonly usedToday: number;
+}
+
+/** Counts the token accounts that a batch adds to those of its day. */
+export function countAdded(asked: readonly PolicyUse[], { uses, tokenAccounts }: DayUses): CountedTokenAccounts {
+  const added = asked.filter((use) => use.kind === 'token-account' && (uses.get(useKey(use)) ?? 0n) === 0n);
+  return { asked: added.length, usedToday: tokenAccounts };
+}
+
+function toUse(kind: PolicyUse['kind'], subject: string, amount: bigint): PolicyUse {
+  return { kind, subject, amount };
 }

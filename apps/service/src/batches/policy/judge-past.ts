@@ -41,8 +41,8 @@ export async function judgePast(
       const facts = readFacts(pipelines.get(batchId) ?? [], token);
       const tokenAccounts = { asked: createdTokenAccounts, usedToday: today.tokenAccounts };
       const met = [
-        ...findMetRules(policy, token, facts, today),
-        ...findWaits(policy, token, { now: createdAt, tokenAccounts }),
+        ...findMetRules(policy, token, facts, { ...today, tokenAccounts }),
+        ...findWaits(policy, token, { now: createdAt, tokenAccounts: null }),
       ];
       verdicts.push({ batchId, createdAt, met });
       if (met.some(({ effect }) => effect === 'refused' || effect === 'capped')) continue;
@@ -50,7 +50,7 @@ export async function judgePast(
       today.tokenAccounts += createdTokenAccounts;
       for (const use of allUsesOf(facts)) {
         const key = useKey(use);
-        today.uses.set(key, (today.uses.get(key) ?? 0n) + use.baseUnits);
+        today.uses.set(key, (today.uses.get(key) ?? 0n) + use.amount);
       }
     }
     await answerOthers();

@@ -82,9 +82,10 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
 const STATUS = { applied: 200, stored: 202 } as const;
 
 function presentWaiting(batch: WaitingItem): WaitingBatch {
-  const { projectId, mint: mintAddress, decimals, askedAt } = batch;
+  const { projectId, mint: mintAddress, decimals, askedAt, partialApproval } = batch;
   const row = presentRow(batch, { token: { decimals } });
-  return { ...row, projectId, mintAddress, decimals, requestedAt: askedAt.toISOString() };
+  const approvals = partialApproval && { approvals: partialApproval.approvals };
+  return { ...row, projectId, mintAddress, decimals, requestedAt: askedAt.toISOString(), ...approvals };
 }
 
 function presentVerdict({ id: batchId, status }: BatchWithoutPipelines): CompanyVerdict {

@@ -1,4 +1,4 @@
-import type { BatchStatus, WaitsFor } from '@flywheel/api';
+import type { Approvals, BatchStatus, WaitsFor } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../../model/batch.ts';
@@ -13,6 +13,8 @@ export interface BatchRecord extends BatchWithoutPipelines, BatchSummary {
   readonly signedAt: Date | null;
   readonly hasBegun: boolean;
   readonly company: CompanyDecision;
+  /** Null unless the batch waits for another operator. */
+  readonly partialApproval: PartialApproval | null;
   /** Null also for batches of older releases. */
   readonly endCause: EndCause | null;
   readonly waitsFor: WaitsFor;
@@ -34,6 +36,12 @@ export interface CompanyDecision {
   readonly reason: string | null;
 }
 
+/** An operator's approval of a batch that another one must approve as well. */
+export interface PartialApproval {
+  readonly operator: Address;
+  readonly approvals: Approvals;
+}
+
 /** A batch as a list shows it. */
 export interface ListedBatch
   extends BatchSummary,
@@ -52,12 +60,17 @@ export interface ListedBatch
 }
 
 /** Reads a batch; null also for another project's. */
-export async function findBatchRecord(db: Db, batchId: string, projectId: string): Promise<BatchRecord | null> {
+export async function findBatchRecord(
+  db: Db,
+  batchId: string,
+  projectId: string,
+  now: Date,
+): Promise<BatchRecord | null> {
   const row = await db
     .selectFrom('batches')
     .select([...BATCH_COLUMNS, ...SUMMARY_COLUMNS, 'finalized_at', 'signed_at', 'execution_began_at'])
     .select(['company_asked_at', 'company_decided_at', 'company_operator', 'company_reason', 'end_cause', 'closed_at'])
-    .select(waitsForSql.as('waits_for'))
+    .select([waitsForSql.as('waits_for'), partialApprovalSql(now).as('partial_approval')])
     .where('id', '=', batchId)
     .where('project_id', '=', projectId)
     .executeTakeFirst();
@@ -74,6 +87,7 @@ export async function findBatchRecord(db: Db, batchId: string, projectId: string
       operator: row.company_operator,
       reason: row.company_reason,
     },
+    partialApproval: row.partial_approval,
     endCause: row.end_cause,
     waitsFor: row.waits_for,
     closedAt: row.closed_at,
@@ -189,6 +203,20 @@ const waitsForSql: RawBuilder<WaitsFor> = sql`
     when signed_tx is null then 'wallet'
     else 'execution'
   end`;
+
+/** Reads the newest approval of a waiting batch that was not enough, unless the operator's signature has expired. */
+export function partialApprovalSql(now: Date): RawBuilder<PartialApproval | null> {
+  return sql`
+    case when company_asked_at is not null and company_decided_at is null and ended_at is null then (
+      select data from batch_events
+      where batch_events.batch_id = batches.id and type = 'batch.company_approval_received' and exists (
+        select from company_decisions
+        where company_decisions.batch_id = batches.id and decision = 'approve'
+          and operator = batch_events.data->>'operator' and expires_at > ${now}
+      )
+      order by id desc limit 1
+    ) end`;
+}
 
 /** Counts the pipelines in the landed transactions of a batch in execution. An ended batch stores the number. */
 function landedPipelines(eb: ExpressionBuilder<Schema, 'batches'>) {

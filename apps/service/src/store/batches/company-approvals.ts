@@ -1,8 +1,16 @@
+import type { Approvals } from '@flywheel/api';
 import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { BatchOnChain } from '../company/totals.ts';
 import { type Db, inTransaction } from '../db.ts';
-import { type CompanyDecision, type ListedBatch, selectListed, toListed } from './batch-records.ts';
+import {
+  type CompanyDecision,
+  type ListedBatch,
+  type PartialApproval,
+  partialApprovalSql,
+  selectListed,
+  toListed,
+} from './batch-records.ts';
 import { recordEvent } from './events.ts';
 
 /**
@@ -87,6 +95,25 @@ export async function decideForCompany(
   const decision =
     reason === null ? { type: 'batch.company_approved' as const } : { type: 'batch.company_rejected' as const, reason };
   await recordEvent(trx, batchId, { ...decision, at: now, operator });
+  return true;
+}
+
+/**
+ * Stores an approval of a batch that another operator must approve as well.
+ * @param approvals those that count with this one; null if its operator had approved before, which causes no event.
+ * @returns false if the nonce or the signature was used before.
+ */
+export async function insertPartialApproval(
+  trx: Db,
+  batchId: string,
+  signed: SignedCompanyDecision,
+  approvals: Approvals | null,
+  now: Date,
+): Promise<boolean> {
+  if (!(await insertDecision(trx, batchId, signed, now))) return false;
+  const { operator } = signed;
+  const type = 'batch.company_approval_received';
+  if (approvals !== null) await recordEvent(trx, batchId, { type, at: now, operator, approvals });
   return true;
 }
 
@@ -210,15 +237,17 @@ export interface WaitingBatch extends ListedBatch {
   readonly mint: Address;
   readonly decimals: number;
   readonly askedAt: Date;
+  readonly partialApproval: PartialApproval | null;
 }
 
 /** Lists the pending batches of all projects, oldest first. */
-export async function findWaitingBatches(db: Db, limit: number): Promise<WaitingBatch[]> {
+export async function findWaitingBatches(db: Db, limit: number, now: Date): Promise<WaitingBatch[]> {
   const rows = await selectListed(db)
     .innerJoin('tokens', 'tokens.id', 'batches.token_id')
     .select(['batches.project_id', 'mint', 'decimals'])
     .where('company_asked_at', 'is not', null)
     .select((eb) => eb.ref('company_asked_at').$notNull().as('asked_at'))
+    .select(partialApprovalSql(now).as('partial_approval'))
     .where('company_decided_at', 'is', null)
     .where('ended_at', 'is', null)
     .orderBy('company_asked_at')
@@ -230,5 +259,6 @@ export async function findWaitingBatches(db: Db, limit: number): Promise<Waiting
     mint: row.mint,
     decimals: row.decimals,
     askedAt: row.asked_at,
+    partialApproval: row.partial_approval,
   }));
 }

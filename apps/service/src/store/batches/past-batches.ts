@@ -25,11 +25,52 @@ export async function findPastBatches(db: Db, projectId: string, since: Date): P
   return rows;
 }
 
+/** A batch of pipelines that was created on a day. */
+export interface BatchOfDay {
+  readonly batchId: string;
+  readonly batchIndex: bigint;
+  /** The UTC day of its init, `2026-11-21`. */
+  readonly day: string;
+  /** Number of executed pipelines of a batch that has ended; null for an open one. */
+  readonly executed: number | null;
+}
+
+export interface BatchesOfDays {
+  readonly firstDay: string;
+  /** Only batches with a higher batch index. */
+  readonly after: bigint;
+  readonly limit: number;
+}
+
+/** Locks batches of pipelines that a project has created from a day on, in order, so that none ends meanwhile. */
+export async function lockBatchesOfDays(
+  trx: Db,
+  projectId: string,
+  { firstDay, after, limit }: BatchesOfDays,
+): Promise<BatchOfDay[]> {
+  return trx
+    .selectFrom('batches')
+    .select(['id as batchId', 'batch_index as batchIndex', 'reserved_day as day'])
+    .select(
+      sql<number | null>`case when ended_at is not null
+        then coalesce((execute_result->>'totalSuccessful')::integer, 0) end`.as('executed'),
+    )
+    .where('project_id', '=', projectId)
+    .where('kind', '=', 'pipelines')
+    .where('reserved_day', '>=', firstDay)
+    .where('batch_index', '>', after)
+    .orderBy('batch_index')
+    .limit(limit)
+    .forNoKeyUpdate()
+    .execute();
+}
+
 /** Reads what the pipelines of batches do, in order. */
 export async function findPastPipelines(
   db: Db,
   batchIds: readonly string[],
 ): Promise<{ readonly batchId: string; readonly type: string; readonly actions: readonly BatchAction[] }[]> {
+  if (batchIds.length === 0) return [];
   const rows = await db
     .selectFrom('pipelines')
     .select(['batch_id as batchId', 'type', 'actions'])

@@ -1,5 +1,6 @@
 import { type CompanyPolicy, fromPolicyJson, toPolicyJson } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
 /** A version of the company's rules for a project. */
@@ -17,6 +18,18 @@ export interface PolicyVersion {
 export async function findPolicyVersions(db: Db, multisig: Address, limit: number): Promise<PolicyVersion[]> {
   const rows = await selectVersions(db, multisig).orderBy('version', 'desc').limit(limit).execute();
   return rows.map(toVersion);
+}
+
+/** Tells if the present rules limit the token accounts that the vault pays for. */
+export async function limitsTokenAccounts(db: Db, multisig: Address): Promise<boolean> {
+  const row = await db
+    .selectFrom('company_policies')
+    .select(sql<boolean>`policy->>'newTokenAccounts' is not null`.as('limits'))
+    .where('multisig', '=', multisig)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.limits ?? false;
 }
 
 /** Lists the versions that were in force at any time from `since` on, the present one included, newest first. */

@@ -1,15 +1,27 @@
+import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** What a batch takes of the cap of a recipient or a proof type. */
+/** What a batch takes of the cap of a recipient or a proof type, or a token account that the vault would pay for. */
 export interface PolicyUse {
-  readonly kind: 'recipient' | 'type';
-  /** The recipient's address, or the type. */
+  readonly kind: 'recipient' | 'type' | 'token-account';
+  /** The recipient's address, the type, or the token account's address. */
   readonly subject: string;
-  readonly baseUnits: bigint;
+  /** Base units; 1 of a token account. */
+  readonly amount: bigint;
 }
 
-/** Key of a recipient or type in the sums of a day. */
+/** What batches of a day have used. */
+export interface DayUses {
+  /** Sums by `useKey`, of the recipients, types and token accounts that were asked for. */
+  readonly uses: ReadonlyMap<string, bigint>;
+  /** All token accounts of the day, each once, also if several batches count it; 0 if the question names none. */
+  readonly tokenAccounts: number;
+}
+
+export const NO_USES: DayUses = { uses: new Map(), tokenAccounts: 0 };
+
+/** Key of a recipient, a type or a token account in the sums of a day. */
 export function useKey({ kind, subject }: Pick<PolicyUse, 'kind' | 'subject'>): string {
   return `${kind} ${subject}`;
 }
@@ -22,37 +34,48 @@ interface BatchOfDay {
 }
 
 /**
- * Counts a batch for its recipients and types, and reads what the others of the day have used, in one statement. The sums are
- * exact while the caller holds the lock of the project's flywheel; a caller that refuses the batch must roll back.
- * @returns sums by `useKey`, without this batch.
+ * Counts a batch for its recipients, types and new token accounts, and reads what the others of the day have used, in one
+ * statement. The sums are exact while the caller holds the lock of the project's flywheel; a caller that refuses the batch must
+ * roll back.
+ * @returns what the other batches have used.
  */
 export async function countPolicyUses(
   trx: Db,
   { batchId, projectId, day }: BatchOfDay,
   uses: readonly PolicyUse[],
-): Promise<ReadonlyMap<string, bigint>> {
-  const { rows } = await sql<{ key: string; used: bigint }>`
+): Promise<DayUses> {
+  const { rows } = await sql<UsedRow>`
     with asked as (select * from ${unnestUses(uses)}), counted as (
       insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
       select ${batchId}::uuid, ${projectId}::uuid, ${day}::date, kind, subject, amount from asked
     )
-    ${selectUsed({ projectId, day, exceptId: null })}
+    ${selectUsed({ projectId, day, exceptId: null }, uses)}
   `.execute(trx);
-  return toSums(rows);
+  return toDayUses(rows);
 }
 
-/** Reads what the batches of a day have used, by `useKey`, without one of them if `exceptId` names it. */
+/** Reads what the batches of a day have used, without one of them if `exceptId` names it. */
 export async function findPolicyUses(
   db: Db,
   { projectId, day }: Omit<BatchOfDay, 'batchId'>,
   uses: readonly PolicyUse[],
   exceptId: string | null = null,
-): Promise<ReadonlyMap<string, bigint>> {
-  if (uses.length === 0) return new Map();
-  const { rows } = await sql<{ key: string; used: bigint }>`
-    with asked as (select * from ${unnestUses(uses)}) ${selectUsed({ projectId, day, exceptId })}
+): Promise<DayUses> {
+  if (uses.length === 0) return NO_USES;
+  const { rows } = await sql<UsedRow>`
+    with asked as (select * from ${unnestUses(uses)}) ${selectUsed({ projectId, day, exceptId }, uses)}
   `.execute(db);
-  return toSums(rows);
+  return toDayUses(rows);
+}
+
+/** Lists the token accounts that a batch would create: those that init has counted, and those that a worker's check found. */
+export async function findNewTokenAccounts(db: Db, batchId: string): Promise<Address[]> {
+  const { rows } = await sql<{ address: Address }>`
+    select subject as address from policy_uses where batch_id = ${batchId} and kind = 'token-account' and amount > 0
+    union
+    select token_account from created_token_accounts where batch_id = ${batchId} and created_at is null
+  `.execute(db);
+  return rows.map(({ address }) => address);
 }
 
 /** Gives back what a batch has counted and not executed. Does nothing for a batch that was not counted. */
@@ -64,11 +87,59 @@ export async function releasePolicyUses(trx: Db, batchId: string, uses: readonly
   `.execute(trx);
 }
 
+/** What an earlier batch of a day takes of caps. */
+export interface EarlierUses extends Omit<BatchOfDay, 'projectId'> {
+  readonly uses: readonly PolicyUse[];
+}
+
+/** Counts batches that were created before a cap was. What is counted already stays as it is. */
+export async function countEarlierUses(trx: Db, projectId: string, batches: readonly EarlierUses[]): Promise<void> {
+  const rows = batches.flatMap(({ batchId, day, uses }) => uses.map((use) => ({ batchId, day, ...use })));
+  if (rows.length === 0) return;
+  await sql`
+    insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
+    select batch_id, ${projectId}::uuid, day, kind, subject, amount from unnest(
+      ${rows.map(({ batchId }) => batchId)}::uuid[], ${rows.map(({ day }) => day)}::date[],
+      ${rows.map(({ kind }) => kind)}::text[], ${rows.map(({ subject }) => subject)}::text[],
+      ${rows.map(({ amount }) => String(amount))}::numeric[]
+    ) as earlier (batch_id, day, kind, subject, amount)
+    on conflict do nothing
+  `.execute(trx);
+}
+
+/**
+ * Counts the token accounts that the vault has paid for since a day began, and those that batches which a worker has checked are
+ * about to create. Locks the batches, so that none ends meanwhile without giving back what is counted here.
+ */
+export async function countEarlierTokenAccounts(
+  trx: Db,
+  { projectId, day }: Omit<BatchOfDay, 'batchId'>,
+): Promise<void> {
+  const start = new Date(`${day}T00:00:00Z`);
+  await sql`
+    insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
+    select batches.id, ${projectId}::uuid, ${day}::date, 'token-account', created.token_account, 1
+    from batches join created_token_accounts as created on created.batch_id = batches.id
+    where batches.project_id = ${projectId} and batches.kind = 'pipelines'
+      and (batches.ended_at is null or batches.ended_at >= ${start})
+      and (created.created_at >= ${start} or (created.created_at is null and batches.ended_at is null))
+    order by batches.batch_index
+    for no key update of batches
+    on conflict do nothing
+  `.execute(trx);
+}
+
+/** Deletes what batches used of the caps of days before `day`, as init and as workers have counted it. */
+export async function deleteOldUses(db: Db, day: string): Promise<void> {
+  await db.deleteFrom('policy_uses').where('day', '<', day).execute();
+  await db.deleteFrom('company_uses').where('day', '<', day).execute();
+}
+
 /** Rows `asked (kind, subject, amount)`. The arrays keep the statement the same for every number of them. */
 export function unnestUses(uses: readonly PolicyUse[]): RawBuilder<unknown> {
   const kinds = uses.map(({ kind }) => kind);
   const subjects = uses.map(({ subject }) => subject);
-  const amounts = uses.map(({ baseUnits }) => String(baseUnits));
+  const amounts = uses.map(({ amount }) => String(amount));
   return sql`unnest(${sql.val(kinds)}::text[], ${sql.val(subjects)}::text[], ${sql.val(amounts)}::numeric[])
     as asked (kind, subject, amount)`;
 }
@@ -77,18 +148,34 @@ interface Counted extends Omit<BatchOfDay, 'batchId'> {
   readonly exceptId: string | null;
 }
 
-/** Looks each recipient and type up: a join would read all uses of the day. */
-function selectUsed({ projectId, day, exceptId }: Counted): RawBuilder<unknown> {
+interface UsedRow {
+  readonly key: string;
+  readonly used: bigint;
+  readonly token_accounts: bigint;
+}
+
+/** Looks each subject up: a join would read all uses of the day. Only token accounts are counted over all subjects. */
+function selectUsed({ projectId, day, exceptId }: Counted, asked: readonly PolicyUse[]): RawBuilder<unknown> {
+  const tokenAccounts = asked.some(({ kind }) => kind === 'token-account')
+    ? sql`(
+      select count(distinct uses.subject) from policy_uses uses
+      where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = 'token-account' and uses.amount > 0
+        and uses.batch_id is distinct from ${exceptId}::uuid
+    )`
+    : sql`0::bigint`;
   return sql`
     select asked.kind || ' ' || asked.subject as key, coalesce((
       select sum(uses.amount) from policy_uses uses
       where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = asked.kind and uses.subject = asked.subject
         and uses.batch_id is distinct from ${exceptId}::uuid
-    ), 0) as used
+    ), 0) as used, ${tokenAccounts} as token_accounts
     from asked
   `;
 }
 
-function toSums(rows: readonly { readonly key: string; readonly used: bigint }[]): ReadonlyMap<string, bigint> {
-  return new Map(rows.map(({ key, used }) => [key, used]));
+function toDayUses(rows: readonly UsedRow[]): DayUses {
+  return {
+    uses: new Map(rows.map(({ key, used }) => [key, used])),
+    tokenAccounts: Number(rows[0]?.token_accounts ?? 0n),
+  };
 }

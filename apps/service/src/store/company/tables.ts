@@ -139,7 +139,7 @@ interface PolicyUsesTable {
   batch_id: string;
   project_id: string;
   day: string;
-  kind: 'recipient' | 'type';
+  kind: 'recipient' | 'type' | 'token-account';
   subject: string;
   amount: bigint;
 }

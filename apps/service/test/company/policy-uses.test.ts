@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { CompanyPolicy, Pipeline } from '@flywheel/api';
+import {
+  assertError,
+  executeSigned,
+  type OpenBatch,
+  openBatch,
+  setUpBatch,
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
+import { airdropPipeline, burnPipeline, init, send } from '@flywheel/testing/client';
+import { setPolicy } from '@flywheel/testing/decisions';
+import type { GatedWorld } from '@flywheel/testing/gate';
+import { makeDue } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { address, generateKeyPairSigner } from '@solana/kit';
+import { sql } from 'kysely';
+import { unusedOf } from '../../src/batches/policy/facts.ts';
+import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
+import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
+import { askCompany, type Operator, openCompanyWorld } from './operators.ts';
+
+/** The answer of an execution that cannot end now comes at once. */
+const NO_WAIT = { prefer: 'wait=0' } as const;
+const FULL = /It needs 1 new token account, and today’s batches have 2\. The vault pays for at most 2 /;
+
+describe('what the company’s rules count of a day', () => {
+  let world: GatedWorld;
+  let operator: Operator;
+  before(async () => {
+    const opened = await openCompanyWorld({ LOG_LEVEL: 'fatal' });
+    world = opened.world;
+    [operator] = opened.operators;
+  });
+  after(() => world.stop());
+
+  it('is each new token account once, at init, also for simultaneous requests, and what ends unexecuted is given back', async () => {
+    const project = await createProject(world);
+    await set(project, { newTokenAccounts: 2 });
+    const [shared, ...strangers] = await newAddresses(5);
+    assert.equal(requireOk(await preview(project, [airdropPipeline(shared)])).rules, undefined);
+    const attempts = await Promise.all(strangers.map((each) => create(project, [airdropPipeline(each)])));
+    const [created, refused] = [200, 429].map((wanted) => attempts.filter(({ status }) => status === wanted));
+    assert.deepEqual([created?.length, refused?.length], [2, 2]);
+    for (const each of refused ?? []) assertError(each, 429, 'ERR_POLICY_CAP_REACHED', FULL);
+
+    const seen = requireOk(await preview(project, [airdropPipeline(shared)]));
+    assert.deepEqual([seen.rules?.[0]?.rule, seen.rules?.[0]?.effect], ['newTokenAccounts', 'capped']);
+    assert.ok(seen.problems.some(({ code }: { code: string }) => code === 'ERR_POLICY_CAP_REACHED'));
+    const counted = strangers[attempts.findIndex(({ status }) => status === 200)] ?? '';
+    const again = requireOk(await create(project, [airdropPipeline(counted), burnPipeline()]));
+
+    const [first, second] = (created ?? []).map(({ body }) => body.batch.id as string);
+    for (const _ of [1, 2]) await cancel(project, first);
+    // A third batch still pays the first one's recipient.
+    assertError(await create(project, [airdropPipeline(shared)]), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+    await makeDue(world, 'expire', second ?? '');
+    await waitForBatch(world, project, second ?? '', ({ status }) => status === 'FAILED');
+    const idempotencyKey = crypto.randomUUID();
+    const body = [airdropPipeline(shared)];
+    const retried = await Promise.all([1, 2, 3].map(() => init(world.url, project.apiKey, body, idempotencyKey)));
+    assert.equal(new Set(retried.map((answer) => requireOk(answer).batch.id)).size, 1);
+    const stranger = newPayments(await newAddresses(1));
+    assertError(await create(project, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+    await cancel(project, again.batch.id);
+    requireOk(await create(project, [airdropPipeline(counted)]));
+    assertError(await create(project, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+  });
+
+  it('is read from the chain before init takes anything: without an answer nothing is counted, and a retry counts once', async () => {
+    const [project, other] = await Promise.all([createProject(world), createProject(world)]);
+    await set(project, { newTokenAccounts: 1 });
+    const pipelines = newPayments(await newAddresses(1));
+    const key = crypto.randomUUID();
+    world.gate.intercept('getMultipleAccounts', async () => ({ status: 200, body: '<html></html>' }));
+    assertError(await init(world.url, project.apiKey, pipelines, key), 500, 'ERR_BATCH_INIT_FAILED');
+    requireOk(await create(other, newPayments(await newAddresses(1))));
+    world.gate.clear();
+    assert.deepEqual(await countedOf(project), []);
+    for (const _ of [1, 2]) requireOk(await init(world.url, project.apiKey, pipelines, key));
+    assert.equal((await countedOf(project)).length, 1);
+  });
+
+  it('counts new token accounts again on the day of the signature: a batch of yesterday leaves the next one waiting', async () => {
+    const project = await createProject(world);
+    await set(project, { newTokenAccounts: 1 });
+    const [yesterdays, tooMany] = [await setUp(project, 1), await setUp(project, 2)];
+    assert.equal((await executeSigned(world, project, tooMany, NO_WAIT)).status, 202);
+    await waitForDecision(tooMany);
+    const { rules } = requireOk(await askCompany(world, operator, 'GET', `batches/${tooMany.id}/review`));
+    assert.match(rules[0]?.message, /^It needs 2 new token accounts, and today’s batches have 1\./);
+    assert.equal(rules[0].effect, 'person');
+    await sql`update policy_uses set day = day - 1 where project_id = ${project.projectId}`.execute(world.db);
+    const todays = await setUp(project, 1);
+    assert.equal(requireOk(await executeSigned(world, project, yesterdays)).status, 'EXECUTED');
+    assert.equal((await executeSigned(world, project, todays, NO_WAIT)).status, 202);
+    const read = () =>
+      world.db.selectFrom('batches').select('execution_error').where('id', '=', todays.id).executeTakeFirstOrThrow();
+    const { execution_error } = await waitUntil('the hold-up', read, (row) => row.execution_error !== null);
+    assert.match(execution_error?.reason ?? '', /needs 1 new token account, and today’s batches have 1\./);
+  });
+
+  it('includes what was paid earlier on the day on which a cap is set', async () => {
+    const project = await createProject(world);
+    const [alice = '', bob = ''] = await newAddresses(2);
+    const pay = (to: string, amount: number) => [airdropPipeline(to, amount)];
+    const paid = await setUpBatch(world, project, pay(alice, 6));
+    assert.equal(requireOk(await executeSigned(world, project, paid)).status, 'EXECUTED');
+    const open = await setUpBatch(world, project, pay(alice, 3));
+    const cancelled = await openBatch(world, project, pay(alice, 5));
+    await cancel(project, cancelled.id);
+    await set(project, { capPerRecipient: '10', capsPerType: [{ type: 'WATCH_AD', cap: '12' }], newTokenAccounts: 1 });
+    assertError(await create(project, pay(alice, 2)), 429, 'ERR_POLICY_CAP_REACHED', /receives 11 tokens on /);
+    assertError(await create(project, pay(bob, 1)), 429, 'ERR_POLICY_CAP_REACHED', /today’s batches have 1\./);
+    assertError(await create(project, pay(alice, 4)), 429, 'ERR_POLICY_CAP_REACHED', /WATCH_AD moves 13 tokens on /);
+    requireOk(await create(project, pay(alice, 1)));
+    await cancel(project, open.id);
+    requireOk(await create(project, pay(alice, 3)));
+    await set(project, { capPerRecipient: '10' });
+    assertError(await create(project, pay(alice, 1)), 429, 'ERR_POLICY_CAP_REACHED', /receives 11 tokens on /);
+  });
+
+  it('includes what the company signed earlier on the day: a batch that was open when a cap was set needs a person', async () => {
+    const project = await createProject(world);
+    const [alice = ''] = await newAddresses(1);
+    const paid = await setUpBatch(world, project, [airdropPipeline(alice, 6)]);
+    assert.equal(requireOk(await executeSigned(world, project, paid)).status, 'EXECUTED');
+    const [within, above] = [
+      await setUpBatch(world, project, [airdropPipeline(alice, 4)]),
+      await setUpBatch(world, project, [airdropPipeline(alice, 1)]),
+    ];
+    await set(project, { capPerRecipient: '10' });
+    assert.equal(requireOk(await executeSigned(world, project, within)).status, 'EXECUTED');
+    assert.equal((await executeSigned(world, project, above, NO_WAIT)).status, 202);
+    await waitForDecision(above);
+  });
+
+  it('gives back what no executed pipeline has used, and no token account that one has created', async () => {
+    const project = await findProjectOfBatch(world.db, await createProject(world));
+    const [alice = '', bob = ''] = await newAddresses(2);
+    const request = [airdropPipeline(alice), airdropPipeline(alice, 2), airdropPipeline(bob, 3)];
+    const pipelines = await compilePipelines(request, project);
+    const unused = unusedOf(pipelines, 1, project.token);
+    assert.deepEqual(
+      unused.filter(({ kind }) => kind !== 'token-account').map(({ subject, amount }) => [subject, amount]),
+      [
+        [alice, 2_000_000n],
+        [bob, 3_000_000n],
+        ['WATCH_AD', 5_000_000n],
+      ],
+    );
+    assert.equal(unused.filter(({ kind }) => kind === 'token-account').length, 1);
+    assert.equal(unusedOf(pipelines, 0, project.token).filter(({ kind }) => kind === 'token-account').length, 2);
+    assert.deepEqual(unusedOf(pipelines, 3, project.token), []);
+  });
+
+  it('is deleted by workers once no batch of its day can be open', async () => {
+    const project = await createProject(world);
+    await set(project, { newTokenAccounts: 9, capPerRecipient: '9' });
+    const { id } = await setUp(project, 1);
+    const old = await openBatch(world, project, newPayments(await newAddresses(1)));
+    await sql`update policy_uses set day = day - 9 where batch_id = ${old.id}`.execute(world.db);
+    await sql`
+      insert into company_uses (multisig, batch_index, day, kind, subject, amount)
+      values (${project.multisig}, 1000, now() - interval '9 days', 'type', 'WATCH_AD', 1)
+    `.execute(world.db);
+    await world.restart();
+    const read = () => world.db.selectFrom('policy_uses').select('kind').where('batch_id', '=', old.id).execute();
+    await waitUntil('the deletion', read, (rows) => rows.length === 0);
+    const left = () =>
+      world.db.selectFrom('company_uses').select('day').where('multisig', '=', address(project.multisig)).execute();
+    await waitUntil('the deletion of what workers counted', left, (rows) => rows.length === 0);
+    assert.deepEqual(new Set((await countedOf(project)).map(({ batch_id }) => batch_id)), new Set([id]));
+  });
+
+  async function set(project: TestProject, policy: CompanyPolicy): Promise<void> {
+    requireOk(await setPolicy(world, operator, project, policy));
+  }
+
+  function create({ apiKey }: TestProject, pipelines: readonly Pipeline[]) {
+    return init(world.url, apiKey, pipelines);
+  }
+
+  function preview({ apiKey: key }: TestProject, pipelines: readonly Pipeline[]) {
+    return send(world.url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } });
+  }
+
+  async function cancel({ apiKey: key }: TestProject, batchId = ''): Promise<void> {
+    requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${batchId}/cancel`, { key }));
+  }
+
+  /** Sets up a batch that pays so many new recipients. */
+  async function setUp(project: TestProject, recipients: number): Promise<OpenBatch> {
+    return setUpBatch(world, project, newPayments(await newAddresses(recipients)));
+  }
+
+  function countedOf({ projectId }: TestProject) {
+    return world.db.selectFrom('policy_uses').selectAll().where('project_id', '=', projectId).execute();
+  }
+
+  async function waitForDecision({ id }: OpenBatch): Promise<void> {
+    const read = () =>
+      world.db
+        .selectFrom('batches')
+        .select(['company_asked_at', 'company_decided_at'])
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+    await waitUntil(`batch ${id} to wait for the company`, read, (row) => row.company_asked_at !== null);
+  }
+});
+
+function newPayments(recipients: readonly string[]): Pipeline[] {
+  return recipients.map((each) => airdropPipeline(each));
+}
+
+async function newAddresses(count: number): Promise<[string, ...string[]]> {
+  const [first, ...more] = await Promise.all(
+    Array.from({ length: count }, async () => (await generateKeyPairSigner()).address),
+  );
+  if (first === undefined) throw new Error('A test needs an address.');
+  return [first, ...more];
+}
