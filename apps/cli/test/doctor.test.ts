@@ -239,7 +239,14 @@ describe('flywheel doctor', () => {
         { operator: null, state: 'creating', count: 1 },
         { operator: null, state: 'refreshing', count: 2 },
       ] as const;
-      const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members: [], waitingRotations: [] };
+      const service = {
+        nonces,
+        jobs: [],
+        partitionsAheadSeconds: 0,
+        workerSeenSecondsAgo: 1,
+        members: [],
+        waitingRotations: [],
+      };
       const [check] = checkQueue(CONFIG, service, operators);
       return [check?.state, check?.text];
     };
@@ -256,7 +263,14 @@ describe('flywheel doctor', () => {
       return { operator, state: 'available', count: 16 } as const;
     });
     const members = [{ operator: ofProject, company: randomAddress(), projects: 1 }];
-    const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members, waitingRotations: [] };
+    const service = {
+      nonces,
+      jobs: [],
+      partitionsAheadSeconds: 0,
+      workerSeenSecondsAgo: 1,
+      members,
+      waitingRotations: [],
+    };
     const checks = checkQueue(CONFIG, service, { present, previous });
     const [own, stranded] = checks.filter(({ topic }) => topic === 'nonces');
     assert.match(own?.text ?? '', /^16 nonces are free/);
@@ -267,7 +281,14 @@ describe('flywheel doctor', () => {
 
   it('names each rotation that waits for open batches, and what it waits for', () => {
     const waitingRotations = [{ batchId: 'b1', message: 'It is held up: it waits for 2 open batches.' }];
-    const service = { nonces: [], jobs: [], workerSeenSecondsAgo: 1, members: [], waitingRotations };
+    const service = {
+      nonces: [],
+      jobs: [],
+      partitionsAheadSeconds: 0,
+      workerSeenSecondsAgo: 1,
+      members: [],
+      waitingRotations,
+    };
     const checks = checkQueue(CONFIG, service, { present: undefined, previous: undefined });
     const { state, text } = checks.find(({ topic }) => topic === 'rotation') ?? {};
     assert.deepEqual([state, text], ['warning', 'Rotation b1: It is held up: it waits for 2 open batches.']);

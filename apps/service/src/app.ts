@@ -129,6 +129,7 @@ async function compose(
       noncePool: { size: config.noncePoolSize, max: config.noncePoolMax, perAdmitted: config.noncesPerAdmitted },
       maxBatches: config.workerMaxBatches,
       rotationGraceSeconds: config.rotationGraceSeconds,
+      retention: config.retention,
       sending,
       signal,
     });

@@ -176,6 +176,20 @@ const SETTINGS = {
     'seconds that an approved rotation waits for open batches; those that are not approved on chain by then end `FAILED`',
     '600',
   ),
+  retention: {
+    eventDays: settingWithDefault(
+      'EVENT_RETENTION_DAYS',
+      whole('days', 30, 3_650),
+      'days for which `work` keeps the events of batches, and up to a month more ([Retention](#retention))',
+      '400',
+    ),
+    deliveryDays: settingWithDefault(
+      'WEBHOOK_RETENTION_DAYS',
+      whole('days', 30, 3_650),
+      'the same for finished deliveries of webhooks',
+      '30',
+    ),
+  },
   noncePoolSize: settingWithDefault(
     'NONCE_POOL_SIZE',
     whole('nonce accounts', 1, 10_000),

@@ -5,6 +5,7 @@ import { closeDb, type Db, openDb } from './store/db.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { installJobs } from './store/jobs/jobs.ts';
 import { migrate, requireMigrated } from './store/migrate.ts';
+import { addPartitions } from './store/partitions.ts';
 import { DIFFERENT_DATABASES, findPooler, findPoolerIssues, isSameDatabase, type Pooler } from './store/pooler.ts';
 import { type LostDatabase, removePostgres, startPostgres } from './store/postgres.ts';
 import { mayMigrate, prepareRole, provideRoles, requireRights, takeOnRole } from './store/roles.ts';
@@ -95,6 +96,7 @@ async function prepare({ databaseRoles }: Config, connections: Connections, log:
       return [];
     }
     const applied = await migrate(db);
+    await addPartitions(db);
     await installJobs({ poolConfig: sessionConfig, log });
     await provideRoles(db, databaseRoles);
     return applied;

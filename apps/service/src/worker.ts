@@ -13,6 +13,7 @@ import { signSuccessions } from './company/sign-successions.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import { createFairGate } from './model/fair-gate.ts';
 import type { Project } from './model/project.ts';
+import { keepPartitions, type Retention } from './retention.ts';
 import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts';
@@ -21,7 +22,7 @@ import { Cancelled } from './store/batches/cancellations.ts';
 import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
 import { countSignedTerms } from './store/company/terms.ts';
-import type { Job, Jobs } from './store/jobs/jobs.ts';
+import type { Job, Jobs, SingleJob } from './store/jobs/jobs.ts';
 import { isRefillDue } from './store/nonce-demand.ts';
 import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects/projects.ts';
@@ -32,6 +33,7 @@ export interface WorkerOptions {
   /** Batches in flight, at most. */
   readonly maxBatches: number;
   readonly rotationGraceSeconds: number;
+  readonly retention: Retention;
   readonly sending: Pick<
     BundleSenderOptions,
     'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice' | 'requestIntervalMs'
@@ -44,7 +46,7 @@ export interface WorkerOptions {
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, noncePool, maxBatches, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
+  { signers, noncePool, maxBatches, rotationGraceSeconds, retention, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   // The start may have been ended before: a listener would wait for that in vain.
@@ -72,17 +74,21 @@ export async function startWorker(
     (job, given, share) => {
       const signal = AbortSignal.any([ending, given]);
       const jobDeps = { ...workerDeps, signal, checkMultisig };
-      if (job.type === 'review-changes') return reviewChanges(jobDeps);
-      if (job.type === 'refill-nonces') return refillNonces({ ...jobDeps, chain: deps.chain.view(0n, 'nonces') });
-      return takeTurns({ gate, share, clock, signal }, (turn) => runBatchJob({ ...jobDeps, turn }, signers, job));
+      return 'batchId' in job
+        ? takeTurns({ gate, share, clock, signal }, (turn) => runBatchJob({ ...jobDeps, turn }, signers, job))
+        : runSingleJob(jobDeps, retention, job);
     },
     { maxBatches },
   );
   await warnOfUnchangeableTerms(deps);
   await jobs.enqueue(deps.db, { type: 'review-changes' });
-  // As a job, because the queue runs one refill at a time even if several workers start together.
+  // As jobs, because the queue runs one of each at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
-  const keeping = keepPool(workerDeps);
+  await jobs.enqueue(deps.db, { type: 'keep-partitions' });
+  const keeping = Promise.all([
+    enqueueRegularly(workerDeps, { type: 'refill-nonces' }, REFILL_MS),
+    enqueueRegularly(workerDeps, { type: 'keep-partitions' }, KEEP_PARTITIONS_MS),
+  ]);
   await awaitNonces(workerDeps, ended);
   return {
     stop: async () => {
@@ -110,17 +116,20 @@ async function warnOfUnchangeableTerms({ db, log, companyOperators }: Deps): Pro
  */
 const MAX_WORKING_BATCHES = 8;
 
-/** Demand falls without a job that would say so. */
-const KEEP_POOL_MS = 30_000;
+/** Demand for nonces falls without a job that would say so: the pool becomes smaller after a burst. */
+const REFILL_MS = 30_000;
+/** Partitions are added months ahead. One that could not be dropped is tried again. */
+const KEEP_PARTITIONS_MS = 3_600_000;
 
-/** Requests a refill from time to time, so that the pool becomes smaller after a burst. */
-async function keepPool({ db, jobs, clock, log, signal }: WorkerDeps): Promise<void> {
+async function enqueueRegularly(
+  { db, jobs, clock, log, signal }: WorkerDeps,
+  job: SingleJob,
+  intervalMs: number,
+): Promise<void> {
   while (!signal.aborted) {
-    await clock.sleep(KEEP_POOL_MS, signal).catch(() => undefined);
+    await clock.sleep(intervalMs, signal).catch(() => undefined);
     if (signal.aborted) return;
-    await jobs
-      .enqueue(db, { type: 'refill-nonces' })
-      .catch((err: unknown) => log.warn({ err }, 'a refill of the nonce pool could not be requested'));
+    await jobs.enqueue(db, job).catch((err: unknown) => log.warn({ err, job }, 'a job could not be enqueued'));
   }
 }
 
@@ -138,6 +147,19 @@ async function awaitNonces({ db, clock, log, operator }: WorkerDeps, signal: Abo
     { waitedMs: MAX_AWAIT_NONCES_MS },
     'no nonce is available yet; init answers ERR_NONCE_POOL_EMPTY until then',
   );
+}
+
+function runSingleJob(deps: WorkerDeps, retention: Retention, { type }: SingleJob): Promise<void> {
+  switch (type) {
+    case 'review-changes':
+      return reviewChanges(deps);
+    case 'refill-nonces':
+      return refillNonces({ ...deps, chain: deps.chain.view(0n, 'nonces') });
+    case 'keep-partitions':
+      return keepPartitions({ ...deps, retention });
+    default:
+      throw new Error(`There is no job of type ${type satisfies never}.`);
+  }
 }
 
 /**

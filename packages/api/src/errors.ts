@@ -125,7 +125,8 @@ export const ERRORS = {
   ERR_WEBHOOK_DELIVERY_NOT_FOUND: define(
     404,
     'The webhook has no such delivery.',
-    (c: { deliveryId: string }) => `Delivery ${c.deliveryId} does not exist. Finished deliveries are kept for 30 days.`,
+    (c: { deliveryId: string }) =>
+      `Delivery ${c.deliveryId} does not exist. Finished deliveries are kept for at least 30 days.`,
   ),
   ERR_ROUTE_NOT_FOUND: define(
     404,

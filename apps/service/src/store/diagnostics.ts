@@ -5,6 +5,7 @@ import type { Db } from './db.ts';
 import { findJobs, type JobRecord } from './jobs/job-records.ts';
 import { compareMigrations } from './migrate.ts';
 import type { NonceState } from './nonces.ts';
+import { readPartitionsAhead } from './partitions.ts';
 import { findRightsIssues, mayMigrate, type RoleNames } from './roles.ts';
 
 /** The state of a database, read without changing it. */
@@ -38,6 +39,8 @@ export interface ServiceDiagnostics {
   /** Free nonces, 100 at most: their accounts are confirmed on the cluster. `operator` as above. */
   readonly freeNonces: readonly { readonly operator: Address | null; readonly address: Address }[];
   readonly jobs: readonly JobRecord[];
+  /** Seconds for which events and deliveries have partitions; a worker adds them months ahead. */
+  readonly partitionsAheadSeconds: number;
   /** Seconds since a worker was last active. Workers supervise the queue every five seconds. null if there was none. */
   readonly workerSeenSecondsAgo: number | null;
   /** The operators and company approvers that projects' multisigs have as members, with the number of projects. */
@@ -79,15 +82,17 @@ async function compareClocks(db: Db): Promise<number> {
 }
 
 async function readServiceDiagnostics(db: Db): Promise<ServiceDiagnostics> {
-  const [nonces, freeNonces, jobs, workerSeenSecondsAgo, members, waitingRotations] = await Promise.all([
-    readNonces(db),
-    readFreeNonces(db),
-    findJobs(db, { withCompleted: false, withScheduled: false }),
-    readWorkerSeen(db),
-    readMembers(db),
-    findWaitingRotations(db),
-  ]);
-  return { nonces, freeNonces, jobs, workerSeenSecondsAgo, members, waitingRotations };
+  const [nonces, freeNonces, jobs, partitionsAheadSeconds, workerSeenSecondsAgo, members, waitingRotations] =
+    await Promise.all([
+      readNonces(db),
+      readFreeNonces(db),
+      findJobs(db, { withCompleted: false, withScheduled: false }),
+      readPartitionsAhead(db),
+      readWorkerSeen(db),
+      readMembers(db),
+      findWaitingRotations(db),
+    ]);
+  return { nonces, freeNonces, jobs, partitionsAheadSeconds, workerSeenSecondsAgo, members, waitingRotations };
 }
 
 async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {

@@ -15,6 +15,8 @@ export interface Rights<Column extends string = string> {
   readonly delete?: true;
   /** Rebuilding indexes (PostgreSQL 17, `MAINTAIN`). */
   readonly maintain?: true;
+  /** Calling a function that has the rights of the tables' owner. */
+  readonly execute?: true;
 }
 
 type RightsOfTable<Column extends string> = { readonly [R in DatabaseRole]: Rights<Column> };
@@ -328,8 +330,9 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
       insert: ['endpoint_id', 'event_id', 'type', 'payload', 'next_attempt_at', 'created_at'],
       update: [
         ...(['state', 'attempts', 'tries', 'next_attempt_at', 'lease', 'leased_until', 'last_attempt_at'] as const),
-        ...(['last_status', 'last_error', 'last_response', 'delivered_at'] as const),
+        ...(['last_status', 'last_error', 'last_response', 'delivered_at', 'recorded_at'] as const),
       ],
+      // Workers of the previous release delete old rows themselves; the next release removes the right.
       delete: true,
     },
   },
@@ -370,8 +373,14 @@ const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
   'jobs.queue_stats': { serve: NONE, work: NONE },
 };
 
-/** Rights of a role on every table, by the table's name: `batches`, `jobs.queue`. */
+/** Functions that do for a role what only the tables' owner may do otherwise (migration 0032). */
+const FUNCTIONS: Readonly<Record<string, RightsOfTable<string>>> = {
+  'function add_partitions(timestamp with time zone)': { serve: NONE, work: { execute: true } },
+  'function drop_partition(text,integer,timestamp with time zone)': { serve: NONE, work: { execute: true } },
+};
+
+/** Rights of a role on every table and function, as a grant names it: `batches`, `jobs.queue`, `function f(text)`. */
 export function rightsOf(role: DatabaseRole): ReadonlyMap<string, Rights> {
-  const tables = Object.entries({ ...TABLES, ...TABLES_OF_LIBRARIES });
-  return new Map(tables.map(([table, rights]): [string, Rights] => [table, rights[role]]));
+  const objects = Object.entries({ ...TABLES, ...TABLES_OF_LIBRARIES, ...FUNCTIONS });
+  return new Map(objects.map(([name, rights]): [string, Rights] => [name, rights[role]]));
 }

@@ -30,6 +30,7 @@ import * as batchesOfOneProject from '../../migrations/0028-batches-of-one-proje
 import * as confirmedNonces from '../../migrations/0029-confirmed-nonces.ts';
 import * as policies from '../../migrations/0030-policies.ts';
 import * as countedTokenAccounts from '../../migrations/0031-counted-token-accounts.ts';
+import * as partitions from '../../migrations/0032-partitions.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -64,6 +65,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0029-confirmed-nonces': confirmedNonces,
   '0030-policies': policies,
   '0031-counted-token-accounts': countedTokenAccounts,
+  '0032-partitions': partitions,
 };
 
 /**

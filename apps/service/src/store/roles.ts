@@ -22,6 +22,7 @@ export async function provideRoles(db: Db, names: RoleNames): Promise<void> {
   await inTransaction(db, async (trx) => {
     // Of two simultaneous grants on one table the second would fail.
     await sql`select pg_advisory_xact_lock(${GRANT_LOCK})`.execute(trx);
+    await revokeFunctions(trx);
     for (const { role, name } of used) {
       const rights = rightsOf(role);
       const [missing, excess] = compare(rights, await readPrivileges(trx, name));
@@ -181,7 +182,7 @@ async function currentSchema(db: Db): Promise<string> {
   return rows[0]?.name ?? 'public';
 }
 
-/** A right on a table or on one of its columns. */
+/** A right on a table, on one of its columns, or on a function. */
 interface Privilege {
   readonly table: string;
   /** E.g. `UPDATE batches (status)`. */
@@ -208,7 +209,7 @@ function listPrivileges(table: string, rights: Rights): Privilege[] {
 }
 
 /** The statements of a table's rights: a privilege on the whole table, or on some of its columns. */
-function listGrants({ select, insert, update, delete: remove, maintain }: Rights) {
+function listGrants({ select, insert, update, delete: remove, maintain, execute }: Rights) {
   const whole = (privilege: string) => ({ privilege, columns: null });
   const some = (privilege: string, columns: readonly string[] | 'all' | undefined) => {
     if (columns === undefined) return [];
@@ -220,10 +221,14 @@ function listGrants({ select, insert, update, delete: remove, maintain }: Rights
     ...some('UPDATE', update),
     ...(remove ? [whole('DELETE')] : []),
     ...(maintain ? [whole('MAINTAIN')] : []),
+    ...(execute ? [whole('EXECUTE')] : []),
   ];
 }
 
-/** Reads what was granted to a role itself, or to PUBLIC for null, on the tables of the service and its queue. */
+/**
+ * Reads what was granted to a role itself, or to PUBLIC for null, on the tables of the service and its queue, and on functions
+ * that have their owner's rights.
+ */
 async function readPrivileges(db: Db, name: string | null): Promise<Privilege[]> {
   const { rows } = await sql<Privilege>`
     with relation as (
@@ -236,6 +241,11 @@ async function readPrivileges(db: Db, name: string | null): Promise<Privilege[]>
       select name, null as column_name, acl.* from relation cross join aclexplode(relacl) acl
       union all
       select name, attname, acl.* from relation join pg_attribute on attrelid = oid cross join aclexplode(attacl) acl
+      union all
+      -- PUBLIC may call a function unless that was revoked, and a dump without privileges forgets it.
+      select 'function ' || oid::regprocedure, null, acl.*
+      from pg_proc cross join aclexplode(coalesce(proacl, acldefault('f', proowner))) acl
+      where prosecdef and pronamespace = current_schema()::regnamespace
     )
     select name as table, privilege_type || ' ' || name || coalesce(' (' || column_name || ')', '') as key
     from granted where grantee = coalesce((select oid from pg_roles where rolname = ${name}), 0)
@@ -244,9 +254,20 @@ async function readPrivileges(db: Db, name: string | null): Promise<Privilege[]>
   return rows;
 }
 
-/** Replaces the rights of a role on a table; revoking them from the table revokes them from its columns. */
+/** Takes the functions with the owner's rights from PUBLIC, which has every new function. */
+async function revokeFunctions(trx: Db): Promise<void> {
+  for (const { table } of await readPrivileges(trx, null)) {
+    if (isFunction(table)) await sql`revoke all on ${sql.raw(table)} from public`.execute(trx);
+  }
+}
+
+function isFunction(name: string): boolean {
+  return name.startsWith('function ');
+}
+
+/** Replaces the rights of a role on a table or function; revoking them from a table revokes them from its columns. */
 async function grantTable(trx: Db, name: string, table: string, rights: Rights): Promise<void> {
-  const target = sql.table(table);
+  const target = isFunction(table) ? sql.raw(table) : sql.table(table);
   await sql`revoke all on ${target} from ${sql.id(name)}`.execute(trx);
   for (const { privilege, columns } of listGrants(rights)) {
     const named = columns === null ? sql`` : sql` (${sql.join(columns.map((column) => sql.id(column)))})`;

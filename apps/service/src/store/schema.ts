@@ -310,6 +310,9 @@ interface RateLimitsTable {
   expire: bigint;
 }
 
+/** When the database stored a row, by its own clock: its partition. */
+type RecordedAt = ColumnType<Date, never, Date>;
+
 interface BatchEventsTable {
   id: Generated<bigint>;
   batch_id: string;
@@ -317,6 +320,7 @@ interface BatchEventsTable {
   at: Date;
   status: BatchStatus;
   data: Json<BatchEventDetails>;
+  recorded_at: RecordedAt;
 }
 
 interface AuditLogTable {
@@ -365,6 +369,7 @@ export interface WebhookDeliveriesTable {
   last_response: string | null;
   created_at: Date;
   delivered_at: Date | null;
+  recorded_at: RecordedAt;
 }
 
 interface VaultBalanceChecksTable {

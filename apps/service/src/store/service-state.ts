@@ -4,6 +4,7 @@ import type { ServiceState } from '../telemetry/metrics.ts';
 import { readLamportsUse, readUnadmittedUse } from './batches/exposure.ts';
 import type { Db } from './db.ts';
 import type { NonceState } from './nonces.ts';
+import { readPartitionsAhead } from './partitions.ts';
 
 interface State extends ServiceState {
   readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
@@ -12,10 +13,11 @@ interface State extends ServiceState {
 /** Reads the state that all processes share. All queries skip closed batches and completed jobs. */
 export async function readServiceState(db: Db, now: Date): Promise<State> {
   const day = utcDay(now);
-  const [batches, jobs, nonces, standbys, taken, unadmitted] = await Promise.all([
+  const [batches, jobs, nonces, partitionsAheadSeconds, standbys, taken, unadmitted] = await Promise.all([
     readOpenBatches(db, now),
     readJobs(db, now),
     readNonces(db),
+    readPartitionsAhead(db),
     countStandbys(db),
     readLamportsUse(db, day),
     readUnadmittedUse(db, day),
@@ -28,7 +30,7 @@ export async function readServiceState(db: Db, now: Date): Promise<State> {
     { projects: 'admitted', ...admitted },
     { projects: 'unadmitted', ...unadmitted },
   ] as const;
-  return { openBatches: batches, ...jobs, nonces, standbys, exposure };
+  return { openBatches: batches, ...jobs, nonces, partitionsAheadSeconds, standbys, exposure };
 }
 
 /** The two sums are read one after the other, so the part may be the larger one. */

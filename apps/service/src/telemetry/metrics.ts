@@ -116,6 +116,8 @@ export interface ServiceState {
   /** Seconds by which the most overdue job is overdue; 0 when none is. */
   readonly jobLagSeconds: number;
   readonly nonces: readonly { readonly state: string; readonly count: number }[];
+  /** Seconds for which events and deliveries have partitions; without one, batches cannot change. */
+  readonly partitionsAheadSeconds: number;
   /** Standbys that are connected to the primary. */
   readonly standbys: number;
   /** Lamports of the operator that batches take, of admitted projects and of all others. */
@@ -162,7 +164,7 @@ export async function renderMetrics(sources: MetricsSources): Promise<string> {
 
 function collectServiceState(
   shared: Registry,
-  { openBatches, jobs, jobLagSeconds, nonces, standbys, exposure }: ServiceState,
+  { openBatches, jobs, jobLagSeconds, nonces, partitionsAheadSeconds, standbys, exposure }: ServiceState,
 ): void {
   const labels = ['status', 'waits_for'];
   const batches = gauge(shared, 'flywheel_open_batches', 'Batches that have not ended.', labels);
@@ -176,6 +178,8 @@ function collectServiceState(
   gauge(shared, 'flywheel_job_lag_seconds', 'Time since the most overdue job was due.').set(jobLagSeconds);
   const nonceCounts = gauge(shared, 'flywheel_nonces', 'Durable nonces of the pool.', ['state']);
   for (const each of nonces) nonceCounts.set({ state: each.state }, each.count);
+  const aheadHelp = 'Time for which events and deliveries have partitions.';
+  gauge(shared, 'flywheel_partitions_ahead_seconds', aheadHelp).set(partitionsAheadSeconds);
   gauge(shared, 'flywheel_database_standbys', 'Standbys that are connected to the primary.').set(standbys);
   const locked = gauge(shared, 'flywheel_locked_lamports', 'Rent of batches that are not closed.', ['projects']);
   const spentHelp = 'Fees and tips of the UTC day, and what unclosed batches may still spend.';

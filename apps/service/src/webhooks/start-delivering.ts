@@ -1,6 +1,5 @@
 import type { Clock } from '../model/clock.ts';
 import type { Db } from '../store/db.ts';
-import { deleteOldDeliveries } from '../store/webhooks/deliveries.ts';
 import {
   claimDueDeliveries,
   type DeliveryOutcome,
@@ -33,9 +32,6 @@ const LEASE_MARGIN_MS = 15_000;
 /** Interval for deliveries whose notification was missed, or whose process died. */
 const POLL_MS = 5_000;
 const STOP_PATIENCE_MS = 5_000;
-const DELETE_INTERVAL_MS = 3_600_000;
-const DELETE_AFTER_MS = 30 * 86_400_000;
-const DELETE_LIMIT = 1_000;
 
 /** Sends due deliveries at least once each, also if other processes do the same. */
 export function startDelivering(deps: DeliverDeps): Delivering {
@@ -81,12 +77,11 @@ export function startDelivering(deps: DeliverDeps): Delivering {
   };
 
   const running = run();
-  const deleting = deleteOld(deps, stopping.signal);
   return {
     async stop() {
       stopping.abort();
       stopListening();
-      await Promise.all([running, deleting]);
+      await running;
       const over = new AbortController();
       const patience = clock.sleep(STOP_PATIENCE_MS, over.signal).catch(() => undefined);
       await Promise.race([Promise.all(inFlight), patience]);
@@ -122,17 +117,4 @@ async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal)
 function metricOf(outcome: DeliveryOutcome): 'delivered' | 'gone' | 'retried' | 'exhausted' {
   if (outcome.kind !== 'rejected') return outcome.kind;
   return outcome.retryAt === null ? 'exhausted' : 'retried';
-}
-
-/** Deletes deliveries after 30 days. */
-async function deleteOld({ db, clock, log }: DeliverDeps, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const before = new Date(clock.now().getTime() - DELETE_AFTER_MS);
-    try {
-      while ((await deleteOldDeliveries(db, { before, limit: DELETE_LIMIT })) === DELETE_LIMIT);
-    } catch (error) {
-      log.warn({ err: error }, 'old deliveries of webhooks cannot be deleted');
-    }
-    await clock.sleep(DELETE_INTERVAL_MS, signal).catch(() => undefined);
-  }
 }

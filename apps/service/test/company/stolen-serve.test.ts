@@ -349,7 +349,8 @@ describe('a thief with the database rights of serve', () => {
         array_agg(attname::text) filter (where attnum = any(indkey)) as key,
         array_agg(attname::text) filter (where attidentity = '') as columns
       from pg_class join pg_index on indrelid = pg_class.oid and indisprimary join pg_attribute on attrelid = pg_class.oid
-      where relkind = 'r' and relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
+      where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace and attnum > 0
+        and not attisdropped
         and relname not like 'kysely%' and relname <> 'rate_limits'
       group by relname
     `.execute(world.db);

@@ -45,6 +45,7 @@ export async function readPrivileges(db: Db): Promise<Privilege[]> {
     union all
     select pronamespace::regnamespace::text, proname, 'SECURITY DEFINER', null, null, null from pg_proc
     where prosecdef and pronamespace in ('public'::regnamespace, 'jobs'::regnamespace)
+      and has_function_privilege(${ROLE}, oid, 'EXECUTE')
     order by 1, 2, 3, 4
   `.execute(db);
   return rows;

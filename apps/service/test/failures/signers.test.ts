@@ -86,6 +86,7 @@ describe('a signer that rejects', () => {
         previousCompany: null,
       },
       rotationGraceSeconds: 600,
+      retention: { eventDays: 400, deliveryDays: 30 },
       maxBatches: 4,
       noncePool: { size: 5, max: 50, perAdmitted: 0 },
       sending: { blockEngineUrl: world.localnet.blockEngineUrl },

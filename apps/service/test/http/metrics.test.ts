@@ -40,6 +40,8 @@ describe('/metrics', () => {
       1,
     );
     assert.ok((samples.get('flywheel_operator_balance_lamports') ?? 0) > 1e9);
+    assert.ok((samples.get('flywheel_job_duration_seconds_count{type="keep-partitions",outcome="done"}') ?? 0) >= 1);
+    assert.ok((samples.get('flywheel_partitions_ahead_seconds') ?? 0) > 60 * 86_400);
     assert.equal(samples.get('flywheel_state_readable{source="database"}'), 1);
   });
 

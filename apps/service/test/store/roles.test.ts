@@ -13,6 +13,7 @@ import { findRightsIssues, provideRoles, takeOnRole } from '../../src/store/role
 const NAMES = { serve: TEST_ROLES.DATABASE_SERVE_ROLE, work: TEST_ROLES.DATABASE_WORK_ROLE };
 /** Columns with a default, or that earlier releases wrote. A new column that is missing in grants.ts is not one of these. */
 const NEVER_WRITTEN = [
+  'batch_events.recorded_at',
   'batches.is_result_checked',
   'bundles.pipeline_count',
   'company.only_row',
@@ -32,22 +33,28 @@ const WRITTEN_BY_WORK = [
 describe('the rights of serve and work', () => {
   const { db } = admin;
 
-  it('name every table of the database, and nothing that it does not have', async () => {
+  it('name every table of the database and every function of the owner, and nothing that it does not have', async () => {
     const { rows } = await sql<{ name: string }>`
       select case when relnamespace = 'jobs'::regnamespace then 'jobs.' else '' end || relname as name from pg_class
-      where relkind in ('r', 'p', 'v', 'm', 'f') and not (relispartition and relname like 'queue\_stats\_%')
+      where relkind in ('r', 'p', 'v', 'm', 'f')
+        and not (relispartition and (relname like 'queue\_stats\_%' or relnamespace = 'public'::regnamespace))
         and relnamespace in ('public'::regnamespace, 'jobs'::regnamespace)
       order by name
     `.execute(db);
     const tables = rows.map(({ name }) => name);
-    assert.deepEqual([...rightsOf('serve').keys()].toSorted(), tables.toSorted());
-    assert.deepEqual([...rightsOf('work').keys()].toSorted(), tables.toSorted());
+    const functions = await sql<{ name: string }>`
+      select 'function ' || oid::regprocedure as name from pg_proc
+      where prosecdef and pronamespace = 'public'::regnamespace
+    `.execute(db);
+    const names = [...tables, ...functions.rows.map(({ name }) => name)].toSorted();
+    assert.deepEqual([...rightsOf('serve').keys()].toSorted(), names);
+    assert.deepEqual([...rightsOf('work').keys()].toSorted(), names);
   });
 
   it('let serve or work write every column, except those that the database or nothing writes', async () => {
     const { rows } = await sql<{ name: string }>`
       select relname || '.' || attname as name from pg_class join pg_attribute on attrelid = pg_class.oid
-      where relkind = 'r' and relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
+      where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
         and attidentity = '' and relname not like 'kysely%'
         and not exists (
           select from unnest(array['flywheel_serve', 'flywheel_work']) as role, unnest(array['INSERT', 'UPDATE']) as privilege
@@ -66,10 +73,13 @@ describe('the rights of serve and work', () => {
     await sql`revoke select on batches from flywheel_serve`.execute(db);
     await sql`grant insert on bundles to flywheel_serve`.execute(db);
     await sql`grant update (secret_version) on webhook_endpoints to flywheel_work`.execute(db);
+    // A dump without privileges restores functions with the right that PUBLIC has by default.
+    await sql`grant execute on function add_partitions to public`.execute(db);
     assert.deepEqual(await findRightsIssues(db, NAMES), [
       'flywheel_serve lacks SELECT batches.',
       'flywheel_serve has more than its rights: INSERT bundles.',
       'flywheel_work has more than its rights: UPDATE webhook_endpoints (secret_version).',
+      'PUBLIC, and so every role, has EXECUTE function add_partitions(timestamp with time zone).',
     ]);
     await provideRoles(db, NAMES);
     assert.deepEqual(await findRightsIssues(db, NAMES), []);
@@ -126,6 +136,8 @@ describe('the rights of serve and work', () => {
       'delete from company_pauses',
       'update company_totals set burned = 0',
       "insert into company_admissions values ('multisig', now())",
+      'select add_partitions()',
+      "select drop_partition('batch_events', 30)",
       'delete from company_admissions',
       'update company_changes set nonce = nonce',
       "update kysely_migration set name = 'x'",

@@ -8,10 +8,9 @@ import type { Address } from '@solana/kit';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
 import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
-import { deleteOldDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { claimDueVaults, emitVaultLow, recordVaultSufficient } from '../../src/store/webhooks/vault-balance-checks.ts';
-import { deliveriesOf, queueEvent, storeEndpoint } from './delivering.ts';
+import { deliveriesOf, storeEndpoint } from './delivering.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 30);
@@ -103,25 +102,6 @@ describe('an event of a batch', () => {
     assert.ok(first?.type === 'batch.failed' && second?.type === 'batch.expired');
     assert.deepEqual([first.data.status, first.data.executedPipelines], ['FAILED', 1]);
     assert.equal(first.data.error?.message, 'The company rejected it.');
-  });
-});
-
-describe('finished deliveries', () => {
-  it('are deleted when they are old; waiting ones never are', async () => {
-    const project = await storeProject(db);
-    const endpointId = await storeEndpoint(db, project, 'http://one.example');
-    for (let i = 0; i < 3; i += 1) await queueEvent(db, project);
-    const [newest, middle] = await deliveriesOf(db, endpointId);
-    assert.ok(newest && middle);
-    await db.updateTable('webhook_deliveries').set({ state: 'delivered' }).where('id', '=', newest.id).execute();
-    await db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('id', '=', middle.id).execute();
-    assert.equal(await deleteOldDeliveries(db, { before: new Date(0), limit: 10 }), 0);
-    assert.equal(await deleteOldDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 1 }), 1);
-    assert.equal(await deleteOldDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 10 }), 1);
-    assert.deepEqual(
-      (await deliveriesOf(db, endpointId)).map(({ state }) => state),
-      ['waiting'],
-    );
   });
 });
 

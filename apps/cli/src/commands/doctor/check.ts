@@ -34,6 +34,7 @@ export const TOPICS = [
   'metrics',
   'worker',
   'jobs',
+  'partitions',
   'rotation',
   'http',
 ] as const;

@@ -132,6 +132,7 @@ export function checkQueue(
     ...checkStrandedNonces(stranded),
     checkWorker(service),
     checkJobs(service),
+    checkPartitions(service),
     ...(rotations.length > 0 ? rotations : [ok('rotation', 'No rotation waits for open batches.')]),
   ];
 }
@@ -197,4 +198,15 @@ function checkJobs({ jobs }: Pick<ServiceState, 'jobs'>): Check {
   const example = first?.error ? `, e.g. ${first.error.split('\n', 1)[0]}` : '';
   const text = `${stuck.length} of ${pluralize(jobs.length, 'job')} stuck${example}.`;
   return failure('jobs', text, 'flywheel jobs --stuck shows the reasons; flywheel jobs retry --stuck runs them now.');
+}
+
+/** A worker adds partitions three months ahead. */
+const MIN_PARTITION_DAYS = 60;
+
+function checkPartitions({ partitionsAheadSeconds }: Pick<ServiceState, 'partitionsAheadSeconds'>): Check {
+  const days = Math.floor(partitionsAheadSeconds / 86_400);
+  const text = `Events and deliveries can be stored for ${pluralize(Math.max(0, days), 'more day')}.`;
+  if (days >= MIN_PARTITION_DAYS) return ok('partitions', text);
+  const remedy = 'Without a partition no batch can be created or change. Start flywheel work, which adds them.';
+  return days > 0 ? warning('partitions', text, remedy) : failure('partitions', text, remedy);
 }

@@ -14,7 +14,12 @@ import { type ClaimedRun, startClaiming } from './run-claimed.ts';
 import { BATCH, joinWorkers, type Presence } from './takeover.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
-export type Job = BatchJob | { readonly type: 'refill-nonces' } | { readonly type: 'review-changes' };
+export type Job = BatchJob | SingleJob;
+
+/** A job of the service itself, of which one runs at a time. */
+export interface SingleJob {
+  readonly type: keyof typeof SINGLE_QUEUES;
+}
 
 interface BatchJob {
   readonly type: 'setup' | 'execute' | 'expire' | 'cancel' | 'close';
@@ -31,14 +36,14 @@ export interface EnqueuedJob {
 export interface Jobs {
   /**
    * Enqueues a job in the given transaction: it exists if and only if that commits, and starts then. `startAfter` lets
-   * later jobs of the multisig run first. A refill and a review are dropped while another one is waiting, and wait for
-   * another open transaction that enqueued one: enqueue them last, or outside.
+   * later jobs of the multisig run first. A single job is dropped while another of its type is waiting, and waits for
+   * another open transaction that enqueued one: enqueue it last, or outside.
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /** Enqueues jobs of batches like `enqueue`, in one statement. */
   enqueueAll(db: Db, jobs: readonly EnqueuedJob[]): Promise<void>;
   /**
-   * Runs jobs, those of `maxBatches` batches at most, one refill and one review. Projects are served in turn, and neither
+   * Runs jobs, those of `maxBatches` batches at most, one single job of each type. Projects are served in turn, and neither
    * setups nor executions can take all places. A handler that throws is retried without limit after a delay
    * that grows to 10 s; its multisig waits meanwhile. A job may run again after it succeeded, if this process dies before
    * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
@@ -86,9 +91,7 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
   return {
     enqueueAll,
     async enqueue(db, job, { startAfter } = {}) {
-      if (job.type !== 'refill-nonces' && job.type !== 'review-changes') {
-        return enqueueAll(db, [{ job, ...(startAfter && { startAfter }) }]);
-      }
+      if ('batchId' in job) return enqueueAll(db, [{ job, ...(startAfter && { startAfter }) }]);
       const queue = SINGLE_QUEUES[job.type];
       const id = await sender.send(queue, traced(job), { db: fromKysely(db), ...(startAfter && { startAfter }) });
       // One that waits for its time runs at once in the place of the dropped one.
@@ -127,7 +130,11 @@ function traced(job: Job): StoredJob {
 }
 
 /** The queues of jobs of which one runs at a time. */
-const SINGLE_QUEUES = { 'refill-nonces': 'nonces', 'review-changes': 'company' } as const;
+const SINGLE_QUEUES = {
+  'refill-nonces': 'nonces',
+  'review-changes': 'company',
+  'keep-partitions': 'partitions',
+} as const;
 
 const DEFAULT_MAX_BATCHES = 64;
 /** Container platforms kill a process 30 s after SIGTERM, and HTTP stops before the queue. */

@@ -102,20 +102,6 @@ export async function repeatDelivery(
   return row ? toDelivery(row) : null;
 }
 
-/** Deletes finished deliveries of events before a time, at most `limit`. @returns the number deleted. */
-export async function deleteOldDeliveries(
-  db: Db,
-  { before, limit }: { readonly before: Date; readonly limit: number },
-): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from webhook_deliveries where id in (
-      select id from webhook_deliveries where state <> 'waiting' and created_at < ${before}
-      order by created_at limit ${limit} for update skip locked
-    )
-  `.execute(db);
-  return Number(numAffectedRows ?? 0n);
-}
-
 async function wakeWorkers(trx: Db): Promise<void> {
   await sql`select pg_notify(${WEBHOOKS_CHANNEL}, '')`.execute(trx);
 }

@@ -42,7 +42,7 @@ export async function claimDueDeliveries(
     // A separate statement sees what others leased before they released the endpoints.
     const { rows } = await sql<DueDelivery>`
       with picked as (
-        select due.id from unnest(${endpoints}::uuid[]) as endpoint (id)
+        select endpoint.id as endpoint_id, due.id from unnest(${endpoints}::uuid[]) as endpoint (id)
         cross join lateral (
           select id from webhook_deliveries
           where endpoint_id = endpoint.id and state = 'waiting' and next_attempt_at <= ${now}
@@ -60,8 +60,9 @@ export async function claimDueDeliveries(
         lease = ${lease}, leased_until = ${leasedUntil}, last_attempt_at = ${now},
         attempts = attempts + 1, tries = tries + 1
       from picked, webhook_endpoints endpoint
-      where webhook_deliveries.id = picked.id and endpoint.id = endpoint_id
-      returning webhook_deliveries.id, endpoint_id as "endpointId", url, secret_version as "secretVersion",
+      where webhook_deliveries.endpoint_id = picked.endpoint_id and webhook_deliveries.id = picked.id
+        and endpoint.id = picked.endpoint_id
+      returning webhook_deliveries.id, webhook_deliveries.endpoint_id as "endpointId", url, secret_version as "secretVersion",
         previous_secret_until as "previousSecretUntil", event_id as "eventId", type, payload, tries, lease
     `.execute(trx);
     await trx.updateTable('webhook_endpoints').set({ last_attempt_at: now }).where('id', 'in', endpoints).execute();
@@ -119,6 +120,7 @@ export async function settleDelivery(
         last_response: outcome.response,
         last_error: outcome.kind === 'delivered' ? null : outcome.error,
       })
+      .where('endpoint_id', '=', endpointId)
       .where('id', '=', id)
       .where('lease', '=', lease)
       .executeTakeFirst();
@@ -129,12 +131,13 @@ export async function settleDelivery(
 /** Releases an attempt that was aborted: the first free worker repeats it at once. */
 export async function releaseDelivery(
   db: Db,
-  { id, lease }: Pick<DueDelivery, 'id' | 'lease'>,
+  { id, endpointId, lease }: Pick<DueDelivery, 'id' | 'endpointId' | 'lease'>,
   now: Date,
 ): Promise<void> {
   await db
     .updateTable('webhook_deliveries')
     .set({ lease: null, leased_until: null, next_attempt_at: now, tries: sql`greatest(0, tries - 1)` })
+    .where('endpoint_id', '=', endpointId)
     .where('id', '=', id)
     .where('lease', '=', lease)
     .execute();
