@@ -57,13 +57,25 @@ export async function findProofsByHash(
 
 /** Finds the proofs of the pipelines that a transaction executed, in order. */
 export async function findProofsBySignature(db: Db, signature: string, limit: number): Promise<RecordedProof[]> {
+  // Two statements: in one, the planner cannot know that few bundles have the signature, and reads all pipelines.
+  const { rows: executed } = await sql<{ batch_id: string; first: number; end: number }>`
+    select batch_id, sent.first::int as first, (sent.first + sent.pipelines)::int as end
+    from bundles cross join lateral ${SENT} sent
+    where phase = 'execution' and landed_signatures @> array[${signature}]::text[] and sent.signature = ${signature}
+  `.execute(db);
+  if (executed.length === 0) return [];
   const rows = await selectProofs(db)
-    .where(sql<boolean>`exists (
-      select from bundles cross join lateral ${SENT} sent
-      where bundles.batch_id = pipelines.batch_id and phase = 'execution'
-        and landed_signatures @> array[${signature}]::text[] and sent.signature = ${signature}
-        and pipelines.position >= sent.first and pipelines.position < sent.first + sent.pipelines
-    )`)
+    .where((eb) =>
+      eb.or(
+        executed.map(({ batch_id, first, end }) =>
+          eb.and([
+            eb('pipelines.batch_id', '=', batch_id),
+            eb('pipelines.position', '>=', first),
+            eb('pipelines.position', '<', end),
+          ]),
+        ),
+      ),
+    )
     .orderBy('pipelines.position')
     .limit(limit)
     .execute();
