@@ -9,6 +9,7 @@ import { benchNeighbours } from './neighbours.ts';
 import { benchNonces } from './nonces.ts';
 import { benchSchemas } from './schemas.ts';
 import { benchVersus } from './versus/versus.ts';
+import { benchYear } from './year/year.ts';
 
 const BENCHES = {
   init: benchInit,
@@ -21,6 +22,7 @@ const BENCHES = {
   nonces: benchNonces,
   versus: benchVersus,
   console: benchConsole,
+  year: benchYear,
 };
 type Name = keyof typeof BENCHES;
 
