@@ -54,7 +54,8 @@ it('a collector that stood still before init does not sign what another has divi
   const open = () => openPostgresStore(pool, { tablePrefix: 'divided' });
   const frozen = freezable(service, await open(), 'before');
   frozen.arm();
-  const first = await world.open(frozen.service, frozen.store, SHARED);
+  // All in one batch, however slowly they are stored.
+  const first = await world.open(frozen.service, frozen.store, { ...SHARED, maxAgeMs: 600_000 });
   const ids = ['a', 'b', 'c', 'd', 'e'];
   await Promise.all(ids.map((id) => first.collect(event(id, 'ada'))));
   await frozen.isFrozen;
