@@ -31,7 +31,7 @@ const EXPECTED = {
 const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 90_000,
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 69_000,
-  "export { createFlywheelClient } from '@flywheel/sdk'": 42_000,
+  "export { createFlywheelClient } from '@flywheel/sdk'": 43_000,
   "export { createCollector } from '@flywheel/sdk/collector'": 71_000,
   "export { proof } from '@flywheel/sdk'": 23_000,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 10_800,
