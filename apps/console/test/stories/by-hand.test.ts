@@ -19,6 +19,7 @@ import {
   signIn,
   takeScreenshot,
   tokensOf,
+  untilVerified,
 } from './story.ts';
 
 describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
@@ -87,7 +88,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await checkScreenOnBoth(person, 'by-hand-review');
     await page.getByRole('button', { name: 'Create the batch' }).click();
-    await page.getByText('Verified: the chain matches this page').waitFor();
+    await untilVerified(person);
     await approve(person);
     await page.getByText('2 of 2 pipelines executed.').waitFor();
     assert.equal(await tokensOf(story, project, recipient), (BASE_UNITS * 3n) / 2n);
@@ -145,7 +146,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Review and approve' }).waitFor();
     await tabTo(person, 'Review and approve');
     await page.keyboard.press('Enter');
-    await page.getByText('Verified: the chain matches this page').waitFor();
+    await untilVerified(person);
     await tabTo(person, 'Approve with wallet');
     await takeScreenshot(person, 'keys-approve');
     await page.keyboard.press('Enter');

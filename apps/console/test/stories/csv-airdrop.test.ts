@@ -16,6 +16,7 @@ import {
   signIn,
   takeScreenshot,
   tokensOf,
+  untilVerified,
 } from './story.ts';
 
 describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
@@ -106,7 +107,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
           .waitFor();
         await checkScreen(person, 'csv-review');
         await page.getByRole('button', { name: 'Create the batch' }).click();
-        await page.getByText('Verified: the chain matches this page').waitFor();
+        await untilVerified(person);
         await takeScreenshot(person, 'csv-approve');
         await approve(person);
         await page.getByText(/^(\d+) of \1 pipelines executed\.$/).waitFor();

@@ -27,6 +27,7 @@ import {
   type Story,
   signIn,
   takeScreenshot,
+  untilVerified,
 } from './story.ts';
 
 const FLYWHEEL = fileURLToPath(new URL('../../../cli/bin/flywheel.js', import.meta.url));
@@ -59,7 +60,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     assert.equal(await page.getByRole('button', { name: 'Approve with wallet' }).isVisible(), false);
     await checkScreenOnBoth(person, 'session-over');
     await signIn(person);
-    await page.getByText('Verified: the chain matches this page').waitFor();
+    await untilVerified(person);
     assert.match(page.url(), new RegExp(`/approve/${batchId}$`));
     await takeScreenshot(person, 'session-back');
     await page.getByRole('button', { name: /^(Approve with wallet|Execute again \(already signed\))$/ }).click();

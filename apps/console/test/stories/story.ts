@@ -218,11 +218,16 @@ export async function initByApi(
 }
 
 /** Opens the approval of a batch and waits until the page has verified it against the chain. */
-export async function openApproval({ page }: Person, { projectId }: Registered, batchId: string): Promise<void> {
-  await page.goto(`/p/${projectId}/approve/${batchId}`);
+export async function openApproval(person: Person, { projectId }: Registered, batchId: string): Promise<void> {
+  await person.page.goto(`/p/${projectId}/approve/${batchId}`);
+  await untilVerified(person);
+}
+
+/** Waits until an approval’s page has verified the batch. @throws Error with what the page says instead. */
+export async function untilVerified({ page }: Person): Promise<void> {
   const verdict = page.getByText('Verified: the chain matches this page');
   await verdict.waitFor().catch(async (cause: unknown) => {
-    throw new Error(`The page says: ${await page.locator('main').textContent()}`, { cause });
+    throw new Error(`${page.url()} says: ${await page.locator('main').textContent()}`, { cause });
   });
 }
 

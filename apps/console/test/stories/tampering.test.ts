@@ -34,6 +34,7 @@ import {
   type Story,
   signIn,
   trust,
+  untilVerified,
 } from './story.ts';
 
 describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
@@ -241,7 +242,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     );
     await checkScreenOnBoth(person, 'unknown-vault');
     await trust(person, 'vault', project.vault);
-    await person.page.getByText('Verified: the chain matches this page').waitFor();
+    await untilVerified(person);
   });
 
   it('verifies again after the change is undone: the same batch is signed and executed', async () => {

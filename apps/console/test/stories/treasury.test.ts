@@ -17,6 +17,7 @@ import {
   type Story,
   signIn,
   takeScreenshot,
+  untilVerified,
 } from './story.ts';
 
 describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () => {
@@ -50,7 +51,7 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       await page.getByText(`${to} has no account on this chain yet`).waitFor();
       await checkScreen(person, 'withdraw-warnings');
       await page.getByRole('link', { name: 'Review and approve' }).click();
-      await page.getByText('Verified: the chain matches this page').waitFor();
+      await untilVerified(person);
       await page.getByText('To withdraw').waitFor();
       await takeScreenshot(person, 'withdraw-approve');
       await approveByBoth(person);
@@ -73,7 +74,7 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       await page.getByLabel('Signature of the new wallet (only if it is not in this browser)').fill(signature);
       await checkScreen(person, 'rotate');
       await page.getByRole('button', { name: 'Continue with this signature' }).click();
-      await page.getByText('Verified: the chain matches this page').waitFor();
+      await untilVerified(person);
       await takeScreenshot(person, 'rotate-approve');
       await approveByBoth(person);
       const wallet = async () => (await rowOf(project)).wallet;
