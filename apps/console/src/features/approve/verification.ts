@@ -62,6 +62,8 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
       return { verification, shown, known, proposalApproveTx };
     },
     enabled: rpcUrl !== null,
+    // A request that failed; what does not match is a result, and stays.
+    retry: 2,
     // The messages of an active proposal cannot change any more.
     staleTime: Number.POSITIVE_INFINITY,
     // Opening the screen again reads the chain again.

@@ -11,6 +11,8 @@ export interface BatchFilter {
 const FIRST_PAGE: string | null = null;
 /** Refetch interval while a batch of the first page is moving. */
 const MOVING_INTERVAL_MS = 4_000;
+/** Refetch interval of a list in which nothing moves: a wallet signs, a ledger is completed, another person creates a batch. */
+const RECENT_INTERVAL_MS = 10_000;
 
 /** A project’s batches, newest first, in pages. */
 export function batchesQuery(projectId: string, filter: BatchFilter) {
@@ -27,13 +29,12 @@ export function batchesQuery(projectId: string, filter: BatchFilter) {
     // Refetching covers all loaded pages, so it stops once a second page is loaded.
     refetchInterval: ({ state: { data } }) => {
       const [first, ...others] = data?.pages ?? [];
+      if (others.length > 0) return false;
       const isMoving = first?.batches.some(({ waitsFor }) => waitsFor === 'setup' || waitsFor === 'execution');
-      return isMoving && others.length === 0 ? MOVING_INTERVAL_MS : false;
+      return isMoving ? MOVING_INTERVAL_MS : RECENT_INTERVAL_MS;
     },
   });
 }
-
-const RECENT_INTERVAL_MS = 10_000;
 
 /** The newest batches of a project. */
 export function recentBatchesQuery(projectId: string, count: number) {
