@@ -16,7 +16,7 @@ import { compareRemovals, type TableSize, vacuumTables } from './storage.ts';
 const PIPELINES_PER_BATCH = 20;
 const SAMPLES = 60;
 const WARM_UP = 10;
-/** As many batches as two pages, so that both databases give answers of one size. */
+/** The batches of two pages, so that both databases give answers of one size. */
 const FEW_BATCHES = 40;
 /** Each takes 3.5 kB on disk: ten million, a busy project's year, need 35 GB and about an hour. */
 const PIPELINES = Number(process.env.FLYWHEEL_BENCH_YEAR_PIPELINES ?? '400000');

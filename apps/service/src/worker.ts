@@ -82,7 +82,7 @@ export async function startWorker(
   );
   await warnOfUnchangeableTerms(deps);
   await jobs.enqueue(deps.db, { type: 'review-changes' });
-  // As jobs, because the queue runs one of each at a time even if several workers start together.
+  // These are jobs, because the queue runs one of each at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
   await jobs.enqueue(deps.db, { type: 'keep-partitions' });
   const keeping = Promise.all([

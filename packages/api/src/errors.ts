@@ -125,8 +125,7 @@ export const ERRORS = {
   ERR_WEBHOOK_DELIVERY_NOT_FOUND: define(
     404,
     'The webhook has no such delivery.',
-    (c: { deliveryId: string }) =>
-      `Delivery ${c.deliveryId} does not exist. Finished deliveries are kept for at least 30 days.`,
+    (c: { deliveryId: string }) => `Delivery ${c.deliveryId} does not exist. Finished ones are kept for some time.`,
   ),
   ERR_ROUTE_NOT_FOUND: define(
     404,

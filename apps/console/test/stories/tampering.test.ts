@@ -237,9 +237,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await person.page.getByRole('alert').filter({ hasText: 'Do not deposit' }).waitFor();
     assert.equal(await person.page.getByTestId('vault-address').count(), 0);
     await person.page.goto(`/p/${project.projectId}/approve/${batchId}`);
-    await assertUnsignable(
-      new RegExp(`For your wallet this browser knows the vault ${stranger}; shown is the vault ${project.vault}`),
-    );
+    await assertUnsignable(new RegExp(`browser knows the vault ${stranger}; shown is the vault ${project.vault}`));
     await checkScreenOnBoth(person, 'unknown-vault');
     await trust(person, 'vault', project.vault);
     await untilVerified(person);

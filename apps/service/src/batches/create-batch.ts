@@ -73,7 +73,7 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
 
 class PoolEmpty extends Error {}
 
-/** What decides before anything else about a request for a batch. */
+/** The facts that decide first about a request for a batch. */
 export interface Beginning {
   /** The batch that its key created before. */
   readonly earlier: CreatedBatch | null;

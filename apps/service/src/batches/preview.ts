@@ -127,7 +127,7 @@ async function judgePreview(
   const moved = burn.usedBaseUnits + airdrop.usedBaseUnits;
   const judged = { day, moved, uses: used.uses, tokenAccounts: countAdded(asked, used) };
   const met = findMetRules(policy, token, facts, judged);
-  // What init accepts may still wait: batches of earlier days that the company signs today have created some as well.
+  // A batch that init accepts may still wait: batches of earlier days that the company signs today have created some as well.
   const isMet = met.some(({ rule }) => rule === 'newTokenAccounts');
   const located = { multisig: flywheel.multisig.address, batchIndex: NOT_CREATED };
   const usedToday = counts && !isMet ? await countTokenAccounts(db, located, day) : null;

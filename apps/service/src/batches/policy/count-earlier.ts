@@ -34,7 +34,7 @@ export async function countEarlierBatches(
       const ids = locked.map(({ batchId }) => batchId);
       const pipelines = Map.groupBy(await findPastPipelines(trx, ids), ({ batchId }) => batchId);
       const counted = locked.map(({ batchId, day, executed }) => {
-        // What a batch did not execute was given back when it ended.
+        // The part that a batch did not execute was given back when it ended.
         const kept = (pipelines.get(batchId) ?? []).slice(0, executed ?? undefined);
         return { batchId, day, uses: usesOf([policy], readFacts(kept, token)) };
       });

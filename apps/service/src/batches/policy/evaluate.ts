@@ -34,14 +34,14 @@ export interface JudgedDay {
   readonly moved: bigint;
   /** By `useKey`, of the other batches. */
   readonly uses: ReadonlyMap<string, bigint>;
-  /** As init counts them; null if they are not judged by the day of init. */
+  /** The uses that init counts; null if they are not judged by the day of init. */
   readonly tokenAccounts: CountedTokenAccounts | null;
 }
 
 /** The moment of a judgement, for the rules that make a batch wait. */
 export interface JudgedMoment {
   readonly now: Date;
-  /** As workers count them when the company signs; null if they are not judged by that. */
+  /** The uses that workers count when the company signs; null if they are not judged by that. */
   readonly tokenAccounts: CountedTokenAccounts | null;
 }
 

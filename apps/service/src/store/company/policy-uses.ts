@@ -2,7 +2,7 @@ import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** What a batch takes of the cap of a recipient or a proof type, or a token account that the vault would pay for. */
+/** The share of a batch in the cap of a recipient or a proof type, or a token account that the vault would pay for. */
 export interface PolicyUse {
   readonly kind: 'recipient' | 'type' | 'token-account';
   /** The recipient's address, the type, or the token account's address. */
@@ -11,7 +11,7 @@ export interface PolicyUse {
   readonly amount: bigint;
 }
 
-/** What batches of a day have used. */
+/** The uses of all batches of a day. */
 export interface DayUses {
   /** Sums by `useKey`, of the recipients, types and token accounts that were asked for. */
   readonly uses: ReadonlyMap<string, bigint>;
@@ -87,7 +87,7 @@ export async function releasePolicyUses(trx: Db, batchId: string, uses: readonly
   `.execute(trx);
 }
 
-/** What an earlier batch of a day takes of caps. */
+/** The share of an earlier batch of a day in caps. */
 export interface EarlierUses extends Omit<BatchOfDay, 'projectId'> {
   readonly uses: readonly PolicyUse[];
 }

@@ -49,7 +49,7 @@ export async function releaseRecipients(db: Db, projectId: string, addresses: re
     .execute();
 }
 
-/** What is known of recipients, by address. */
+/** Facts about recipients, by address. */
 export interface KnownRecipients {
   readonly nonWallets: ReadonlyMap<Address, NonWallet['kind']>;
   readonly held: ReadonlyMap<Address, HeldRecipient>;
