@@ -12,7 +12,7 @@ export const COLLECT_ERROR_STATUS: { readonly [Code in FlywheelErrorCode]?: numb
 
 /**
  * Creates a handler of requests that each report one event, from `Request` to `Response`. It answers 200 with what has become
- * of the item once that is durable, so that an event may be reported again at any time; 400 for a body that is no event, 409
+ * of the item once that is durable, so that an event may be reported again at any time; 400 for a body that is not an event, 409
  * for a known id with another content, 503 after the collector has stopped. The content type must be `application/json`, which
  * no page of another origin can send without being asked; verify who sends a request before this handler gets it.
  * @param toItem makes an item of the body's JSON; what it throws is the message of the answer 400.
