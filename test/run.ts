@@ -18,6 +18,8 @@ const FILES_PER_CORE = 2;
 const MAX_CONCURRENCY = 8;
 /** Limit for one test. The slowest takes a minute on idle cores. */
 const TIMEOUT_MS = 300_000;
+/** Limit for all of them: a process that does not end would be waited for. All lanes take ten minutes on two cores. */
+const RUN_TIMEOUT_MS = 30 * 60_000;
 const SLOWEST_SHOWN = 10;
 /**
  * Files of a lane that share a process. Importing the service takes a second of CPU, and code that has run before is
@@ -57,7 +59,7 @@ const results = run({
   cwd: ROOT,
   concurrency: Math.min(MAX_CONCURRENCY, availableParallelism() * FILES_PER_CORE),
   execArgv: [`--test-timeout=${TIMEOUT_MS}`],
-  watch: values.watch ?? false,
+  ...(values.watch ? { watch: true } : { signal: AbortSignal.timeout(RUN_TIMEOUT_MS) }),
 });
 results.on('test:fail', ({ name, todo, details: { error } }) => {
   if (todo === undefined) process.exitCode = 1;

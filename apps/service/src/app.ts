@@ -150,7 +150,8 @@ async function compose(
   const serveDeps = roles.has('http') ? await openDeps('serve') : null;
   if (serveDeps !== null) metrics.observeWaitingInits(() => serveDeps.nonceQueue.count());
   const monitored = workDeps ?? serveDeps ?? database;
-  metrics.observeOldestQuery(() => oldestQuerySeconds(monitored.db));
+  const pools = [workDeps, serveDeps, database].flatMap((connections) => connections?.db ?? []);
+  metrics.observeOldestQuery(() => Math.max(...pools.map(oldestQuerySeconds)));
   const monitorDeps = {
     metrics,
     log,

@@ -124,8 +124,12 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
     const project = projects[1] ?? assert.fail();
     const running = runBatch(project, new Map());
     const isSeen = ({ standbys, oldestSeconds }: Metrics) => standbys === 0 && oldestSeconds > 1;
-    await waitUntil('a query of a second, and no standby', readMetrics, isSeen);
-    await second.query('alter system reset synchronous_standby_names', 'select pg_reload_conf()');
+    try {
+      await waitUntil('a query of a second, and no standby', readMetrics, isSeen);
+    } finally {
+      // The service cannot stop while its commits wait.
+      await second.query('alter system reset synchronous_standby_names', 'select pg_reload_conf()');
+    }
     batches.push(await running);
     await awaitRest(world, REST_SECONDS);
     await assertExact(world, { projects, batches });

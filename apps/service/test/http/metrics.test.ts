@@ -45,6 +45,29 @@ describe('/metrics', () => {
     assert.equal(samples.get('flywheel_state_readable{source="database"}'), 1);
   });
 
+  it('shows for how long a statement of a request has been running, beside an idle worker', async () => {
+    const project = await createProject(world);
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = world.db.transaction().execute(async (trx) => {
+      await trx.selectFrom('projects').select('id').where('id', '=', project.projectId).forUpdate().execute();
+      begun.resolve();
+      await end.promise;
+    });
+    await begun.promise;
+    const waiting = init(world.url, project.apiKey, [burnPipeline(1)]);
+    try {
+      await waitUntil(
+        'a query of a second',
+        () => scrape(world),
+        (found) => (found.get('flywheel_database_oldest_query_seconds') ?? 0) > 1,
+      );
+    } finally {
+      end.resolve();
+    }
+    await holding;
+    requireOk(await waiting);
+  });
+
   it('reports that the cluster cannot be read, and still reports the database', async () => {
     const text = await renderMetrics({
       metrics: createMetrics(),
