@@ -32,11 +32,13 @@ describe('flywheel company rotate', () => {
     [wallet, operator, oldKey] = [first, second, third];
     world = await openWorld({ COMPANY_SIGNER: oldKey.file, COMPANY_OPERATORS: operator.signer.address });
     requestFile = await folder.write('request.json', JSON.stringify(REQUEST));
-    await run('localnet', 'fund', wallet.signer.address, '--sol', '5');
-    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
+    const { bank } = world.localnet;
+    await bank.airdrop(wallet.signer.address, 5_000_000_000n);
+    const mint = await bank.createMint(6);
     project = await run('register', '--wallet', wallet.file, '--mint', mint, ...TERMS);
     apiKey = { FLYWHEEL_API_KEY: project.apiKey };
-    await run('localnet', 'fund', project.vaultAddress, '--sol', '1', '--mint', mint, '--tokens', '10');
+    await bank.airdrop(project.vaultAddress, 1_000_000_000n);
+    await bank.mintTo(mint, project.vaultAddress, 10_000_000n);
   });
   after(async () => {
     await world?.stop();
