@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { benchBesideFastify } from './beside-fastify.ts';
 import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
@@ -7,6 +8,7 @@ import { benchLargeInit } from './large-init.ts';
 import { benchLocalnet } from './localnet.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchNonces } from './nonces.ts';
+import { describeMachine, record } from './results.ts';
 import { benchSchemas } from './schemas.ts';
 import { benchVersus } from './versus/versus.ts';
 import { benchYear } from './year/year.ts';
@@ -27,10 +29,14 @@ const BENCHES = {
 type Name = keyof typeof BENCHES;
 
 // Machines are noisy: compare ratios, not single figures. Each benchmark runs beside its reference.
-const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !(name in BENCHES));
+const { values, positionals: asked } = parseArgs({ options: { record: { type: 'boolean' } }, allowPositionals: true });
+const isPart = (name: string): name is Name => name in BENCHES;
+const unknown = asked.find((name) => !isPart(name));
 if (unknown !== undefined) throw new Error(`${unknown} is no benchmark: ${Object.keys(BENCHES).join(', ')}.`);
-for (const name of asked.length === 0 ? Object.keys(BENCHES) : asked) {
+for (const name of (asked.length === 0 ? Object.keys(BENCHES) : asked).filter(isPart)) {
   process.stderr.write(`Measuring ${name}, which takes minutes …\n`);
-  printFigures(await BENCHES[name as Name]());
+  const machine = describeMachine();
+  const figures = await BENCHES[name]();
+  printFigures(figures);
+  if (values.record) await record(name, machine, figures);
 }
