@@ -34,11 +34,12 @@ describe('flywheel company rotate', () => {
     requestFile = await folder.write('request.json', JSON.stringify(REQUEST));
     const { bank } = world.localnet;
     await bank.airdrop(wallet.signer.address, 5_000_000_000n);
-    const mint = await bank.createMint(6);
+    const mint = await bank.createMint(6, false);
     project = await run('register', '--wallet', wallet.file, '--mint', mint, ...TERMS);
     apiKey = { FLYWHEEL_API_KEY: project.apiKey };
-    await bank.airdrop(project.vaultAddress, 1_000_000_000n);
-    await bank.mintTo(mint, project.vaultAddress, 10_000_000n);
+    const vault = address(project.vaultAddress);
+    await bank.airdrop(vault, 1_000_000_000n);
+    await bank.mintTo(mint, vault, 10_000_000n);
   });
   after(async () => {
     await world?.stop();
