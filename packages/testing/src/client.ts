@@ -44,6 +44,10 @@ export function init(
   return send(url, 'POST', '/v1/flywheel/batch/init', { key, headers, body: { pipelines } });
 }
 
+export function preview(url: string, key: string, pipelines: readonly unknown[]): Promise<Answer> {
+  return send(url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } });
+}
+
 export function execute(
   url: string,
   key: string,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { CompanyTerms } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
-import { burnPipeline, init, send } from '@flywheel/testing/client';
+import { burnPipeline, init, preview, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { ADMISSION_TERMS, changeAdmission, signAdmission } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
@@ -137,7 +137,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     };
     for (const answer of [
       await init(world.url, key, pipelines, idempotencyKey),
-      await send(world.url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } }),
+      await preview(world.url, key, pipelines),
       await ofWallet(''),
       await ofWallet('/preview'),
       await init(world.url, key, [{ notEven: 'valid' }]),

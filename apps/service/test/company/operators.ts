@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import type { CompanyPolicy } from '@flywheel/api';
 import { type Answer, send } from '@flywheel/testing/client';
-import { type Decider, resume } from '@flywheel/testing/decisions';
+import { type Decider, resume, setPolicy } from '@flywheel/testing/decisions';
 import { openGatedWorld } from '@flywheel/testing/gate';
-import { createProject, type ProjectOptions, signIn, type TestProject } from '@flywheel/testing/project';
+import { createProject, type ProjectOptions, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 
@@ -41,6 +42,16 @@ export function askCompany(
 ): Promise<Answer> {
   const options = body === undefined ? {} : { body };
   return send(url, method, `/console/api/company${path === '' ? '' : `/${path}`}`, { headers: { cookie }, ...options });
+}
+
+/** Sets the company's rules for a project. */
+export async function setRules(
+  world: World,
+  operator: Operator,
+  project: TestProject,
+  policy: CompanyPolicy,
+): Promise<void> {
+  requireOk(await setPolicy(world, operator, project, policy));
 }
 
 /** Pauses or resumes one project, or all of them. */

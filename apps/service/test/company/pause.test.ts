@@ -10,7 +10,7 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
-import { burnPipeline, getBatch, heavyBurnPipeline, init, send } from '@flywheel/testing/client';
+import { burnPipeline, getBatch, heavyBurnPipeline, init, preview } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { ENGINES, type Engine, type GatedWorld, holdSends } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
@@ -53,8 +53,7 @@ describe('a paused project', () => {
     assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
     // Repeated requests still receive their first answer.
     requireOk(await init(world.url, project.apiKey, pipelines, batch.idempotencyKey));
-    const body = { pipelines: [burnPipeline()] };
-    requireOk(await send(world.url, 'POST', '/v1/flywheel/batch/preview', { key: project.apiKey, body }));
+    requireOk(await preview(world.url, project.apiKey, [burnPipeline()]));
     // Other projects are not affected.
     requireOk(await init(world.url, (await createProject(world)).apiKey, [burnPipeline()]));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { CompanyPolicy, Pipeline } from '@flywheel/api';
+import type { Pipeline } from '@flywheel/api';
 import {
   assertError,
   executeSigned,
@@ -9,14 +9,14 @@ import {
   waitForBatch,
   waitUntil,
 } from '@flywheel/testing/batches';
-import { airdropPipeline, burnPipeline, init, send } from '@flywheel/testing/client';
+import { airdropPipeline, burnPipeline, init, preview, send } from '@flywheel/testing/client';
 import { setPolicy, signPolicy } from '@flywheel/testing/decisions';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 import { findBundles } from '../../src/store/batches/bundles.ts';
-import { approve, askCompany, type Operator, openCompanyWorld } from './operators.ts';
+import { approve, askCompany, type Operator, openCompanyWorld, setRules } from './operators.ts';
 
 /** The answer of an execution that cannot end now comes at once. */
 const NO_WAIT = { prefer: 'wait=0' } as const;
@@ -71,42 +71,44 @@ describe('the company’s rules for a project', () => {
 
   it('refuse recipients and caps at preview and init, count what init took, and give back what was cancelled', async () => {
     const project = await createProject(world);
-    await set(project, {
+    await setRules(world, operator, project, {
       capPerRecipient: '10',
       capsPerType: [{ type: 'PRODUCT_PURCHASE', cap: '25' }],
       denied: [bob],
     });
     const toBob = [airdropPipeline(bob, 1)];
-    const refused = await create(project, toBob);
+    const refused = await init(world.url, project.apiKey, toBob);
     assertError(refused, 403, 'ERR_POLICY_REFUSED', /1 listed recipient may not be paid\./);
     assert.deepEqual(
       refused.body.problems.map(({ recipient, place }: { recipient: string; place: string }) => [recipient, place]),
       [[bob, 'pipelines[0].actions[0].toAddress']],
     );
-    const { problems, rules } = requireOk(await preview(project, toBob));
+    const { problems, rules } = requireOk(await preview(world.url, project.apiKey, toBob));
     assert.ok(problems.some(({ code }: { code: string }) => code === 'ERR_POLICY_REFUSED'));
     assert.deepEqual(rules?.[0]?.effect, 'refused');
 
-    const attempts = await Promise.all([4, 4, 4, 4].map((amount) => create(project, [airdropPipeline(alice, amount)])));
+    const attempts = await Promise.all(
+      [4, 4, 4, 4].map((amount) => init(world.url, project.apiKey, [airdropPipeline(alice, amount)])),
+    );
     const created = attempts.filter(({ status }) => status === 200);
     assert.equal(created.length, 2, 'two batches of 4 fit into a cap of 10, four at once');
     for (const each of attempts.filter(({ status }) => status !== 200)) {
       assertError(each, 429, 'ERR_POLICY_CAP_REACHED', /receives 12 tokens on .* at most 10 tokens a day/);
     }
-    const above = await create(project, [burnPipeline(26)]);
+    const above = await init(world.url, project.apiKey, [burnPipeline(26)]);
     assertError(above, 429, 'ERR_POLICY_CAP_REACHED', /PRODUCT_PURCHASE moves 26 tokens .* at most 25 tokens a day/);
     const batchId = created[0]?.body.batch.id;
     requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${batchId}/cancel`, { key: project.apiKey }));
-    requireOk(await create(project, [airdropPipeline(alice, 6)]));
-    requireOk(await create(project, [burnPipeline(25)]));
-    assertError(await create(project, [burnPipeline(1)]), 429, 'ERR_POLICY_CAP_REACHED');
+    requireOk(await init(world.url, project.apiKey, [airdropPipeline(alice, 6)]));
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(25)]));
+    assertError(await init(world.url, project.apiKey, [burnPipeline(1)]), 429, 'ERR_POLICY_CAP_REACHED');
   });
 
   it('that are tightened bind batches that are open; loosened, only later ones', async () => {
     const project = await createProject(world);
     const [above, denied] = [await setUp(project, [burnPipeline(5)]), await setUp(project, [airdropPipeline(bob, 1)])];
-    await set(project, { personPerBatch: '4', denied: [bob] });
-    await set(project, {});
+    await setRules(world, operator, project, { personPerBatch: '4', denied: [bob] });
+    await setRules(world, operator, project, {});
     assert.equal((await executeSigned(world, project, above, NO_WAIT)).status, 202);
     await untilWaiting(above);
     assertError(await executeSigned(world, project, denied), 409, 'ERR_BATCH_NOT_EXECUTABLE', /is on the list/);
@@ -118,7 +120,7 @@ describe('the company’s rules for a project', () => {
 
   it('that need two operators count two wallets, not two signatures', async () => {
     const project = await createProject(world);
-    await set(project, { twoOperatorsPerBatch: '4' });
+    await setRules(world, operator, project, { twoOperatorsPerBatch: '4' });
     const pipeline = burnPipeline(4);
     const small = await setUp(project, [pipeline]);
     assert.equal(requireOk(await executeSigned(world, project, small)).status, 'EXECUTED');
@@ -170,7 +172,7 @@ describe('the company’s rules for a project', () => {
     const hour = (new Date().getUTCHours() + 2) % 24;
     const time = (each: number) => `${String(each % 24).padStart(2, '0')}:00`;
     const batch = await setUp(project, [burnPipeline()]);
-    await set(project, { hours: { from: time(hour), to: time(hour + 1) } });
+    await setRules(world, operator, project, { hours: { from: time(hour), to: time(hour + 1) } });
     assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
     const read = () =>
       world.db.selectFrom('batches').select('execution_error').where('id', '=', batch.id).executeTakeFirstOrThrow();
@@ -183,7 +185,7 @@ describe('the company’s rules for a project', () => {
   it('can be tried on the batches of the last 30 days before they are saved', async () => {
     const project = await createProject(world);
     for (const pipelines of [[burnPipeline(3)], [airdropPipeline(alice, 6)], [airdropPipeline(alice, 6)]]) {
-      requireOk(await create(project, pipelines));
+      requireOk(await init(world.url, project.apiKey, pipelines));
     }
     const path = `projects/${project.projectId}/policy/try`;
     const policy = { personPerBatch: '5', capPerRecipient: '10' };
@@ -213,18 +215,6 @@ describe('the company’s rules for a project', () => {
     const path = `/console/api/projects/${projectId}/batches/${id}/progress`;
     const { timeline } = requireOk(await send(world.url, 'GET', path, { headers: { cookie } }));
     return timeline.find(({ step }: { step: string }) => step === 'companyApproval');
-  }
-
-  async function set(project: TestProject, policy: CompanyPolicy): Promise<void> {
-    requireOk(await setPolicy(world, operator, project, policy));
-  }
-
-  function create({ apiKey }: TestProject, pipelines: readonly Pipeline[]) {
-    return init(world.url, apiKey, pipelines);
-  }
-
-  function preview({ apiKey: key }: TestProject, pipelines: readonly Pipeline[]) {
-    return send(world.url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } });
   }
 
   function setUp(project: TestProject, pipelines: readonly Pipeline[]): Promise<OpenBatch> {

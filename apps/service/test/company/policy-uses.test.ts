@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { CompanyPolicy, Pipeline } from '@flywheel/api';
+import type { Pipeline } from '@flywheel/api';
 import {
   assertError,
   executeSigned,
@@ -10,8 +10,7 @@ import {
   waitForBatch,
   waitUntil,
 } from '@flywheel/testing/batches';
-import { airdropPipeline, burnPipeline, init, send } from '@flywheel/testing/client';
-import { setPolicy } from '@flywheel/testing/decisions';
+import { airdropPipeline, burnPipeline, init, preview, send } from '@flywheel/testing/client';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -20,7 +19,7 @@ import { sql } from 'kysely';
 import { unusedOf } from '../../src/batches/policy/facts.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
-import { askCompany, type Operator, openCompanyWorld } from './operators.ts';
+import { askCompany, type Operator, openCompanyWorld, setRules } from './operators.ts';
 
 /** The answer of an execution that cannot end now comes at once. */
 const NO_WAIT = { prefer: 'wait=0' } as const;
@@ -38,24 +37,26 @@ describe('what the company’s rules count of a day', () => {
 
   it('is each new token account once, at init, also for simultaneous requests, and what ends unexecuted is given back', async () => {
     const project = await createProject(world);
-    await set(project, { newTokenAccounts: 2 });
+    await setRules(world, operator, project, { newTokenAccounts: 2 });
     const [shared, ...strangers] = await newAddresses(5);
-    assert.equal(requireOk(await preview(project, [airdropPipeline(shared)])).rules, undefined);
-    const attempts = await Promise.all(strangers.map((each) => create(project, [airdropPipeline(each)])));
+    assert.equal(requireOk(await preview(world.url, project.apiKey, [airdropPipeline(shared)])).rules, undefined);
+    const attempts = await Promise.all(
+      strangers.map((each) => init(world.url, project.apiKey, [airdropPipeline(each)])),
+    );
     const [created, refused] = [200, 429].map((wanted) => attempts.filter(({ status }) => status === wanted));
     assert.deepEqual([created?.length, refused?.length], [2, 2]);
     for (const each of refused ?? []) assertError(each, 429, 'ERR_POLICY_CAP_REACHED', FULL);
 
-    const seen = requireOk(await preview(project, [airdropPipeline(shared)]));
+    const seen = requireOk(await preview(world.url, project.apiKey, [airdropPipeline(shared)]));
     assert.deepEqual([seen.rules?.[0]?.rule, seen.rules?.[0]?.effect], ['newTokenAccounts', 'capped']);
     assert.ok(seen.problems.some(({ code }: { code: string }) => code === 'ERR_POLICY_CAP_REACHED'));
     const counted = strangers[attempts.findIndex(({ status }) => status === 200)] ?? '';
-    const again = requireOk(await create(project, [airdropPipeline(counted), burnPipeline()]));
+    const again = requireOk(await init(world.url, project.apiKey, [airdropPipeline(counted), burnPipeline()]));
 
     const [first, second] = (created ?? []).map(({ body }) => body.batch.id as string);
     for (const _ of [1, 2]) await cancel(project, first);
     // A third batch still pays the first one's recipient.
-    assertError(await create(project, [airdropPipeline(shared)]), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+    assertError(await init(world.url, project.apiKey, [airdropPipeline(shared)]), 429, 'ERR_POLICY_CAP_REACHED', FULL);
     await makeDue(world, 'expire', second ?? '');
     await waitForBatch(world, project, second ?? '', ({ status }) => status === 'FAILED');
     const idempotencyKey = crypto.randomUUID();
@@ -63,20 +64,20 @@ describe('what the company’s rules count of a day', () => {
     const retried = await Promise.all([1, 2, 3].map(() => init(world.url, project.apiKey, body, idempotencyKey)));
     assert.equal(new Set(retried.map((answer) => requireOk(answer).batch.id)).size, 1);
     const stranger = newPayments(await newAddresses(1));
-    assertError(await create(project, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+    assertError(await init(world.url, project.apiKey, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
     await cancel(project, again.batch.id);
-    requireOk(await create(project, [airdropPipeline(counted)]));
-    assertError(await create(project, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+    requireOk(await init(world.url, project.apiKey, [airdropPipeline(counted)]));
+    assertError(await init(world.url, project.apiKey, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
   });
 
   it('is read from the chain before init takes anything: without an answer nothing is counted, and a retry counts once', async () => {
     const [project, other] = await Promise.all([createProject(world), createProject(world)]);
-    await set(project, { newTokenAccounts: 1 });
+    await setRules(world, operator, project, { newTokenAccounts: 1 });
     const pipelines = newPayments(await newAddresses(1));
     const key = crypto.randomUUID();
     world.gate.intercept('getMultipleAccounts', async () => ({ status: 200, body: '<html></html>' }));
     assertError(await init(world.url, project.apiKey, pipelines, key), 500, 'ERR_BATCH_INIT_FAILED');
-    requireOk(await create(other, newPayments(await newAddresses(1))));
+    requireOk(await init(world.url, other.apiKey, newPayments(await newAddresses(1))));
     world.gate.clear();
     assert.deepEqual(await countedOf(project), []);
     for (const _ of [1, 2]) requireOk(await init(world.url, project.apiKey, pipelines, key));
@@ -85,7 +86,7 @@ describe('what the company’s rules count of a day', () => {
 
   it('counts new token accounts again on the day of the signature: a batch of yesterday leaves the next one waiting', async () => {
     const project = await createProject(world);
-    await set(project, { newTokenAccounts: 1 });
+    await setRules(world, operator, project, { newTokenAccounts: 1 });
     const [yesterdays, tooMany] = [await setUp(project, 1), await setUp(project, 2)];
     assert.equal((await executeSigned(world, project, tooMany, NO_WAIT)).status, 202);
     await waitForDecision(tooMany);
@@ -111,15 +112,39 @@ describe('what the company’s rules count of a day', () => {
     const open = await setUpBatch(world, project, pay(alice, 3));
     const cancelled = await openBatch(world, project, pay(alice, 5));
     await cancel(project, cancelled.id);
-    await set(project, { capPerRecipient: '10', capsPerType: [{ type: 'WATCH_AD', cap: '12' }], newTokenAccounts: 1 });
-    assertError(await create(project, pay(alice, 2)), 429, 'ERR_POLICY_CAP_REACHED', /receives 11 tokens on /);
-    assertError(await create(project, pay(bob, 1)), 429, 'ERR_POLICY_CAP_REACHED', /today’s batches have 1\./);
-    assertError(await create(project, pay(alice, 4)), 429, 'ERR_POLICY_CAP_REACHED', /WATCH_AD moves 13 tokens on /);
-    requireOk(await create(project, pay(alice, 1)));
+    await setRules(world, operator, project, {
+      capPerRecipient: '10',
+      capsPerType: [{ type: 'WATCH_AD', cap: '12' }],
+      newTokenAccounts: 1,
+    });
+    assertError(
+      await init(world.url, project.apiKey, pay(alice, 2)),
+      429,
+      'ERR_POLICY_CAP_REACHED',
+      /receives 11 tokens on /,
+    );
+    assertError(
+      await init(world.url, project.apiKey, pay(bob, 1)),
+      429,
+      'ERR_POLICY_CAP_REACHED',
+      /today’s batches have 1\./,
+    );
+    assertError(
+      await init(world.url, project.apiKey, pay(alice, 4)),
+      429,
+      'ERR_POLICY_CAP_REACHED',
+      /WATCH_AD moves 13 tokens on /,
+    );
+    requireOk(await init(world.url, project.apiKey, pay(alice, 1)));
     await cancel(project, open.id);
-    requireOk(await create(project, pay(alice, 3)));
-    await set(project, { capPerRecipient: '10' });
-    assertError(await create(project, pay(alice, 1)), 429, 'ERR_POLICY_CAP_REACHED', /receives 11 tokens on /);
+    requireOk(await init(world.url, project.apiKey, pay(alice, 3)));
+    await setRules(world, operator, project, { capPerRecipient: '10' });
+    assertError(
+      await init(world.url, project.apiKey, pay(alice, 1)),
+      429,
+      'ERR_POLICY_CAP_REACHED',
+      /receives 11 tokens on /,
+    );
   });
 
   it('includes what the company signed earlier on the day: a batch that was open when a cap was set needs a person', async () => {
@@ -131,7 +156,7 @@ describe('what the company’s rules count of a day', () => {
       await setUpBatch(world, project, [airdropPipeline(alice, 4)]),
       await setUpBatch(world, project, [airdropPipeline(alice, 1)]),
     ];
-    await set(project, { capPerRecipient: '10' });
+    await setRules(world, operator, project, { capPerRecipient: '10' });
     assert.equal(requireOk(await executeSigned(world, project, within)).status, 'EXECUTED');
     assert.equal((await executeSigned(world, project, above, NO_WAIT)).status, 202);
     await waitForDecision(above);
@@ -158,7 +183,7 @@ describe('what the company’s rules count of a day', () => {
 
   it('is deleted by workers once no batch of its day can be open', async () => {
     const project = await createProject(world);
-    await set(project, { newTokenAccounts: 9, capPerRecipient: '9' });
+    await setRules(world, operator, project, { newTokenAccounts: 9, capPerRecipient: '9' });
     const { id } = await setUp(project, 1);
     const old = await openBatch(world, project, newPayments(await newAddresses(1)));
     await sql`update policy_uses set day = day - 9 where batch_id = ${old.id}`.execute(world.db);
@@ -174,18 +199,6 @@ describe('what the company’s rules count of a day', () => {
     await waitUntil('the deletion of what workers counted', left, (rows) => rows.length === 0);
     assert.deepEqual(new Set((await countedOf(project)).map(({ batch_id }) => batch_id)), new Set([id]));
   });
-
-  async function set(project: TestProject, policy: CompanyPolicy): Promise<void> {
-    requireOk(await setPolicy(world, operator, project, policy));
-  }
-
-  function create({ apiKey }: TestProject, pipelines: readonly Pipeline[]) {
-    return init(world.url, apiKey, pipelines);
-  }
-
-  function preview({ apiKey: key }: TestProject, pipelines: readonly Pipeline[]) {
-    return send(world.url, 'POST', '/v1/flywheel/batch/preview', { key, body: { pipelines } });
-  }
 
   async function cancel({ apiKey: key }: TestProject, batchId = ''): Promise<void> {
     requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${batchId}/cancel`, { key }));

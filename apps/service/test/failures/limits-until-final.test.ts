@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { executeSigned, readBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land } from '@flywheel/testing/chain';
-import { burnPipeline, send } from '@flywheel/testing/client';
+import { burnPipeline, preview } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import {
@@ -74,8 +74,7 @@ describe('the limits of a project', () => {
 
   /** Codes of the limits that a batch which burns one token would exceed. */
   async function exceeded({ apiKey }: TestProject): Promise<string[]> {
-    const body = { pipelines: [burnPipeline(1)] };
-    const answer = await send(world.url, 'POST', '/v1/flywheel/batch/preview', { key: apiKey, body });
+    const answer = await preview(world.url, apiKey, [burnPipeline(1)]);
     const codes: string[] = requireOk(answer).problems.map(({ code }: { code: string }) => code);
     return codes.filter((code) => /LIMIT|OPEN/.test(code));
   }
