@@ -11,6 +11,8 @@ export interface ConfirmDialogProps {
   /** Name of the affected thing, which the person must type. */
   readonly name: string;
   readonly verb: string;
+  /** Label of the button that closes the dialog; `Cancel` by default, and another one where `verb` cancels something. */
+  readonly dismissLabel?: string;
   readonly isOpen: boolean;
   readonly isBusy: boolean;
   readonly error: Error | null;
@@ -31,6 +33,7 @@ function ConfirmForm({
   children,
   name,
   verb,
+  dismissLabel = 'Cancel',
   isBusy,
   error,
   onConfirm,
@@ -50,7 +53,7 @@ function ConfirmForm({
         <Button type="submit" tone="danger" isBusy={isBusy} disabled={typed !== name}>
           {verb}
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{dismissLabel}</Button>
       </div>
     </form>
   );

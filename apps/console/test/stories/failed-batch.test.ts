@@ -90,8 +90,12 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     await hold.reached;
     await page.goto(`/p/${project.projectId}/batches/${batchId}`);
     await page.getByText(/^\d+ of it done$/).waitFor();
-    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const cancel = page.getByRole('button', { name: 'Cancel', exact: true });
+    await cancel.click();
     const dialog = page.getByRole('dialog', { name: 'Cancel batch 2?' });
+    await dialog.getByRole('button', { name: 'Keep the batch' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await cancel.click();
     await dialog.getByText('your wallet is asked for a cancel vote afterwards').waitFor();
     await dialog.getByLabel('Type “Batch 2” to confirm').fill('Batch 2');
     await checkScreenOnBoth(person, 'batch-cancel');

@@ -96,7 +96,8 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
   const isOwner = useOwnsProject(projectId);
   const [isOpen, setOpen] = useState(false);
   const { id: batchId, status, batchIndex } = batch.batch;
-  const name = `${batchKindName(batch.kind)} ${batchIndex}`;
+  const kind = batchKindName(batch.kind);
+  const name = `${kind} ${batchIndex}`;
   const cancel = useMutation({
     mutationFn: () => cancelBatch(projectId, batchId),
     onSuccess: async (answer) => {
@@ -115,7 +116,8 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
       <ConfirmDialog
         title={`Cancel ${name.toLowerCase()}?`}
         name={name}
-        verb={`Cancel the ${batchKindName(batch.kind).toLowerCase()}`}
+        verb={`Cancel the ${kind.toLowerCase()}`}
+        dismissLabel={`Keep the ${kind.toLowerCase()}`}
         isOpen={isOpen}
         isBusy={cancel.isPending}
         error={cancel.error}
