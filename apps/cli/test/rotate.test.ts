@@ -20,6 +20,8 @@ describe('flywheel company rotate', () => {
   let wallet: Wallet;
   let operator: Wallet;
   let oldKey: Wallet;
+  /** The company’s key after the first test. */
+  let newKey: Wallet;
   let project: RegisteredProject;
   let requestFile: string;
   let apiKey: Record<string, string> = {};
@@ -30,7 +32,11 @@ describe('flywheel company rotate', () => {
     const [first, second, third] = await Promise.all(names.map((name) => writeWallet(folder, name)));
     assert.ok(first && second && third);
     [wallet, operator, oldKey] = [first, second, third];
-    world = await openWorld({ COMPANY_SIGNER: oldKey.file, COMPANY_OPERATORS: operator.signer.address });
+    world = await openWorld({
+      COMPANY_SIGNER: oldKey.file,
+      COMPANY_OPERATORS: operator.signer.address,
+      NONCE_POOL_SIZE: '4',
+    });
     requestFile = await folder.write('request.json', JSON.stringify(REQUEST));
     const { bank } = world.localnet;
     await bank.airdrop(wallet.signer.address, 5_000_000_000n);
@@ -63,43 +69,99 @@ describe('flywheel company rotate', () => {
     return run(...words, '--content', content);
   }
 
-  async function companyOnMultisig(): Promise<string> {
-    const { multisig } = await run<Pick<ProjectOverview, 'multisig'>>('members', '--wallet', wallet.file);
-    return multisig.company;
+  async function readMembers(): Promise<ProjectOverview['multisig']> {
+    return (await run<Pick<ProjectOverview, 'multisig'>>('members', '--wallet', wallet.file)).multisig;
+  }
+
+  /** Requests a replacement, and has the wallet and a person of the company approve it. */
+  async function rotate(member: 'company' | 'operator'): Promise<Rotation> {
+    const rotation = await run<Rotation>(...rotateWords(member));
+    await confirm('approve', rotation.batchId, '--wallet', wallet.file);
+    assert.equal((await readMembers())[member], rotation.from, 'a person of the company has not approved it yet');
+    await confirm('company', 'approve', rotation.batchId, '--wallet', operator.file);
+    return rotation;
+  }
+
+  function rotateWords(member: 'company' | 'operator'): string[] {
+    return ['company', 'rotate', project.projectId, '--member', member, '--wallet', operator.file];
+  }
+
+  /** Creates a batch, and waits until it is set up. */
+  async function setUp(): Promise<Batch> {
+    const { batch } = await run<InitBatchResponse>('init', requestFile);
+    const read = () => run<Batch>('status', batch.id);
+    return waitUntil('the setup', read, ({ status }) => status === 'FINALIZED');
+  }
+
+  async function approveBatch({ id }: Pick<Batch, 'id'>): Promise<Batch> {
+    return (await confirm<{ batch: Batch }>('approve', id, '--wallet', wallet.file)).batch;
+  }
+
+  /** The error of a command that must fail. */
+  async function failure(...words: readonly string[]): Promise<string> {
+    return JSON.parse((await runCommand([...words, '--json'], environment())).stderr).error;
   }
 
   it('replaces the key that votes for the company: the new one executes batches alone, the old one can no longer vote', async () => {
     const paid = await run<Batch>('run', requestFile, '--wallet', wallet.file);
     assert.equal(paid.status, 'EXECUTED', 'by the old key');
 
-    const newKey = await writeWallet(folder, 'company-next.json');
+    newKey = await writeWallet(folder, 'company-next.json');
     const both = { COMPANY_SIGNER: newKey.file, COMPANY_SIGNER_PREVIOUS: oldKey.file };
     await world.restart(both);
-    const words = ['rotate', project.projectId, '--member', 'company', '--wallet', operator.file];
-    const { batchId, from, to } = await run<Rotation>('company', ...words);
+    const { from, to } = await rotate('company');
     assert.deepEqual([from, to], [oldKey.signer.address, newKey.signer.address]);
-    await confirm('approve', batchId, '--wallet', wallet.file);
-    assert.equal(await companyOnMultisig(), from, 'a person of the company has not approved it yet');
-    await confirm('company', 'approve', batchId, '--wallet', operator.file);
-    await waitUntil('the new key', companyOnMultisig, (company) => company === to);
-    assert.equal(
-      JSON.parse((await runCommand(['company', ...words, '--json'], environment())).stderr).error,
-      'ERR_ROTATION_REFUSED',
-    );
+    await waitUntil('the new key', readMembers, ({ company }) => company === to);
+    assert.equal(await failure(...rotateWords('company')), 'ERR_ROTATION_REFUSED');
 
     await world.restart({ COMPANY_SIGNER: newKey.file });
-    const { batch } = await run<InitBatchResponse>('init', requestFile);
-    const { batchIndex } = await waitUntil(
-      'the setup',
-      () => run<Batch>('status', batch.id),
-      ({ status }) => status === 'FINALIZED',
-    );
-    await assert.rejects(vote(oldKey, batchIndex), ({ message, cause }: Error) =>
+    const batch = await setUp();
+    await assert.rejects(vote(oldKey, batch.batchIndex), ({ message, cause }: Error) =>
       /NotAMember|6005/.test(`${message} ${JSON.stringify(cause)}`),
     );
-    const approved = await confirm<{ batch: Batch }>('approve', batch.id, '--wallet', wallet.file);
-    assert.equal(approved.batch.status, 'EXECUTED', 'by the new key');
+    assert.equal((await approveBatch(batch)).status, 'EXECUTED', 'by the new key');
   });
+
+  it('replaces the operator: batches set up before and after it are executed, and nothing needs the old key in the end', async () => {
+    const next = await writeWallet(folder, 'operator-next.json');
+    await world.localnet.bank.airdrop(next.signer.address, 5_000_000_000n);
+    const earlier = await setUp();
+    const present = { COMPANY_SIGNER: newKey.file, OPERATOR_SIGNER: next.file };
+    const both = { ...present, OPERATOR_SIGNER_PREVIOUS: world.environment.OPERATOR_SIGNER ?? '' };
+    await world.restart(both);
+    const { batchId, from, to } = await rotate('operator');
+    assert.deepEqual([from, to], [world.operator.address, next.signer.address]);
+    assert.equal(await failure('init', requestFile), 'ERR_ROTATION_OPEN', 'it waits for the earlier batch');
+    const waiting = new RegExp(`Rotation ${batchId}: .*1 open batch`);
+    await waitUntil(
+      'the doctor to tell it',
+      () => examine('rotation', both),
+      (text) => waiting.test(text),
+    );
+    assert.equal((await approveBatch(earlier)).status, 'EXECUTED', 'set up before');
+    await waitUntil('the new operator', readMembers, (members) => members.operator === to);
+    assert.equal(await failure(...rotateWords('operator')), 'ERR_ROTATION_REFUSED');
+
+    const none = `0 projects with the previous operator ${from}, and 0 nonces of it`;
+    await waitUntil(
+      'the end of the old key',
+      () => examine('operator', both),
+      (text) => text.includes(none),
+    );
+    await world.restart(present);
+    const later = await run<Batch>('run', requestFile, '--wallet', wallet.file, '--again');
+    assert.equal(later.status, 'EXECUTED', 'by the new key alone');
+  });
+
+  /** The findings of the doctor about a topic, in the environment of a worker. */
+  async function examine(topic: string, settings: Readonly<Record<string, string>>): Promise<string> {
+    const { stdout } = await runCommand(['doctor', '--json'], { ...world.environment, ...settings, ...environment() });
+    const { findings }: { findings: { topic: string; text: string }[] } = JSON.parse(stdout);
+    return findings
+      .filter((each) => each.topic === topic)
+      .map(({ text }) => text)
+      .join('\n');
+  }
 
   /** Votes for a batch on chain, without the service; the wallet pays. */
   async function vote({ signer }: Wallet, batchIndex: string): Promise<void> {
