@@ -38,6 +38,28 @@ export function openTestDatabase(): Promise<TestDatabase> {
   return opened;
 }
 
+/** Opens a database without any table, on the server of the test databases. The test closes it. */
+export async function openEmptyDatabase(): Promise<TestDatabase> {
+  server ??= startTestServer();
+  const { poolConfig: ofServer } = await server;
+  const database = `empty_${randomUUID().replaceAll('-', '')}`;
+  await onServer(await server, async (client) => {
+    await client.query(`create database ${database}`);
+  });
+  const poolConfig = { ...ofServer, database };
+  const db = openDb(poolConfig, quietLog);
+  return { db, poolConfig, url: urlOf(poolConfig), close: once(() => closeDb(db)) };
+}
+
+/** Adds a column to every table of the service, as the migrations of a later release may. */
+export async function addColumnToEveryTable(db: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relkind in ('r', 'p') and not relispartition and relnamespace = current_schema()::regnamespace
+  `.execute(db);
+  for (const { name } of rows) await sql`alter table ${sql.table(name)} add column later text`.execute(db);
+}
+
 /** Opens a pool on a database of its own, as an app has one. The test ends the pool. */
 export async function openTestPool(): Promise<pg.Pool> {
   return new pg.Pool((await openTestDatabase()).poolConfig);

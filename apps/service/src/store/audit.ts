@@ -50,7 +50,7 @@ export async function findAuditEntries(
 ): Promise<AuditRecord[]> {
   return db
     .selectFrom('audit_log')
-    .selectAll()
+    .select(['id', 'at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'before', 'after', 'reason'])
     .$if(projectId !== null, (query) => query.where('project_id', '=', projectId))
     .$if(below !== null, (query) => query.where('id', '<', below ?? 0n))
     .orderBy('id', 'desc')

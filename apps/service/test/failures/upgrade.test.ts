@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { openEmptyDatabase } from '@flywheel/testing/postgres';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import pgBoss from 'pg-boss/package.json' with { type: 'json' };
 import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { findTerms } from '../../src/store/company/terms.ts';
-import { closeDb, type Db, openDb } from '../../src/store/db.ts';
+import { closeDb, type Db } from '../../src/store/db.ts';
 import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 
 /** The last migration before the first release. */
@@ -35,7 +36,7 @@ describe('a project of a release before migration 0008', () => {
   const [SCHEDULED_AT, NOTIFIED_AT] = [new Date('2026-11-20T10:00:00Z'), new Date('2026-11-19T10:00:00Z')];
   let db: Db;
   before(async () => {
-    db = await openEmptyDatabase();
+    ({ db } = await openEmptyDatabase());
     const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
     assert.ifError((await migrator.migrateTo('0007-webhooks')).error);
     await sql`
@@ -111,7 +112,7 @@ describe('a migration during a rolling upgrade', () => {
   let db: Db;
   let migrator: Migrator;
   before(async () => {
-    db = await openEmptyDatabase();
+    ({ db } = await openEmptyDatabase());
     migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
     await migrateTo(FIRST_RELEASED);
   });
@@ -131,6 +132,11 @@ describe('a migration during a rolling upgrade', () => {
       );
     });
   }
+
+  // A process of the previous release refuses to start on another version, so that there would be no step back.
+  it('leaves the queue in the version of the previous release', () => {
+    assert.equal(pgBoss.pgboss.schema, 43);
+  });
 
   it('has no unused exception', () => {
     assert.deepEqual([...used].toSorted(), Object.keys(EXCEPTIONS).toSorted());
@@ -213,11 +219,4 @@ function compare(old: Schema, now: Schema): string[] {
       ({ name }) => !known.has(name) && rule === `${table}_${name.slice(table.length + 1)}_check`,
     );
   }
-}
-
-async function openEmptyDatabase(): Promise<Db> {
-  const { db, poolConfig } = await openTestDatabase();
-  const database = `empty_${randomUUID().replaceAll('-', '')}`;
-  await sql`create database ${sql.id(database)}`.execute(db);
-  return openDb({ ...poolConfig, database }, quietLog);
 }

@@ -36,7 +36,7 @@ export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
         landed_signatures: [],
         created_at: bundle.createdAt,
       })
-      .returningAll()
+      .returning(BUNDLE_COLUMNS)
       .executeTakeFirstOrThrow();
     const { batchId, phase, bundleId, createdAt: at } = bundle;
     await recordEvent(trx, batchId, { type: 'batch.bundle_sent', at, phase, bundleId, signatures: row.signatures });
@@ -83,7 +83,7 @@ export async function settleBundle(
 export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase']): Promise<Bundle[]> {
   const rows = await db
     .selectFrom('bundles')
-    .selectAll()
+    .select(BUNDLE_COLUMNS)
     .where('batch_id', '=', batchId)
     .$if(phase !== undefined, (query) => query.where('phase', '=', phase ?? 'setup'))
     .orderBy('id')
@@ -124,8 +124,7 @@ export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBloc
 export async function findSentBundles(db: Db, batchId: string): Promise<SentBundle[]> {
   const rows = await db
     .selectFrom('bundles')
-    .select(['id', 'batch_id', 'phase', 'bundle_id', 'signatures', 'first_pipeline', 'pipeline_counts', 'is_atomic'])
-    .select(['tip_lamports', 'state', 'landed_signatures', 'created_at', 'settled_at'])
+    .select([...SENT_COLUMNS, 'created_at', 'settled_at'])
     .where('batch_id', '=', batchId)
     .orderBy('id')
     .execute();
@@ -169,8 +168,26 @@ function awaitsCompany(batchId: string): Error {
   return new Error(`Batch ${batchId} waits for a person to approve it for the company: nothing of it is executed.`);
 }
 
+const SENT_COLUMNS = [
+  ...([
+    'id',
+    'batch_id',
+    'phase',
+    'bundle_id',
+    'signatures',
+    'first_pipeline',
+    'pipeline_counts',
+    'is_atomic',
+  ] as const),
+  ...(['tip_lamports', 'state', 'landed_signatures'] as const),
+] as const;
+
+const BUNDLE_COLUMNS = [...SENT_COLUMNS, 'transactions', 'last_valid_block_height', 'landed_slot'] as const;
+
+type BundleRow = Pick<Selectable<BundlesTable>, (typeof BUNDLE_COLUMNS)[number]>;
+
 /** Converts a row. @throws DamagedRecord if a signature is invalid, or their number differs from the transactions'. */
-function toBundle(row: Selectable<BundlesTable>): Bundle {
+function toBundle(row: BundleRow): Bundle {
   const { signatures, transactions } = row;
   const name = `bundle ${row.id} of batch ${row.batch_id}`;
   const nonsense = signatures.findIndex((signature) => !isSignature(signature));
@@ -186,12 +203,7 @@ function toBundle(row: Selectable<BundlesTable>): Bundle {
   };
 }
 
-function toSent(
-  row: Omit<
-    Selectable<BundlesTable>,
-    'transactions' | 'last_valid_block_height' | 'created_at' | 'settled_at' | 'landed_slot'
-  >,
-) {
+function toSent(row: Pick<BundleRow, (typeof SENT_COLUMNS)[number]>) {
   return {
     id: row.id,
     batchId: row.batch_id,

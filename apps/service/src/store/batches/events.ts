@@ -140,7 +140,7 @@ export async function findEvents(db: Db, batchId: string, after: bigint): Promis
   const isOver = await isBatchOver(db, batchId);
   const rows = await db
     .selectFrom('batch_events')
-    .selectAll()
+    .select(['id', 'batch_id', 'type', 'at', 'status', 'data'])
     .where('batch_id', '=', batchId)
     .where('id', '>', after)
     .orderBy('id')

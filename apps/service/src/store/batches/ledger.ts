@@ -57,7 +57,8 @@ export async function insertLedgerEntries(
 export async function findLedgerEntries(db: Db, batchId: string): Promise<LedgerEntry[]> {
   const rows = await db
     .selectFrom('ledger_entries')
-    .selectAll()
+    .select(['signature', 'phase', 'fee_lamports', 'tip_lamports'])
+    .select(['rent_out_lamports', 'rent_back_lamports', 'vault_rent_lamports'])
     .where('batch_id', '=', batchId)
     .orderBy('id')
     .execute();

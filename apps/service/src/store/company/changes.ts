@@ -78,7 +78,8 @@ export interface UnreviewedChange extends SignedChange {
 export async function findUnreviewedChanges(db: Db): Promise<UnreviewedChange[]> {
   const rows = await db
     .selectFrom('company_changes')
-    .selectAll()
+    .select(CHANGE_COLUMNS)
+    .select(['id', 'operator', 'nonce', 'expires_at', 'signed_message', 'signature'])
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('company_reviews').select('change_id').whereRef('change_id', '=', 'company_changes.id'))),
     )
@@ -157,7 +158,16 @@ function toNewTerms({ approvalMode, burnBaseUnits, airdropBaseUnits }: CompanyTe
   return { to_approval_mode: approvalMode, to_burn_limit: burnBaseUnits, to_airdrop_limit: airdropBaseUnits };
 }
 
-function fromColumns(row: Selectable<Schema['company_changes']>): Change {
+/** Columns of what was decided. */
+const CHANGE_COLUMNS = [
+  ...(['project_id', 'paused_at', 'admission', 'policy', 'policy_version'] as const),
+  ...(['from_approval_mode', 'from_burn_limit', 'from_airdrop_limit'] as const),
+  ...(['to_approval_mode', 'to_burn_limit', 'to_airdrop_limit'] as const),
+] as const;
+
+type ChangeRow = Pick<Selectable<Schema['company_changes']>, (typeof CHANGE_COLUMNS)[number]>;
+
+function fromColumns(row: ChangeRow): Change {
   const { project_id: projectId, paused_at: pausedAt, admission, policy } = row;
   if (policy !== null) {
     const version = whole(row.policy_version);
@@ -180,7 +190,7 @@ function fromColumns(row: Selectable<Schema['company_changes']>): Change {
   };
 }
 
-function newTermsOf(row: Selectable<Schema['company_changes']>): CompanyTerms {
+function newTermsOf(row: ChangeRow): CompanyTerms {
   return {
     approvalMode: whole(row.to_approval_mode),
     burnBaseUnits: whole(row.to_burn_limit),

@@ -113,7 +113,8 @@ export async function findRegistration(
 ): Promise<RegistrationRecord | null> {
   const row = await db
     .selectFrom('registrations')
-    .selectAll()
+    .select(['id', 'wallet', 'request', 'token', 'multisig', 'create_key', 'message'])
+    .select(['last_valid_block_height', 'created_at'])
     .where('id', '=', registrationId)
     .where('wallet', '=', wallet)
     .where('project_id', 'is', null)

@@ -24,7 +24,11 @@ export async function insertChallenge(db: Db, { expiresAt, ...challenge }: SignI
 
 /** Deletes and returns a challenge, expired or not. Of two simultaneous calls one gets it. */
 export async function takeChallenge(db: Db, nonce: string): Promise<SignInChallengeRecord | null> {
-  const row = await db.deleteFrom('sign_in_challenges').where('nonce', '=', nonce).returningAll().executeTakeFirst();
+  const row = await db
+    .deleteFrom('sign_in_challenges')
+    .where('nonce', '=', nonce)
+    .returning(['nonce', 'wallet', 'message', 'expires_at'])
+    .executeTakeFirst();
   return row ? { nonce: row.nonce, wallet: row.wallet, message: row.message, expiresAt: row.expires_at } : null;
 }
 
@@ -37,7 +41,11 @@ export async function insertSession(db: Db, { expiresAt, ...session }: SessionRe
 
 /** Finds a session, also an expired one. */
 export async function findSession(db: Db, hash: Uint8Array): Promise<SessionRecord | null> {
-  const row = await db.selectFrom('sessions').selectAll().where('hash', '=', hash).executeTakeFirst();
+  const row = await db
+    .selectFrom('sessions')
+    .select(['hash', 'wallet', 'expires_at'])
+    .where('hash', '=', hash)
+    .executeTakeFirst();
   return row ? { hash: row.hash, wallet: row.wallet, expiresAt: row.expires_at } : null;
 }
 

@@ -40,7 +40,7 @@ export async function insertDelivery(trx: Db, endpointId: string, event: Webhook
       next_attempt_at: at,
       created_at: at,
     })
-    .returningAll()
+    .returning(DELIVERY_COLUMNS)
     .executeTakeFirstOrThrow();
   await wakeWorkers(trx);
   return toDelivery(row);
@@ -58,7 +58,7 @@ export async function findDeliveries(
 ): Promise<Delivery[]> {
   const rows = await db
     .selectFrom('webhook_deliveries')
-    .selectAll()
+    .select(DELIVERY_COLUMNS)
     .where('endpoint_id', '=', endpointId)
     .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'waiting'))
     .$if(below !== null, (query) => query.where('id', '<', below ?? 0n))
@@ -95,7 +95,7 @@ export async function repeatDelivery(
   await wakeWorkers(trx);
   const row = await trx
     .selectFrom('webhook_deliveries')
-    .selectAll()
+    .select(DELIVERY_COLUMNS)
     .where('endpoint_id', '=', endpointId)
     .where('id', '=', deliveryId)
     .executeTakeFirst();
@@ -106,7 +106,12 @@ async function wakeWorkers(trx: Db): Promise<void> {
   await sql`select pg_notify(${WEBHOOKS_CHANNEL}, '')`.execute(trx);
 }
 
-function toDelivery(row: Selectable<WebhookDeliveriesTable>): Delivery {
+const DELIVERY_COLUMNS = [
+  ...(['id', 'endpoint_id', 'event_id', 'type', 'payload', 'state', 'attempts', 'next_attempt_at'] as const),
+  ...(['last_attempt_at', 'last_status', 'last_error', 'last_response', 'created_at', 'delivered_at'] as const),
+] as const;
+
+function toDelivery(row: Pick<Selectable<WebhookDeliveriesTable>, (typeof DELIVERY_COLUMNS)[number]>): Delivery {
   return {
     id: row.id,
     endpointId: row.endpoint_id,

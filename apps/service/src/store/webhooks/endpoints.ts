@@ -53,7 +53,7 @@ export async function findEndpoints(
 ): Promise<(Endpoint & { readonly newest: NewestDelivery | null })[]> {
   const rows = await db
     .selectFrom('webhook_endpoints')
-    .selectAll()
+    .select(ENDPOINT_COLUMNS)
     .select((eb) =>
       jsonObjectFrom(
         eb
@@ -123,12 +123,17 @@ export async function deleteEndpoint(trx: Db, endpointId: string): Promise<void>
 function selectEndpoint(db: Db, projectId: string, endpointId: string) {
   return db
     .selectFrom('webhook_endpoints')
-    .selectAll()
+    .select(ENDPOINT_COLUMNS)
     .where('id', '=', endpointId)
     .where('project_id', '=', projectId);
 }
 
-function toEndpoint(row: Selectable<WebhookEndpointsTable>): Endpoint {
+const ENDPOINT_COLUMNS = [
+  ...(['id', 'project_id', 'url', 'events', 'secret_version', 'previous_secret_until'] as const),
+  ...(['state', 'disabled_reason', 'created_at'] as const),
+] as const;
+
+function toEndpoint(row: Pick<Selectable<WebhookEndpointsTable>, (typeof ENDPOINT_COLUMNS)[number]>): Endpoint {
   return {
     id: row.id,
     projectId: row.project_id,
