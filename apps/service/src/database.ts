@@ -33,7 +33,7 @@ export interface Database extends Connections {
 
 /**
  * Opens the configured database, or the embedded one. A login that owns the tables migrates them and grants the roles their
- * rights; any other only checks that the schema is this release's.
+ * rights, unless a newer release has done so; any other only checks that this release works with the schema.
  */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   const embedded =
@@ -91,14 +91,16 @@ async function prepare({ databaseRoles }: Config, connections: Connections, log:
   const { sessionConfig, poolConfig } = connections;
   const db = sessionConfig === poolConfig ? connections.db : openDb(sessionConfig, log);
   try {
-    if (!(await mayMigrate(db))) {
-      await requireMigrated(db);
-      return [];
+    const isOwner = await mayMigrate(db);
+    const applied = isOwner ? await migrate(db) : [];
+    const unknown = await requireMigrated(db);
+    if (unknown.length > 0) {
+      log.warn({ unknown }, 'a newer release has migrated the database; this one works with it, and changes no schema');
+    } else if (isOwner) {
+      await addPartitions(db);
+      await installJobs({ poolConfig: sessionConfig, log });
+      await provideRoles(db, databaseRoles);
     }
-    const applied = await migrate(db);
-    await addPartitions(db);
-    await installJobs({ poolConfig: sessionConfig, log });
-    await provideRoles(db, databaseRoles);
     return applied;
   } finally {
     if (db !== connections.db) await closeDb(db);

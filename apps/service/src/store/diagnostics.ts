@@ -18,7 +18,9 @@ export interface DatabaseDiagnostics {
   readonly pendingMigrations: readonly string[];
   /** Applied migrations that this release does not have: a newer release applied them. */
   readonly unknownMigrations: readonly string[];
-  /** null while migrations are pending. */
+  /** True if this release does not work with what the newer one has applied. */
+  readonly isSchemaTooNew: boolean;
+  /** null while migrations are pending, and if a newer release has granted the rights. */
   readonly rights: RightsDiagnostics | null;
   /** null while migrations are pending. */
   readonly service: ServiceDiagnostics | null;
@@ -57,7 +59,7 @@ export async function readDatabaseDiagnostics(db: Db, roles: RoleNames): Promise
   `.execute(db);
   const [found] = rows;
   if (!found) throw new Error('The database answered no row.');
-  const { pending: pendingMigrations, unknown: unknownMigrations } = await compareMigrations(db);
+  const { pending: pendingMigrations, unknown: unknownMigrations, isTooNew } = await compareMigrations(db);
   const isComplete = pendingMigrations.length === 0 && found.hasQueue;
   return {
     // Distributions append text to the number.
@@ -65,9 +67,11 @@ export async function readDatabaseDiagnostics(db: Db, roles: RoleNames): Promise
     clockAheadMs: await compareClocks(db),
     pendingMigrations,
     unknownMigrations,
-    rights: isComplete
-      ? { login: found.login, isOwner: await mayMigrate(db), issues: await findRightsIssues(db, roles) }
-      : null,
+    isSchemaTooNew: isTooNew,
+    rights:
+      isComplete && unknownMigrations.length === 0
+        ? { login: found.login, isOwner: await mayMigrate(db), issues: await findRightsIssues(db, roles) }
+        : null,
     service: isComplete ? await readServiceDiagnostics(db) : null,
   };
 }

@@ -340,6 +340,8 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     serve: { select: true, insert: ['project_id', 'next_check_at'], update: ['next_check_at'] },
     work: { select: true, insert: ['project_id', 'next_check_at'], update: ['next_check_at', 'notified_at'] },
   },
+  // A process that may not migrate checks at its start that it works with the schema.
+  schema_compatibility: { serve: { select: true }, work: { select: true } },
 };
 
 /** Columns that pg-boss writes when it accepts a job (pg-boss 12.35, `insertJobs`). */

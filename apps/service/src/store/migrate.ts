@@ -31,6 +31,7 @@ import * as confirmedNonces from '../../migrations/0029-confirmed-nonces.ts';
 import * as policies from '../../migrations/0030-policies.ts';
 import * as countedTokenAccounts from '../../migrations/0031-counted-token-accounts.ts';
 import * as partitions from '../../migrations/0032-partitions.ts';
+import * as requiredMigration from '../../migrations/0033-required-migration.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -66,12 +67,13 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0030-policies': policies,
   '0031-counted-token-accounts': countedTokenAccounts,
   '0032-partitions': partitions,
+  '0033-required-migration': requiredMigration,
 };
 
 /**
- * Brings the database's schema up to date and returns the names of the applied migrations. Concurrent calls wait for each
- * other.
- * @throws Error naming the migration that failed and was rolled back; or when the database is newer than this release.
+ * Brings the database's schema up to date and returns the names of the applied migrations: none if a newer release has migrated
+ * it and this one works with the result. Concurrent calls wait for each other.
+ * @throws Error naming the migration that failed and was rolled back; or when the schema is too new for this release.
  */
 export async function migrate(db: Db): Promise<string[]> {
   return db.connection().execute(async (connection) => {
@@ -86,25 +88,33 @@ export async function migrate(db: Db): Promise<string[]> {
 }
 
 /**
- * Checks, for a login that may not migrate, that the schema is that of this release.
- * @throws Error naming the migrations that are missing, or that this release does not have.
+ * Checks that the schema is that of this release, or one of a newer release that this one works with.
+ * @returns the migrations that only the newer release has.
+ * @throws Error naming the migrations that are missing, which this login may not apply; or that make the schema too new.
  */
-export async function requireMigrated(db: Db): Promise<void> {
-  const { pending, unknown } = await compareMigrations(db);
+export async function requireMigrated(db: Db): Promise<readonly string[]> {
+  const state = await compareMigrations(db);
+  const { pending, unknown } = state;
+  requireKnown(state);
   if (pending.length > 0) {
     throw new Error(
       `The database lacks ${pending.join(', ')}, and this login may not migrate it. Run flywheel migrate with the DATABASE_URL of the tables' owner.`,
     );
   }
-  if (unknown.length > 0) {
-    throw new Error(
-      `The schema is newer than this release: it has ${unknown.join(', ')}. Run the release that migrated it.`,
-    );
-  }
+  return unknown;
 }
 
-/** Lists the migrations of this release that were not applied, and the applied ones that it does not have. */
-export async function compareMigrations(db: Db): Promise<{ pending: string[]; unknown: string[] }> {
+/** How the schema of a database differs from that of this release. */
+export interface MigrationState {
+  /** Migrations of this release that were not applied. */
+  readonly pending: readonly string[];
+  /** Applied migrations that this release does not have: a newer one applied them. */
+  readonly unknown: readonly string[];
+  /** True if this release does not work with the schema. Each release works with the schema of its successor. */
+  readonly isTooNew: boolean;
+}
+
+export async function compareMigrations(db: Db): Promise<MigrationState> {
   const { rows: tables } = await sql<{ exists: boolean }>`
     select to_regclass('kysely_migration') is not null as exists
   `.execute(db);
@@ -112,16 +122,38 @@ export async function compareMigrations(db: Db): Promise<{ pending: string[]; un
     ? await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
     : { rows: [] };
   const applied = new Set(rows.map(({ name }) => name));
+  const unknown = [...applied].filter((name) => !isKnown(name));
   return {
     pending: Object.keys(MIGRATIONS).filter((name) => !applied.has(name)),
-    unknown: [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)),
+    unknown,
+    isTooNew: unknown.length > 0 && !isKnown(await readRequiredMigration(db)),
   };
+}
+
+function isKnown(name: string): boolean {
+  return Object.hasOwn(MIGRATIONS, name);
+}
+
+async function readRequiredMigration(db: Db): Promise<string> {
+  const row = await db.selectFrom('schema_compatibility').select('required_migration').executeTakeFirstOrThrow();
+  return row.required_migration;
+}
+
+function requireKnown({ unknown, isTooNew }: MigrationState): void {
+  if (!isTooNew) return;
+  throw new Error(
+    `The schema is too new for this release: it has ${unknown.join(', ')}. Run the release that migrated it, or the one before that.`,
+  );
 }
 
 async function migrateOn(connection: Db): Promise<string[]> {
   const migrator = new Migrator({ db: connection, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) {
+    // The migrator refuses every database that has migrations which it does not know.
+    const state = await compareMigrations(connection);
+    requireKnown(state);
+    if (state.unknown.length > 0) return [];
     const failed = results.find(({ status }) => status === 'Error')?.migrationName;
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(failed ? `Migration ${failed} failed: ${reason}` : `The schema cannot be migrated: ${reason}`, {

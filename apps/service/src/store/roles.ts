@@ -2,13 +2,15 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { type Db, inTransaction } from './db.ts';
 import { type DatabaseRole, type Rights, rightsOf } from './grants.ts';
+import { compareMigrations } from './migrate.ts';
 
 /** Names of the roles in PostgreSQL; null for one that is not used: its processes have the rights of their login. */
 export type RoleNames = Readonly<Record<DatabaseRole, string | null>>;
 
 /**
  * Creates the roles that are missing, and makes the rights of each exactly those of `grants.ts`, in one transaction. Changes
- * nothing if they are. This login must own the tables.
+ * nothing if they are, or if a newer release has migrated the database: its processes need the rights that it has granted.
+ * This login must own the tables.
  * @throws Error with the statement that an administrator must run if this login may not create a role; Error if rights do not
  * limit a role.
  */
@@ -22,6 +24,7 @@ export async function provideRoles(db: Db, names: RoleNames): Promise<void> {
   await inTransaction(db, async (trx) => {
     // Of two simultaneous grants on one table the second would fail.
     await sql`select pg_advisory_xact_lock(${GRANT_LOCK})`.execute(trx);
+    if ((await compareMigrations(trx)).unknown.length > 0) return;
     await revokeFunctions(trx);
     for (const { role, name } of used) {
       const rights = rightsOf(role);

@@ -46,6 +46,7 @@ export interface Schema extends CompanyTables {
   webhook_endpoints: WebhookEndpointsTable;
   webhook_deliveries: WebhookDeliveriesTable;
   vault_balance_checks: VaultBalanceChecksTable;
+  schema_compatibility: SchemaCompatibilityTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -378,4 +379,11 @@ interface VaultBalanceChecksTable {
   next_check_at: Date | null;
   /** When `vault.low` was last emitted; null once the vault holds enough. */
   notified_at: Date | null;
+}
+
+/** One row, which only migrations write. */
+interface SchemaCompatibilityTable {
+  only_row: Generated<boolean>;
+  /** A release works with the schema if it has this migration. */
+  required_migration: string;
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { test } from 'node:test';
-import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { openEmptyDatabase, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
-import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
+import { MIGRATIONS, migrate, requireMigrated } from '../../src/store/migrate.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 const NAMES = Object.keys(MIGRATIONS);
@@ -42,12 +41,19 @@ test('a failing migration is named and rolled back completely', async () => {
   await closeDb(database);
 });
 
-test('a database of a newer release is rejected', async () => {
+test('a database of the next release is used as it is, and one of a later release is rejected', async () => {
   const [database] = await emptyDatabases(1);
   assert.ok(database);
   await migrate(database);
-  await sql`insert into kysely_migration values ('9999-later', '2030-01-01T00:00:00.000Z')`.execute(database);
-  await assert.rejects(migrate(database), /9999-later/);
+  await sql`insert into kysely_migration values ('9998-next', '2030-01-01T00:00:00.000Z')`.execute(database);
+  assert.deepEqual(await migrate(database), []);
+  assert.deepEqual(await requireMigrated(database), ['9998-next']);
+
+  await sql`insert into kysely_migration values ('9999-later', '2030-02-01T00:00:00.000Z')`.execute(database);
+  await database.updateTable('schema_compatibility').set({ required_migration: '9998-next' }).execute();
+  const refusal = /The schema is too new for this release: it has 9998-next, 9999-later\. Run the release that/;
+  await assert.rejects(migrate(database), refusal);
+  await assert.rejects(requireMigrated(database), refusal);
   await closeDb(database);
 });
 
@@ -61,7 +67,6 @@ test('the statement timeout applies again after the migrations', async () => {
 
 /** Opens pools on one database without any table. */
 async function emptyDatabases(count: number): Promise<Db[]> {
-  const database = `empty_${randomUUID().replaceAll('-', '')}`;
-  await sql`create database ${sql.id(database)}`.execute(db);
-  return Array.from({ length: count }, () => openDb({ ...poolConfig, database }, quietLog));
+  const { db: first, poolConfig: config } = await openEmptyDatabase();
+  return [first, ...Array.from({ length: count - 1 }, () => openDb(config, quietLog))];
 }

@@ -19,6 +19,8 @@ const NEVER_WRITTEN = [
   'company.only_row',
   'flywheels.archived_at',
   'nonce_waiters.updated_at',
+  'schema_compatibility.only_row',
+  'schema_compatibility.required_migration',
   'tokens.archived_at',
 ];
 
@@ -154,6 +156,18 @@ describe('the rights of serve and work', () => {
     `.execute(admin.db);
     assert.deepEqual(writable.rows, []);
   });
+
+  it('stay as the next release has granted them when a process of this one starts as the owner', async () => {
+    const next = await openTestDatabase();
+    await sql`insert into kysely_migration values ('9999-next', now())`.execute(next.db);
+    await sql`alter table projects add column later text`.execute(next.db);
+    await sql`grant update (later) on projects to ${sql.id(NAMES.serve)}`.execute(next.db);
+    const config = parseDatabaseConfig({ DATABASE_URL: next.url, ...TEST_ROLES });
+    const { applied, as, close } = await openDatabase(config, createLog('silent'));
+    assert.deepEqual(applied, []);
+    await sql`update projects set later = 'kept'`.execute((await as('serve')).db);
+    await close();
+  });
 });
 
 describe('an owner that is no superuser', () => {
@@ -212,10 +226,12 @@ describe('an owner that is no superuser', () => {
       open({}),
       /lacks 0016-company-decisions, and this login may not migrate it\. Run flywheel migrate/,
     );
-    await sql`insert into kysely_migration values ('0016-company-decisions', now()), ('9999-later', now())`.execute(
+    await sql`insert into kysely_migration values ('0016-company-decisions', now()), ('9999-next', now())`.execute(
       ownerDb,
     );
-    await assert.rejects(open({}), /newer than this release: it has 9999-later/);
+    await (await open({})).close();
+    await sql`update schema_compatibility set required_migration = '9999-next'`.execute(ownerDb);
+    await assert.rejects(open({}), /too new for this release: it has 9999-next/);
     await closeDb(ownerDb);
   });
 });

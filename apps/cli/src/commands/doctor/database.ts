@@ -75,14 +75,22 @@ async function checkPooler(diagnostics: Diagnostics): Promise<Check[]> {
   }
 }
 
-function checkSchema({ pendingMigrations, unknownMigrations }: DatabaseState): Check {
-  if (unknownMigrations.length > 0) {
-    const text = `The schema is newer than this release: it has ${unknownMigrations.join(', ')}.`;
-    return failure('schema', text, 'Run the release that migrated it, or a newer one.');
+function checkSchema({ pendingMigrations, unknownMigrations, isSchemaTooNew }: DatabaseState): Check {
+  if (isSchemaTooNew) {
+    const text = `The schema is too new for this release: it has ${unknownMigrations.join(', ')}.`;
+    return failure('schema', text, 'Run the release that migrated it, or the one before that.');
   }
   if (pendingMigrations.length > 0) {
     const text = `${pluralize(pendingMigrations.length, 'pending migration')}: ${pendingMigrations.join(', ')}.`;
     return warning('schema', text, 'flywheel migrate applies them; the service also does when it starts.');
+  }
+  if (unknownMigrations.length > 0) {
+    const text = `A newer release has applied ${unknownMigrations.join(', ')}; this one works with that.`;
+    return warning(
+      'schema',
+      text,
+      'Upgrade all processes, or take the newer ones back: docs/operating.md, An upgrade.',
+    );
   }
   return ok('schema', 'All migrations are applied.');
 }
