@@ -332,8 +332,6 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
         ...(['state', 'attempts', 'tries', 'next_attempt_at', 'lease', 'leased_until', 'last_attempt_at'] as const),
         ...(['last_status', 'last_error', 'last_response', 'delivered_at', 'recorded_at'] as const),
       ],
-      // Workers of the previous release delete old rows themselves; the next release removes the right.
-      delete: true,
     },
   },
   vault_balance_checks: {
@@ -356,8 +354,6 @@ const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
   // A process that may not migrate compares its release with what was applied.
   kysely_migration: { serve: { select: true }, work: { select: true } },
   kysely_migration_lock: { serve: NONE, work: NONE },
-  // A view with the older names that migration 0008 replaced, for processes of that release, which run as the owner.
-  vault_watch: { serve: NONE, work: NONE },
   'jobs.version': {
     serve: { select: true },
     work: { select: true, update: ['cron_on', 'bam_on', 'flow_on', 'reindex_on', 'monitor_backoff_on'] },

@@ -32,6 +32,7 @@ import * as policies from '../../migrations/0030-policies.ts';
 import * as countedTokenAccounts from '../../migrations/0031-counted-token-accounts.ts';
 import * as partitions from '../../migrations/0032-partitions.ts';
 import * as requiredMigration from '../../migrations/0033-required-migration.ts';
+import * as removeVaultWatch from '../../migrations/0034-remove-vault-watch.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -68,6 +69,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0031-counted-token-accounts': countedTokenAccounts,
   '0032-partitions': partitions,
   '0033-required-migration': requiredMigration,
+  '0034-remove-vault-watch': removeVaultWatch,
 };
 
 /**

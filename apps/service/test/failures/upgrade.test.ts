@@ -9,7 +9,7 @@ import pgBoss from 'pg-boss/package.json' with { type: 'json' };
 import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { findTerms } from '../../src/store/company/terms.ts';
 import { closeDb, type Db } from '../../src/store/db.ts';
-import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
+import { MIGRATIONS } from '../../src/store/migrate.ts';
 
 /** The last migration before the first release. */
 const FIRST_RELEASED = '0005-pipelines-of-transactions';
@@ -28,6 +28,9 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'flywheels_of_project is new on flywheels': 'its column id alone is unique already, so it refuses nothing',
   'batch_events_pkey is gone': 'the database numbers the events, and nothing looks one up by its number alone',
   'webhook_deliveries_endpoint_id_event_id_key is gone': 'an event id is random, and each event is queued once',
+  'vault_watch.project_id is gone': 'only 0.1.0 uses the view',
+  'vault_watch.look_at is gone': 'the same',
+  'vault_watch.told_at is gone': 'the same',
   'vault_watch_pkey is gone': 'the table that the view vault_watch shows has the same primary key under another name',
 };
 
@@ -55,7 +58,7 @@ describe('a project of a release before migration 0008', () => {
       insert into tokens (id, project_id, mint, decimals, program_address)
       values (${randomUUID()}, ${PROJECT_ID}, 'mint', 6, 'program')
     `.execute(db);
-    assert.ok((await migrate(db)).includes('0008-vault-balance-checks'));
+    assert.ifError((await migrator.migrateTo('0033-required-migration')).error);
   });
   after(() => closeDb(db));
 
@@ -78,8 +81,8 @@ describe('a project of a release before migration 0008', () => {
     });
   });
 
-  // These are the statements of the previous release.
-  it('is checked by the previous release under the old names', async () => {
+  // These are the statements of 0.1.0.
+  it('is checked by release 0.1.0 under the old names until migration 0034', async () => {
     const [asked, until, notified] = ['2026-11-21T10:00:00Z', '2026-11-21T10:00:30Z', '2026-11-21T10:00:05Z'].map(
       (time) => new Date(time),
     );
