@@ -66,7 +66,7 @@ export interface WorldOptions {
   readonly openDatabase?: () => Promise<WorldDatabase>;
   /** A cluster that runs already, instead of the tests' own. */
   readonly cluster?: Localnet;
-  /** Roles of this process; HTTP and worker by default. */
+  /** Roles of this process; HTTP and worker by default. Without any it runs no part of the service and migrates nothing. */
   readonly roles?: ReadonlySet<Role>;
   /** Whether the cluster has transactions of version 1; it has by default. */
   readonly v1?: boolean;
@@ -103,7 +103,8 @@ export async function openWorld(
     ...signers,
     ...environment,
   };
-  const start = (changes: Readonly<Record<string, string>>) => {
+  const start = async (changes: Readonly<Record<string, string>>) => {
+    if (roles.size === 0) return null;
     const config = parseConfig({ ...whole, ...changes });
     return startApp(config, roles, createLog(config.logLevel));
   };
@@ -114,7 +115,7 @@ export async function openWorld(
     await localnet.stop();
     await rm(directory, { recursive: true });
   };
-  let app: App;
+  let app: App | null;
   try {
     app = await start({});
   } catch (error) {
@@ -124,10 +125,10 @@ export async function openWorld(
   }
   return {
     get url() {
-      return requireUrl(app);
+      return requireUrl(requireApp(app));
     },
     get app() {
-      return app;
+      return requireApp(app);
     },
     localnet,
     rpc: createSolanaRpc(localnet.url),
@@ -136,11 +137,11 @@ export async function openWorld(
     environment: whole,
     operator: await loadSigner(signers.OPERATOR_SIGNER),
     restart: async (changes = {}) => {
-      await app.stop();
+      await app?.stop();
       app = await start(changes);
     },
     stop: async () => {
-      await app.stop();
+      await app?.stop();
       await close();
     },
   };
@@ -153,6 +154,11 @@ async function createSignerFiles(directory: string, localnet: Localnet) {
   await localnet.bank.airdrop(await createSignerFile(operator), OPERATOR_LAMPORTS);
   await createSignerFile(company);
   return { OPERATOR_SIGNER: operator, COMPANY_SIGNER: company };
+}
+
+function requireApp(app: App | null): App {
+  if (app === null) throw new Error('This process runs no part of the service.');
+  return app;
 }
 
 function requireUrl({ url }: App): string {

@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { executeSigned, waitUntil } from '@flywheel/testing/batches';
-import { airdropPipeline, burnPipeline, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { waitUntil } from '@flywheel/testing/batches';
+import { getCurrent, send } from '@flywheel/testing/client';
 import { type HaProxy, startHaProxy, WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { createPairedServer, type PairedServer } from '@flywheel/testing/postgres-pair';
-import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { generateKeyPairSigner } from '@solana/kit';
 import { type SoakBatch, VAULT_BASE_UNITS } from '../soak/load.ts';
 import { assertExact, awaitRest } from '../soak/soak.ts';
+import { createRepeatingClient } from './repeating-client.ts';
 
 const BATCHES = 6;
 const REST_SECONDS = 120;
-/** Errors that a client repeats: docs/errors.md asks for it in the remedy of each. */
-const RETRYABLE = new Set([
-  'ERR_BATCH_INIT_FAILED',
-  'ERR_BATCH_EXECUTE_FAILED',
-  'ERR_INTERNAL',
-  'ERR_NONCE_POOL_EMPTY',
-]);
 
 describe('a service whose primary database dies under load', WITH_HAPROXY, () => {
   let [old, standby]: PairedServer[] = [];
@@ -28,6 +19,7 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
   let world: World;
   const projects: TestProject[] = [];
   const batches: SoakBatch[] = [];
+  const { runBatch, errors, assertRetryable } = createRepeatingClient(() => world.url);
 
   before(async () => {
     old = await createPairedServer('old');
@@ -53,12 +45,11 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
     }
     const [project] = projects;
     assert.ok(project);
-    const errors = new Map<string, number>();
     const half = Promise.withResolvers<void>();
     const load = Promise.all(
       projects.map(async (each) => {
         for (let i = 0; i < BATCHES / 2; i += 1) {
-          batches.push(await runBatch(each, errors));
+          batches.push(await runBatch(each));
           half.resolve();
         }
       }),
@@ -88,10 +79,7 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
     );
     assert.deepEqual(stored, { burn: `${limits.burnLimit}000000` });
     test.diagnostic(`errors that were retried: ${JSON.stringify(Object.fromEntries(errors))}`);
-    assert.deepEqual(
-      [...errors.keys()].filter((code) => !RETRYABLE.has(code)),
-      [],
-    );
+    assertRetryable();
   });
 
   it('is not led back to the old primary, which can acknowledge nothing', async () => {
@@ -105,7 +93,7 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
       ({ length }) => length === 1,
     );
     const project = projects[0] ?? assert.fail();
-    batches.push(await runBatch(project, new Map()));
+    batches.push(await runBatch(project));
     const count = 'select count(*)::int as count from batches';
     assert.deepEqual(await second.query(count), [{ count: batches.length }]);
     assert.deepEqual(await first.query("select to_regclass('written_after_the_promotion') as name"), [{ name: null }]);
@@ -122,7 +110,7 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
     const [first, second] = pair();
     await first.kill();
     const project = projects[1] ?? assert.fail();
-    const running = runBatch(project, new Map());
+    const running = runBatch(project);
     const isSeen = ({ standbys, oldestSeconds }: Metrics) => standbys === 0 && oldestSeconds > 1;
     try {
       await waitUntil('a query of a second, and no standby', readMetrics, isSeen);
@@ -138,29 +126,6 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
   function pair(): readonly [PairedServer, PairedServer] {
     assert.ok(old && standby);
     return [old, standby];
-  }
-
-  /** Initializes a batch and asks for its execution, as a client does: it repeats what fails. */
-  async function runBatch(project: TestProject, errors: Map<string, number>): Promise<SoakBatch> {
-    const { address: recipient } = await generateKeyPairSigner();
-    const pipelines = [burnPipeline(1), airdropPipeline(recipient, 1)];
-    const key = randomUUID();
-    const repeat = async (ask: () => ReturnType<typeof getBatch>) => {
-      for (;;) {
-        const answer = await ask();
-        if (answer.status < 300) return answer;
-        const { error } = answer.body as { error: string };
-        assert.ok(answer.status >= 500, JSON.stringify(answer));
-        errors.set(error, (errors.get(error) ?? 0) + 1);
-        await sleep(200);
-      }
-    };
-    const { batch, proposalApproveTx } = requireOk(await repeat(() => init(world.url, project.apiKey, pipelines, key)));
-    const signedTx = await signWith(project.wallet, proposalApproveTx);
-    await repeat(() => executeSigned(world, project, { id: batch.id, signedTx }, { prefer: 'wait=0' }));
-    const { id } = requireOk(await repeat(() => getBatch(world.url, project.apiKey, batch.id)));
-    assert.equal(id, batch.id);
-    return { project, id, recipient, pipelines: pipelines.length, fate: 'executed' };
   }
 
   async function readMetrics(): Promise<Metrics> {

@@ -1,13 +1,53 @@
 import { openWorld, type World, type WorldOptions } from '@flywheel/testing/world';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from './service-process.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/**
- * Two processes that serve and some that work, on one database and one cluster; this process runs no part of the
- * service.
- */
+/** A world in which other processes are the service; this process runs no part of it. */
+export interface ProcessWorld {
+  readonly world: World;
+  /** Starts a process with the variables that an operator gives it. */
+  start(command: 'serve' | 'work', options?: ServiceProcessOptions): Promise<ServiceProcess>;
+  /** Stops all processes, and the world. */
+  stop(): Promise<void>;
+}
+
+export interface ProcessWorldOptions extends Pick<WorldOptions, 'openDatabase'> {
+  /** Variables of the processes that serve only, and of those that work. */
+  readonly serve?: Environment;
+  readonly work?: Environment;
+}
+
+export async function openProcessWorld(
+  environment: Environment = {},
+  { serve = {}, work = {}, ...options }: ProcessWorldOptions = {},
+): Promise<ProcessWorld> {
+  const world = await openWorld(environment, { ...options, roles: new Set() });
+  const variables = {
+    serve: { ...(await withoutKeys(world.environment)), ...serve },
+    work: { ...world.environment, ...work },
+  };
+  const started: Promise<ServiceProcess>[] = [];
+  let isStopping = false;
+  return {
+    world,
+    async start(command, processOptions) {
+      if (isStopping) throw new Error('The world is stopping.');
+      const starting = startServiceProcess(command, variables[command], processOptions);
+      started.push(starting);
+      return starting;
+    },
+    async stop() {
+      isStopping = true;
+      const ready = (await Promise.allSettled(started)).filter((each) => each.status === 'fulfilled');
+      await Promise.all(ready.map(({ value }) => value.stop()));
+      await world.stop();
+    },
+  };
+}
+
+/** Two processes that serve and some that work, on one database and one cluster. */
 export interface Fleet {
   /** The same service at its first and at its second address. */
   readonly addresses: readonly [World, World];
@@ -18,35 +58,20 @@ export interface Fleet {
 
 const SERVING = 2;
 
-export interface FleetOptions extends Pick<WorldOptions, 'openDatabase'> {
+export interface FleetOptions extends ProcessWorldOptions {
   /** Processes that work; three by default. */
   readonly working?: number;
-  /** Variables of the processes that serve only, and of those that work. */
-  readonly serve?: Environment;
-  readonly work?: Environment;
 }
 
 export async function openFleet(
   environment: Environment = {},
-  { working: workers = 3, serve = {}, work = {}, ...options }: FleetOptions = {},
+  { working: workers = 3, ...options }: FleetOptions = {},
 ): Promise<Fleet> {
-  const world = await openWorld(environment, { ...options, roles: new Set() });
-  const started: ServiceProcess[] = [];
-  const stop = async () => {
-    await Promise.all(started.map((each) => each.stop()));
-    await world.stop();
-  };
+  const { world, start, stop } = await openProcessWorld(environment, options);
   try {
-    const start = async (command: 'serve' | 'work', own: Environment) => {
-      const each = await startServiceProcess(command, own);
-      started.push(each);
-      return each;
-    };
-    const forServing = { ...(await withoutKeys(world.environment)), ...serve };
-    const forWorking = { ...world.environment, ...work };
     const [serving, working] = await Promise.all([
-      Promise.all(Array.from({ length: SERVING }, () => start('serve', forServing))),
-      Promise.all(Array.from({ length: workers }, () => start('work', forWorking))),
+      Promise.all(Array.from({ length: SERVING }, () => start('serve'))),
+      Promise.all(Array.from({ length: workers }, () => start('work'))),
     ]);
     const [first, second] = serving.map(({ url }) => Object.create(world, { url: { value: url } }) as World);
     if (!first || !second) throw new Error('A fleet has two addresses.');

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -16,15 +17,26 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
+export interface ServiceProcessOptions {
+  /** Root folder of the sources that run; this checkout by default. */
+  readonly root?: string;
+  /** Gets each line of the log, which is printed otherwise. */
+  readonly onLogLine?: (line: string) => void;
+}
+
 /** Starts a process; resolves when it is ready. */
 export async function startServiceProcess(
   command: 'serve' | 'work',
   environment: Readonly<Record<string, string>>,
+  { root = ROOT, onLogLine }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [FLYWHEEL, command], {
-    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  // Sources that are deleted after the test leave nothing behind in the cache of this checkout.
+  const compileCache = root === ROOT ? process.env.NODE_COMPILE_CACHE : join(root, 'node_modules/.cache');
+  const child = spawn(process.execPath, [join(root, 'apps/cli/bin/flywheel.js'), command], {
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...environment },
+    stdio: ['ignore', 'pipe', onLogLine ? 'pipe' : 'inherit'],
   });
+  if (onLogLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLogLine);
   const { url } = await readyLine(child, command);
   return {
     url,
@@ -39,7 +51,8 @@ export async function startServiceProcess(
   };
 }
 
-const FLYWHEEL = fileURLToPath(new URL('../../../cli/bin/flywheel.js', import.meta.url));
+/** Root folder of this checkout. */
+export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
 function readyLine({ stdout, ...child }: ChildProcess, command: string): Promise<{ readonly url: string | null }> {
   if (!stdout) throw new Error('The process has no standard output.');
