@@ -1,6 +1,10 @@
 /** An image that a file names by tag, as `file: image`. A tag can name another image tomorrow. */
 export function findTaggedImages(path: string, text: string): string[] {
-  const lines = text.split('\n').filter((line) => !/^\s*#(?! *syntax=)/.test(line));
+  const defaults = new Map([...text.matchAll(ARG)].map(({ groups }) => [groups?.name, groups?.value]));
+  const lines = text
+    .split('\n')
+    .filter((line) => !/^\s*#(?! *syntax=)/.test(line))
+    .map((line) => line.replace(/\$\{?(\w+)\}?/g, (reference, name) => defaults.get(name) ?? reference));
   const names = lines.flatMap((line) => [...line.matchAll(IMAGE)].map(({ groups }) => groups?.name ?? ''));
   const stages = new Set(lines.flatMap((line) => /^\s*FROM\s.+\sAS\s+(\S+)/i.exec(line)?.[1] ?? []));
   return [...new Set(names)]
@@ -25,6 +29,9 @@ interface LockedPackage {
 /** `FROM`, `COPY --from=` and `# syntax=` of a Dockerfile, and the key `image` in either style of YAML. */
 const IMAGE =
   /(?:^\s*FROM\s+(?:--\S+\s+)*|--from=|^\s*# *syntax=|(?:^|[\s{,])["']?image["']?:\s*["']?)(?<name>[^\s"',}{]+)/gi;
+
+/** An argument of a build with a default, which may name an image. */
+const ARG = /^\s*ARG\s+(?<name>\w+)=(?<value>\S+)/gim;
 
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { settingRows } from '../apps/service/src/config.ts';
@@ -48,6 +48,12 @@ describe('the deployment files', () => {
     );
   });
 
+  it('copy the manifest of every workspace before npm installs packages', async () => {
+    const manifests = await Array.fromAsync(glob('{apps,packages}/*/package.json', { cwd: ROOT }));
+    const copied = [...(await read('deploy/Dockerfile')).matchAll(/^COPY (\S+\/package\.json) /gm)];
+    assert.deepEqual(copied.map(([, path]) => path).toSorted(), manifests.toSorted());
+  });
+
   it('cannot be released while they name an image by tag', () => {
     const digest = `sha256:${'0a'.repeat(32)}`;
     const tagged = ['FROM node:26 AS build', '    image: postgres:18', '          image: flywheel:0.1.0'].join('\n');
@@ -61,6 +67,10 @@ describe('the deployment files', () => {
       '#   image: in-a-comment',
     ].join('\n');
     assert.deepEqual(findTaggedImages('a', others), ['a: docker/dockerfile:1', 'a: busybox:1', 'a: redis:8']);
+    const argument = ['ARG BASE=node:26', 'FROM $BASE AS build', 'FROM build', 'FROM $BASE'].join('\n');
+    assert.deepEqual(findTaggedImages('a', argument), ['a: node:26']);
+    assert.deepEqual(findTaggedImages('a', argument.replace('node:26', `node:26@${digest}`)), []);
+    assert.equal(findTaggedImages('a', 'ARG BASE\nFROM $BASE').length, 1);
     const pinned = tagged.replace('node:26', `node:26@${digest}`).replace('postgres:18', `postgres@${digest}`);
     assert.deepEqual(findTaggedImages('a', pinned), []);
     const { status, stderr } = spawnSync(process.execPath, ['scripts/release.ts'], { cwd: ROOT, encoding: 'utf8' });

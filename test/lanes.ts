@@ -5,11 +5,16 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 /** Lanes of the test suite, those with the longest files first: files that start last should end soon. */
-export const LANES = ['slow', 'browser', 'docs', 'service', 'unit'] as const;
+export const LANES = ['image', 'slow', 'browser', 'docs', 'service', 'unit'] as const;
 export type Lane = (typeof LANES)[number];
+
+/** Lanes that run when none is named. The one of the image takes minutes, and root. */
+export const DEFAULT_LANES = LANES.filter((lane) => lane !== 'image');
 
 /** Folders and files whose path decides their lane; the first match counts. */
 export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>> = {
+  // Tests that build the image and run it.
+  image: ['test/image/**'],
   // Tests that kill processes, run at random, or install packages.
   slow: [
     'apps/service/test/{soak,fleet,agave}/**',

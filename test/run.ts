@@ -1,5 +1,5 @@
 /**
- * Runs the lanes and files in the arguments, or all lanes: `node test/run.ts unit apps/cli/test/demo.test.ts`. With
+ * Runs the lanes and files in the arguments, or all lanes but the image’s: `node test/run.ts unit apps/cli/test/demo.test.ts`. With
  * `--watch`, files run again when they or their imports change. With FLYWHEEL_TEST_RPC_URL, the files that open a world share
  * the cluster there, for example a validator started by `npm run agave`; the lanes run no others.
  */
@@ -10,7 +10,7 @@ import { isAbsolute, join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { findLocalOnly, findTestFiles, globAll, LANES, type Lane, NO_CLUSTER, ROOT } from './lanes.ts';
+import { DEFAULT_LANES, findLocalOnly, findTestFiles, globAll, LANES, type Lane, NO_CLUSTER, ROOT } from './lanes.ts';
 
 /** Files mostly wait for slots and for the database: with one file per core, a core is idle half of the time. */
 const FILES_PER_CORE = 2;
@@ -31,7 +31,7 @@ const NEEDS_PROCESS = ['apps/cli/test/command-line.test.ts'];
 
 const { values, positionals } = parseArgs({ options: { watch: { type: 'boolean' } }, allowPositionals: true });
 const isLane = (name: string): name is Lane => LANES.some((lane) => lane === name);
-const lanes = positionals.length === 0 ? LANES : positionals.filter(isLane);
+const lanes = positionals.length === 0 ? DEFAULT_LANES : positionals.filter(isLane);
 const named = await globAll(positionals.filter((name) => !isLane(name)));
 const byLane = new Map(await findTestFiles());
 if (process.env.FLYWHEEL_TEST_RPC_URL) await dropLocalOnly();
@@ -43,7 +43,8 @@ process.env.FLYWHEEL_OFFLINE = '1';
 // Half of a short file's time is spent on compiling its imports.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/node-compile');
 
-if (files.some((file) => !byLane.get('unit')?.includes(file))) {
+const needConsole = files.filter((file) => !byLane.get('unit')?.includes(file) && !byLane.get('image')?.includes(file));
+if (needConsole.length > 0) {
   const build = spawnSync(process.execPath, ['apps/console/build-if-stale.ts'], { cwd: ROOT, stdio: 'inherit' });
   if (build.status !== 0) process.exit(1);
 }
