@@ -3,12 +3,14 @@ export interface Figures {
   readonly title: string;
   readonly note: string;
   readonly rows: readonly (readonly [name: string, value: string])[];
+  /** More than names and values, e.g. a wide table, in Markdown. */
+  readonly details?: string;
 }
 
-export function printFigures({ title, note, rows }: Figures): void {
+export function printFigures({ title, note, rows, details }: Figures): void {
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
-  process.stdout.write(`\n${title}\n${lines.join('\n')}\n  ${note}\n`);
+  process.stdout.write(`\n${title}\n${lines.join('\n')}\n  ${note}\n${details === undefined ? '' : `\n${details}\n`}`);
 }
 
 /**

@@ -1,5 +1,8 @@
 import { parseArgs } from 'node:util';
 import { benchBesideFastify } from './beside-fastify.ts';
+import { benchCosts } from './capacity/costs.ts';
+import { benchFleets, predictFleets } from './capacity/fleets.ts';
+import { benchCapacity } from './capacity/simulate.ts';
 import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
 import { printFigures } from './figures.ts';
@@ -25,6 +28,10 @@ const BENCHES = {
   versus: benchVersus,
   console: benchConsole,
   year: benchYear,
+  costs: benchCosts,
+  capacity: benchCapacity,
+  predictions: predictFleets,
+  fleets: benchFleets,
 };
 type Name = keyof typeof BENCHES;
 

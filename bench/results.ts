@@ -36,9 +36,17 @@ export async function record(part: string, machine: string, figures: Figures): P
   await writeFile(FILE, replacePart(text, part, renderPart(part, machine, figures)));
 }
 
-function renderPart(part: string, machine: string, { title, note, rows }: Figures): string {
+function renderPart(part: string, machine: string, { title, note, rows, details = '' }: Figures): string {
   const table = rows.map(([name, value]) => `| ${name} | ${value} |`).join('\n');
-  return `## ${part}\n\n${capitalize(title)}. ${machine}.\n\n| figure | value |\n|---|---|\n${table}\n\n${capitalize(note)}\n`;
+  return `## ${part}\n\n${capitalize(title)}. ${machine}.\n\n| figure | value |\n|---|---|\n${table}\n\n${capitalize(note)}\n\n${details}`;
+}
+
+/** Reads the section of a part. @throws Error if it was not recorded. */
+export async function readPart(part: string): Promise<string> {
+  const sections = (await readFile(FILE, 'utf8')).split(/^(?=## )/m);
+  const section = sections.find((each) => each.startsWith(`## ${part}\n`));
+  if (section === undefined) throw new Error(`bench/results.md has no part ${part}: npm run bench -- --record ${part}`);
+  return section;
 }
 
 /** Replaces the section of a part, or appends it. */

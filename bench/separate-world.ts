@@ -1,37 +1,69 @@
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { loadSigner } from '../apps/service/src/solana/signer.ts';
-import { startServiceProcess } from '../apps/service/test/fleet/service-process.ts';
+import { type ServiceProcess, startServiceProcess } from '../apps/service/test/fleet/service-process.ts';
 import { openBenchWorld } from './bench-world.ts';
 
-/** A service in two processes of its own, `serve` and `work`. This process has the cluster and the clients. */
+/** A service in processes of its own, `serve` and `work`. This process has the cluster and the clients. */
 export interface SeparateWorld extends Pick<World, 'url' | 'db' | 'localnet' | 'databaseUrl'> {
-  /** Ends the worker, so that only requests are measured. */
+  readonly serves: readonly ServiceProcess[];
+  readonly works: readonly ServiceProcess[];
+  /** Ends the workers, so that only requests are measured. */
   stopWork(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Opens it with slots as long as on a cluster, so that blockhashes live as long. Nothing is final later than needed. */
-export async function openSeparateWorld(environment: Readonly<Record<string, string>>): Promise<SeparateWorld> {
-  const world = await openBenchWorld(environment, { roles: new Set(), slotMs: 400 });
+export interface SeparateOptions {
+  /** Number of processes; 1 by default. */
+  readonly serves?: number;
+  readonly works?: number;
+  /** Slots between `confirmed` and `finalized`; 2 by default, so that nothing is final later than needed. */
+  readonly finalizedLagSlots?: number;
+  /** Further variables of each kind of process, e.g. those that lead them through a proxy. */
+  readonly variablesOf?: (
+    world: World,
+  ) => Promise<Readonly<Record<'serve' | 'work', Readonly<Record<string, string>>>>>;
+}
+
+/** Opens it with slots as long as on a cluster, so that blockhashes live as long. */
+export async function openSeparateWorld(
+  environment: Readonly<Record<string, string>>,
+  { serves: serveCount = 1, works: workCount = 1, finalizedLagSlots = 2, variablesOf }: SeparateOptions = {},
+): Promise<SeparateWorld> {
+  const world = await openBenchWorld(environment, { roles: new Set(), slotMs: 400, finalizedLagSlots });
   const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '', ...shared } = world.environment;
   const [operator, company] = await Promise.all([loadSigner(OPERATOR_SIGNER), loadSigner(COMPANY_SIGNER)]);
   const addresses = { OPERATOR_ADDRESS: operator.address, COMPANY_ADDRESS: company.address };
-  const work = await startServiceProcess('work', world.environment);
-  const serve = await startServiceProcess('serve', { ...shared, ...addresses });
-  if (serve.url === null) throw new Error('`flywheel serve` names no URL.');
+  const variables = await variablesOf?.(world);
+  const works = await startAll(workCount, 'work', { ...world.environment, ...variables?.work });
+  const serves = await startAll(serveCount, 'serve', { ...shared, ...addresses, ...variables?.serve });
+  const url = serves[0]?.url ?? null;
+  if (url === null) throw new Error('`flywheel serve` names no URL.');
+  const kill = (processes: readonly ServiceProcess[]) => Promise.all(processes.map((each) => each.kill()));
   return {
-    url: serve.url,
+    url,
+    serves,
+    works,
     localnet: world.localnet,
     db: world.db,
     databaseUrl: world.databaseUrl,
-    stopWork: () => work.kill(),
+    stopWork: async () => void (await kill(works)),
     stop: async () => {
       // The work that is left is not measured.
-      await Promise.all([serve.kill(), work.kill()]);
+      await kill([...serves, ...works]);
       await world.stop();
     },
   };
+}
+
+async function startAll(
+  count: number,
+  command: 'serve' | 'work',
+  environment: Readonly<Record<string, string>>,
+): Promise<ServiceProcess[]> {
+  const started: ServiceProcess[] = [];
+  for (let i = 0; i < count; i++) started.push(await startServiceProcess(command, environment));
+  return started;
 }
 
 export function createProjects(world: SeparateWorld, count: number): Promise<TestProject[]> {

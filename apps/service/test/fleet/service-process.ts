@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 export interface ServiceProcess {
   /** Null if it serves nothing. */
   readonly url: string | null;
+  readonly pid: number;
   /** Maximum of resident memory so far, in MiB. */
   peakMemory(): Promise<number>;
   /** Ends the process with SIGKILL, without a chance to clean up. */
@@ -38,8 +39,10 @@ export async function startServiceProcess(
   });
   if (onLogLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLogLine);
   const { url } = await readyLine(child, command);
+  if (child.pid === undefined) throw new Error('A process that is ready has an id.');
   return {
     url,
+    pid: child.pid,
     peakMemory: async () => {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
       return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024);

@@ -1,0 +1,84 @@
+import { getBase64Encoder, getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit';
+import type { Bundle } from '../../apps/service/src/model/batch.ts';
+import { findBundles } from '../../apps/service/src/store/batches/bundles.ts';
+import { findLedgerEntries } from '../../apps/service/src/store/batches/ledger.ts';
+import type { Db } from '../../apps/service/src/store/db.ts';
+import type { Amount } from './unit-costs.ts';
+
+type OnChain = Readonly<
+  Record<
+    Extract<Amount, 'bundles' | 'transactions' | 'computeUnits' | 'spentLamports' | 'lockedLamports' | 'aloneMs'>,
+    number
+  >
+>;
+
+/** Reads what closed batches took on chain, one of them on average, by phase. The closing's time is that after the finality. */
+export async function readOnChain(
+  db: Db,
+  ids: readonly string[],
+): Promise<Readonly<Record<'setup' | 'execution' | 'closing', OnChain>>> {
+  const [setup, execution, close] = await Promise.all(
+    (['setup', 'execution', 'close'] as const).map(async (phase) => {
+      const batches = await Promise.all(ids.map((id) => readPhase(db, id, phase)));
+      const mean = (of: (one: OnChain) => number) => batches.reduce((sum, one) => sum + of(one), 0) / ids.length;
+      return {
+        bundles: mean(({ bundles }) => bundles),
+        transactions: mean(({ transactions }) => transactions),
+        computeUnits: mean(({ computeUnits }) => computeUnits),
+        spentLamports: mean(({ spentLamports }) => spentLamports),
+        lockedLamports: mean(({ lockedLamports }) => lockedLamports),
+        aloneMs: mean(({ aloneMs }) => aloneMs),
+      };
+    }),
+  );
+  if (!setup || !execution || !close) throw new Error('Three phases were read.');
+  return { setup, execution, closing: close };
+}
+
+async function readPhase(db: Db, id: string, phase: Bundle['phase']): Promise<OnChain> {
+  const bundles = (await findBundles(db, id, phase)).filter(({ landedSignatures }) => landedSignatures.length > 0);
+  const entries = (await findLedgerEntries(db, id)).filter((entry) => entry.phase === phase);
+  const transactions = bundles.flatMap((bundle) => bundle.transactions);
+  const sum = (of: (entry: (typeof entries)[number]) => bigint) =>
+    Number(entries.reduce((total, entry) => total + of(entry), 0n));
+  const rent = sum(({ rentOutLamports, rentBackLamports }) => rentOutLamports - rentBackLamports);
+  return {
+    bundles: bundles.length,
+    transactions: transactions.length,
+    computeUnits: transactions.reduce((total, wire) => total + declaredUnits(wire), 0),
+    spentLamports: sum(({ feeLamports, tipLamports }) => feeLamports + tipLamports),
+    lockedLamports: phase === 'setup' ? rent + NONCE_LAMPORTS : 0,
+    aloneMs: phase === 'close' ? await closingMs(db, id) : 0,
+  };
+}
+
+/** Rent-exempt minimum of a nonce account, 80 bytes. */
+const NONCE_LAMPORTS = 1_447_680;
+
+async function closingMs(db: Db, id: string): Promise<number> {
+  const row = await db
+    .selectFrom('batches')
+    .select(['end_finalized_at as from', 'closed_at as to'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  return row.from === null || row.to === null ? 0 : row.to.getTime() - row.from.getTime();
+}
+
+/** Reads the compute-unit limit of a transaction. */
+function declaredUnits(wire: string): number {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
+  if (message.version === 1) {
+    // Values stand in the order of the mask’s bits: two for the fee, then the limit (SIMD-0385).
+    const limit = message.configValues.find(({ kind }) => kind === 'u32');
+    return Number(limit?.value ?? 0);
+  }
+  for (const { programAddressIndex, data } of message.instructions) {
+    const isBudget = message.staticAccounts[programAddressIndex] === 'ComputeBudget111111111111111111111111111111';
+    if (isBudget && data?.[0] === SET_LIMIT) return new DataView(Uint8Array.from(data).buffer).getUint32(1, true);
+  }
+  return 0;
+}
+
+/** Instruction SetComputeUnitLimit of the compute budget program. */
+const SET_LIMIT = 2;
