@@ -88,10 +88,20 @@ export async function openWorld(
   }: WorldOptions = {},
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
-  const [localnet, database] = await Promise.all([
+  const [started, opened] = await Promise.allSettled([
     cluster ?? openCluster({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
     openDatabase(),
   ]);
+  // An open resource keeps the process alive: the test would hang instead of failing.
+  if (opened.status === 'rejected') {
+    if (started.status === 'fulfilled') await started.value.stop();
+    throw opened.reason;
+  }
+  if (started.status === 'rejected') {
+    await opened.value.close();
+    throw started.reason;
+  }
+  const [localnet, database] = [started.value, opened.value];
   const signers = await createSignerFiles(directory, localnet);
   const whole = {
     ...ENVIRONMENT,
@@ -119,7 +129,6 @@ export async function openWorld(
   try {
     app = await start({});
   } catch (error) {
-    // An open resource keeps the process alive: the test would hang instead of failing.
     await close();
     throw error;
   }
