@@ -39,3 +39,7 @@ export function ms(value: number): string {
 export function percent(part: number, whole: number): string {
   return `${((100 * part) / whole).toFixed(0)} %`;
 }
+
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execute, getBatch, getCurrent, init } from '@flywheel/testing/client';
 import { requireOk, signWith, type TestProject } from '@flywheel/testing/project';
-import { type Figures, percentile } from '../figures.ts';
+import { type Figures, markdownTable, percentile } from '../figures.ts';
 import { makePipelines } from '../init.ts';
 import { readPart } from '../results.ts';
 import { createProjects, untilNonces } from '../separate-world.ts';
@@ -9,7 +9,7 @@ import { type CountedWorld, openCountedWorld } from './counted-world.ts';
 import type { Chain, Fleet } from './simulation/fleet.ts';
 import { createRandom } from './simulation/random.ts';
 import { MIX_FIGURES, type Mix, type MixFigures, runMix } from './simulation/run-mix.ts';
-import { type Costs, markdownTable, readCosts, readTable } from './unit-costs.ts';
+import { type Costs, readCosts, readTable } from './unit-costs.ts';
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 /** The local cluster: slots as long as on a cluster, and no limits of blocks. */

@@ -1,9 +1,9 @@
-import { type Figures, timeMs } from '../figures.ts';
+import { type Figures, markdownTable, timeMs } from '../figures.ts';
 import { eventsPerPipelineFor, sizeFleet } from './simulation/advise.ts';
 import type { Demand } from './simulation/demand.ts';
 import { type Fleet, MAINNET } from './simulation/fleet.ts';
 import { type Outcome, runDay, type Scenario } from './simulation/run-day.ts';
-import { type Costs, markdownTable, readCosts } from './unit-costs.ts';
+import { type Costs, readCosts } from './unit-costs.ts';
 
 const SEED = 18;
 const PROJECTS = [100, 10_000, 100_000] as const;

@@ -1,3 +1,4 @@
+import { markdownTable } from '../figures.ts';
 import { readPart } from '../results.ts';
 
 /** What one operation takes, as it was measured. Of a batch it depends on the number of pipelines. */
@@ -80,10 +81,6 @@ export function formatCosts(costs: readonly UnitCost[]): string {
 /** Three digits: no figure is more exact. */
 function significant(value: number): string {
   return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
-}
-
-export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** Reads the rows of the table that begins with this column: cells by column, without the head. @throws Error if there is none. */

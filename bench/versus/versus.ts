@@ -9,7 +9,7 @@ import type { World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { findBundles } from '../../apps/service/src/store/batches/bundles.ts';
 import { openBenchWorld } from '../bench-world.ts';
-import type { Figures } from '../figures.ts';
+import { type Figures, markdownTable } from '../figures.ts';
 
 const COUNTS = [1, 10, 100, 1_000] as const;
 const DECIMALS = 6;
@@ -40,21 +40,27 @@ export async function benchVersus(): Promise<Figures> {
   const withoutV1 = isClusterShared
     ? []
     : await onCluster(false, (world) => forEachCount('service without version 1', (count) => byService(world, count)));
-  const rows = COUNTS.flatMap((count, i) => {
+  const measured = COUNTS.map((count, i) => {
     const [v1, v0, script, expert] = [withV1.service[i], withoutV1[i], withV1.script[i], withV1.expert[i]];
     if (!v1 || !script || !expert) throw new Error(`${count} pipelines were not measured.`);
-    return [
-      [`${count} pipelines`, cells(['v1', 'v0', 'expert', 'expert : v1', 'script', 'script : v1'])],
-      ['  setup transactions', compared({ v1, v0, expert, script }, (taken) => taken.setupTransactions)],
-      ['  all transactions', compared({ v1, v0, expert, script }, (taken) => taken.totalTransactions)],
-      ['  net lamports a pipeline', compared({ v1, v0, expert, script }, (taken) => taken.netLamports / count)],
-      ['  wall time, ms', compared({ v1, v0, expert, script }, (taken) => taken.wallMs)],
-    ] as const;
+    return { pipelines: count, count: count.toLocaleString('en-US'), each: { v1, v0, expert, script } };
   });
   return {
     title: `a batch by the service and by a script (${isClusterShared ? 'the cluster’s own slots' : 'slots of 50 ms'})`,
     note: 'The service counts the transactions that close accounts, and their rent as returned; the programs close nothing.',
-    rows,
+    rows: measured.flatMap(({ count, each: { v1, expert, script } }) => [
+      [`time of the script : the service, ${count} pipelines`, ratio(script.wallMs, v1.wallMs)],
+      [`time of the expert : the service, ${count} pipelines`, ratio(expert.wallMs, v1.wallMs)],
+    ]),
+    details: markdownTable(
+      ['pipelines', 'figure', 'v1', 'v0', 'expert', 'expert : v1', 'script', 'script : v1'],
+      measured.flatMap(({ pipelines, count, each }) => [
+        [count, 'setup transactions', ...compare(each, (taken) => taken.setupTransactions)],
+        [count, 'all transactions', ...compare(each, (taken) => taken.totalTransactions)],
+        [count, 'net lamports a pipeline', ...compare(each, (taken) => taken.netLamports / pipelines)],
+        [count, 'wall time, ms', ...compare(each, (taken) => taken.wallMs)],
+      ]),
+    ),
   };
 }
 
@@ -155,14 +161,12 @@ interface Compared {
   readonly script: Taken;
 }
 
-function compared({ v1, v0, expert, script }: Compared, of: (taken: Taken) => number): string {
+function compare({ v1, v0, expert, script }: Compared, of: (taken: Taken) => number): string[] {
   const figure = (taken: Taken | undefined) => (taken ? Math.round(of(taken)).toLocaleString('en-US') : '–');
-  const ratio = (taken: Taken) => `${(of(taken) / of(v1)).toFixed(1)} : 1`;
-  return cells([figure(v1), figure(v0), figure(expert), ratio(expert), figure(script), ratio(script)]);
+  const [expertRatio, scriptRatio] = [expert, script].map((taken) => ratio(of(taken), of(v1)));
+  return [figure(v1), figure(v0), figure(expert), expertRatio ?? '', figure(script), scriptRatio ?? ''];
 }
 
-function cells(values: readonly string[]): string {
-  return values.map((value) => value.padStart(COLUMN)).join('');
+function ratio(theirs: number, ours: number): string {
+  return `${(theirs / ours).toFixed(1)} : 1`;
 }
-
-const COLUMN = 14;
