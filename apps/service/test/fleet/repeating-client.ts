@@ -27,11 +27,15 @@ const RETRYABLE = new Set([
   'ERR_NONCE_POOL_EMPTY',
 ]);
 
-/** @param nextUrl names the address for each request. */
-export function createRepeatingClient(nextUrl: () => string): RepeatingClient {
+/**
+ * @param nextUrl names the address for each request.
+ * @param signal ends the repetitions, e.g. because no process is left that could answer.
+ */
+export function createRepeatingClient(nextUrl: () => string, signal?: AbortSignal): RepeatingClient {
   const errors = new Map<string, number>();
   const repeat = async (ask: () => Promise<Answer>): Promise<Answer> => {
     for (;;) {
+      signal?.throwIfAborted();
       const answer = await ask().catch((error: unknown) => {
         if (!(error instanceof TypeError)) throw error; // what fetch throws
         return null;

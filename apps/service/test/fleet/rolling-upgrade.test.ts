@@ -41,6 +41,7 @@ describe(`processes of release ${PREVIOUS_RELEASE.name} and of this one`, { skip
   let processes: ProcessWorld;
   let witness: WebhookWitness;
   let hasNewColumns = false;
+  const over = new AbortController();
   const logged: string[] = [];
   const running = { serve: [] as ServiceProcess[], work: [] as ServiceProcess[] };
 
@@ -52,6 +53,7 @@ describe(`processes of release ${PREVIOUS_RELEASE.name} and of this one`, { skip
     witness = await openWebhookWitness(seededRandom(1));
   });
   after(async () => {
+    over.abort();
     await processes?.stop();
     await witness?.close();
     await previous?.remove();
@@ -72,7 +74,7 @@ describe(`processes of release ${PREVIOUS_RELEASE.name} and of this one`, { skip
       projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS, decimals: 6 }));
     }
     for (const project of projects) await witness.follow(world, project);
-    const client = createRepeatingClient(nextUrl);
+    const client = createRepeatingClient(nextUrl, over.signal);
     const batches: SoakBatch[] = [];
     const ending = new AbortController();
     const load = Promise.all(
