@@ -1,7 +1,7 @@
 import { markdownTable } from '../figures.ts';
 import { readPart } from '../results.ts';
 
-/** What one operation takes, as it was measured. Of a batch it depends on the number of pipelines. */
+/** The measured costs of one operation. Those of a batch depend on the number of pipelines. */
 export interface UnitCost {
   readonly operation: Operation;
   /** Pipelines of the batch; 0 if the operation has no batch. */

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 /** Most pipelines of a batch (docs/decisions/0018). */
 const MAX_PIPELINES = 1_000;
 
-/** What projects ask for in a day. */
+/** The work that projects ask for in a day. */
 export interface Demand {
   readonly projects: number;
   readonly pipelinesPerDay: number;

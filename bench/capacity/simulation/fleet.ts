@@ -1,7 +1,7 @@
 import type { Amount, Costs, Operation, UnitCost } from '../unit-costs.ts';
 import { createStation, type Station } from './station.ts';
 
-/** What runs, and what others allow it. */
+/** The processes that run, and the limits that others set them. */
 export interface Fleet {
   readonly serves: number;
   readonly works: number;
@@ -9,7 +9,7 @@ export interface Fleet {
   readonly databaseCores: number;
   /** Bytes of its log that the disks of PostgreSQL, and those of its synchronous standbys, write in a second. */
   readonly walBytesPerSecond: number;
-  /** What a synchronous standby adds to each round trip that commits, in ms; 0 without one. */
+  /** Milliseconds that a synchronous standby adds to each round trip that commits; 0 without one. */
   readonly standbyMs: number;
   /** Requests in a second that the provider of the nodes allows; infinite on the same machine. */
   readonly rpcPerSecond: number;
@@ -73,7 +73,7 @@ export function createStations(fleet: Fleet, chain: Chain, lengthMs: number): St
   };
 }
 
-/** What stands in front of each station, by the amounts of a unit cost. */
+/** The demand that an operation puts on each station, by the amounts of its unit cost. */
 const DEMANDS: readonly (readonly [station: keyof Stations, of: (cost: UnitCost) => number])[] = [
   ['serve', ({ serveCpuMs }) => serveCpuMs],
   ['work', ({ workCpuMs }) => workCpuMs],

@@ -70,5 +70,5 @@ export function createStation(name: StationName, rate: number, lengthMs: number)
   };
 }
 
-/** What requests that are not followed leave to the others, even where they ask for more than there is. */
+/** The share of a station that requests which are not followed leave to the others, even if they ask for more than there is. */
 const LEAST_SHARE = 0.02;
