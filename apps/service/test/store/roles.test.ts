@@ -157,14 +157,17 @@ describe('the rights of serve and work', () => {
     assert.deepEqual(writable.rows, []);
   });
 
-  it('stay as the next release has granted them when a process of this one starts as the owner', async () => {
+  it('stay as the next release has granted them, and its queues as they are, when a process of this one starts as the owner', async () => {
     const next = await openTestDatabase();
     await sql`insert into kysely_migration values ('9999-next', now())`.execute(next.db);
     await sql`alter table projects add column later text`.execute(next.db);
     await sql`grant update (later) on projects to ${sql.id(NAMES.serve)}`.execute(next.db);
+    await sql`update jobs.queue set retry_delay = 7`.execute(next.db);
     const config = parseDatabaseConfig({ DATABASE_URL: next.url, ...TEST_ROLES });
     const { applied, as, close } = await openDatabase(config, createLog('silent'));
     assert.deepEqual(applied, []);
+    const queues = await sql`select distinct retry_delay from jobs.queue`.execute(next.db);
+    assert.deepEqual(queues.rows, [{ retry_delay: 7 }]);
     await sql`update projects set later = 'kept'`.execute((await as('serve')).db);
     await close();
   });
