@@ -6,6 +6,7 @@ import {
   type BatchAccount,
   decodeBatch,
   decodeProposal,
+  MAX_COMPUTE_UNITS,
   type ProposalAccount,
   type ProposalStatus,
 } from '@flywheel/squads';
@@ -18,6 +19,7 @@ import {
   getBase64EncodedWireTransaction,
   getSolanaErrorFromTransactionError,
   type Instruction,
+  setTransactionMessageComputeUnitLimit,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
@@ -27,7 +29,10 @@ import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana
 import type { TestProject } from './project.ts';
 import type { World } from './world.ts';
 
-/** Lands a transaction that the first signer pays for, and waits until it is confirmed; throws if it fails. */
+/**
+ * Lands a transaction that the first signer pays for, and waits until it is confirmed; throws if it fails. Its compute limit differs
+ * from that of any other: a cluster takes the same transfer twice with one blockhash for one transaction.
+ */
 export async function land(
   { rpc }: Pick<World, 'rpc'>,
   payer: TransactionSigner,
@@ -39,7 +44,10 @@ export async function land(
     setTransactionMessageFeePayerSigner(payer, createTransactionMessage({ version: 0 })),
   );
   const transaction = await signTransactionMessageWithSigners(
-    appendTransactionMessageInstructions(instructions, message),
+    setTransactionMessageComputeUnitLimit(
+      MAX_COMPUTE_UNITS - landed++,
+      appendTransactionMessageInstructions(instructions, message),
+    ),
   );
   const wire = getBase64EncodedWireTransaction(transaction);
   const signature = await rpc.sendTransaction(wire, { encoding: 'base64' }).send();
@@ -54,6 +62,7 @@ export async function land(
   }
 }
 
+let landed = 0;
 const POLL_INTERVAL_MS = 10;
 
 /** Reads the base units in an owner's associated token account; 0 without an account. */
