@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { isClusterShared } from '@flywheel/testing/cluster';
 import { benchBesideFastify } from './beside-fastify.ts';
 import { benchCosts } from './capacity/costs.ts';
 import { benchFleets, predictFleets } from './capacity/fleets.ts';
@@ -45,5 +46,6 @@ for (const name of (asked.length === 0 ? Object.keys(BENCHES) : asked).filter(is
   const machine = describeMachine();
   const figures = await BENCHES[name]();
   printFigures(figures);
-  if (values.record) await record(name, machine, figures);
+  // Another cluster has other slots: its figures stand beside those of the local one.
+  if (values.record) await record(isClusterShared ? `${name}-rpc` : name, machine, figures);
 }

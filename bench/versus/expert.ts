@@ -90,7 +90,7 @@ await runOnceFunded(parties, async () => {
   return { setupTransactions, totalTransactions: sent };
 });
 
-/** Puts every account that all transactions name into a lookup table, and waits until it can be used. */
+/** Puts every account that all transactions name into a lookup table, and waits until every leader can use it. */
 async function createTable(): Promise<AddressLookupTableAccount> {
   const recentSlot = await connection.getSlot('finalized');
   const [create, key] = AddressLookupTableProgram.createLookupTable({ authority: creator, payer: creator, recentSlot });
@@ -103,7 +103,8 @@ async function createTable(): Promise<AddressLookupTableAccount> {
     addresses: [...new Map(addresses.map((address) => [address.toBase58(), address])).values()],
   });
   await sendAll([sign(await blockhash(), [create, extend])]);
-  for (const slot = await connection.getSlot('processed'); (await connection.getSlot('confirmed')) <= slot + 1; )
+  // Agave's leader reads lookup tables as of its last finalized slot, and drops transactions that use newer ones.
+  for (const slot = await connection.getSlot('processed'); (await connection.getSlot('finalized')) <= slot; )
     await sleep(POLL_MS);
   const { value } = await connection.getAddressLookupTable(key);
   if (value === null) throw new Error('The lookup table is not there.');
