@@ -37,13 +37,22 @@ export interface SendOptions {
 /** A block engine for one block producer: this cluster. */
 export interface BlockEngine {
   /**
-   * Accepts a bundle for the next slot. An accepted bundle may still fail to land. Like Jito's engine it simulates on the
-   * newest bank, so that a bundle that needs another one, which has not landed yet, is dropped at once.
+   * Accepts a bundle for its auction. Like Jito's engine it simulates on the newest bank, so that a bundle that needs a
+   * transaction or another bundle, which has not landed yet, is dropped. After the auction it has landed or is forgotten.
    */
   send(transactions: readonly WireTransaction[], options: SendOptions): string;
   find(bundleId: string): Bundle | null;
   /** Like `find`, limited to bundles of the last five minutes. */
   findInflight(bundleId: string): Bundle | null;
+  close(): void;
+}
+
+export interface AuctionOptions {
+  /** Longest time from the arrival of a bundle to its landing, in milliseconds. */
+  readonly auctionMs: number;
+  /** False while slots advance by `warp` only: then bundles wait for it. */
+  readonly isTicking: () => boolean;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Computes the bundle id as Jito does: lowercase hex SHA-256 of the first signatures in base58, joined by commas. */
@@ -66,31 +75,33 @@ export function tipLamports(transactions: readonly WireTransaction[]): bigint {
     .reduce((sum, tip) => sum + tip, 0n);
 }
 
-export function createBlockEngine(ledger: Ledger): BlockEngine {
+export function createBlockEngine(ledger: Ledger, { auctionMs, isTicking, onError }: AuctionOptions): BlockEngine {
   const bundles = new Map<string, { bundle: Bundle; sentAt: number }>();
-  let pending: {
-    readonly bundleId: string;
-    readonly transactions: readonly WireTransaction[];
-    readonly landOnly: number | null;
-  }[] = [];
+  let pending = new Map<string, PendingBundle>();
+  let auctionEnd: NodeJS.Timeout | null = null;
 
   const settle = (bundleId: string, state: BundleState) => {
     const entry = bundles.get(bundleId);
     if (entry) entry.bundle = { ...entry.bundle, state };
   };
-  /** A fork may have removed a landed bundle. */
+  /** A fork may have removed a landed bundle, and a lost one is forgotten after its auction. */
   const current = (bundleId: string) => {
     const entry = bundles.get(bundleId);
     if (entry?.bundle.state.status === 'Landed') {
       const isThere = entry.bundle.signatures.every((signature) => ledger.node.history.summary(signature) !== null);
       if (!isThere) settle(bundleId, { status: 'Failed', failedPosition: 0, err: 'CommitCancelled' });
     }
-    return entry;
+    const isLost = entry?.bundle.state.status === 'Pending' && !pending.has(bundleId);
+    if (!isLost || Date.now() - entry.sentAt < auctionMs) return entry;
+    bundles.delete(bundleId);
+    return undefined;
   };
-  const landPending = async () => {
+  const landPending = () => {
+    if (auctionEnd !== null) clearTimeout(auctionEnd);
+    auctionEnd = null;
     const batch = pending;
-    pending = [];
-    for (const { bundleId, transactions, landOnly } of batch) {
+    pending = new Map();
+    for (const [bundleId, { transactions, landOnly }] of batch) {
       if (landOnly !== null) {
         for (const transaction of transactions.slice(0, landOnly)) {
           ledger.execute(transaction);
@@ -102,7 +113,30 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
       settle(bundleId, outcome.landed ? { status: 'Landed', slot: outcome.slot } : failed(outcome));
     }
   };
-  ledger.onSlot(landPending);
+  const endAuction = () => {
+    auctionEnd = null;
+    if (!isTicking()) return;
+    try {
+      landPending();
+    } catch (error) {
+      onError(error);
+    }
+  };
+  const simulate = (bundleId: string, { transactions }: PendingBundle) => {
+    const outcome = ledger.simulateAtomically(transactions);
+    if (outcome.landed) return;
+    pending.delete(bundleId);
+    settle(bundleId, failed(outcome));
+  };
+  ledger.onSlot(async () => landPending());
+  // A bundle that waits alone on a bank that does not change is simulated when it lands.
+  ledger.beforeExecution(() => {
+    for (const [bundleId, each] of pending) {
+      if (each.isSimulated) continue;
+      each.isSimulated = true;
+      simulate(bundleId, each);
+    }
+  });
 
   return {
     send: (transactions, { lose, landOnly }) => {
@@ -117,10 +151,12 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
         bundles.delete(oldest);
       }
       if (lose) return bundleId;
-      // A bundle that waits alone is simulated when it lands, on the same bank.
-      const simulated = pending.length > 0 && landOnly === null ? ledger.simulateAtomically(transactions) : null;
-      if (simulated?.landed === false) settle(bundleId, failed(simulated));
-      else pending.push({ bundleId, transactions, landOnly });
+      // Those that wait change the bank when they land, so that this one is simulated before.
+      const isSimulated = landOnly !== null || pending.size > 0;
+      const added = { transactions, landOnly, isSimulated };
+      pending.set(bundleId, added);
+      if (landOnly === null && isSimulated) simulate(bundleId, added);
+      if (isTicking()) auctionEnd ??= setTimeout(endAuction, auctionMs);
       return bundleId;
     },
     find: (bundleId) => current(bundleId)?.bundle ?? null,
@@ -128,7 +164,17 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
       const entry = current(bundleId);
       return entry && Date.now() - entry.sentAt <= INFLIGHT_MS ? entry.bundle : null;
     },
+    close: () => {
+      if (auctionEnd !== null) clearTimeout(auctionEnd);
+    },
   };
+}
+
+/** A bundle in the auction. */
+interface PendingBundle {
+  readonly transactions: readonly WireTransaction[];
+  readonly landOnly: number | null;
+  isSimulated: boolean;
 }
 
 function failed({ failedPosition, err }: Extract<AtomicOutcome, { landed: false }>): BundleState {

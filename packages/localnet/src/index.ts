@@ -1,5 +1,6 @@
 import { type Bank, BankError, bankSigner, createFaucet, createLedgerBank } from './bank.ts';
 import { bundleIdOf, createBlockEngine } from './bundle.ts';
+import { countEngineRequests } from './engine-requests.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis, type GenesisAccount, genesisAccounts, TIP_ACCOUNTS } from './genesis.ts';
@@ -36,6 +37,8 @@ const FINALIZED_LAG_SLOTS = 31;
 /** Part of a slot between the answer to sendTransaction and the execution. */
 const LANDING_SLOTS = 1 / 8;
 const SLOT_MS = 400;
+/** About the time for which Jito's engine keeps a bundle (docs.jito.wtf, bundles). */
+const AUCTION_MS = 200;
 /** Time limit for fetching the real program at start. */
 const START_FETCH_MS = 1_500;
 
@@ -61,6 +64,13 @@ export interface LocalnetOptions {
   readonly finalizedLagSlots?: number;
   /** Time between the answer to sendTransaction and the execution; `warp` ends it. Default an eighth of `slotMs`. */
   readonly landingDelayMs?: number;
+  /**
+   * Milliseconds after which the block engine has landed a bundle or forgets it, default 200. While slots are paused, or
+   * only `warp` advances them, bundles wait for the next slot.
+   */
+  readonly auctionMs?: number;
+  /** Requests that the block engine accepts in a second; it answers 429 to more. No limit by default. */
+  readonly engineRequestsPerSecond?: number;
   /** false rejects transaction version 1, like a cluster without the feature; default true. */
   readonly v1?: boolean;
   /** Accounts and programs from files, with which the cluster starts; none by default. */
@@ -146,12 +156,14 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const pace: Pace = { paused: false };
   const slotMs = options.slotMs ?? SLOT_MS;
   const inbox = createInbox(ledger, options.landingDelayMs ?? slotMs * LANDING_SLOTS, onError);
-  const engine = createBlockEngine(ledger);
+  const isTicking = () => slotMs > 0 && !pace.paused;
+  const engine = createBlockEngine(ledger, { auctionMs: options.auctionMs ?? AUCTION_MS, isTicking, onError });
+  const engineRequests = countEngineRequests(options.engineRequestsPerSecond ?? Number.POSITIVE_INFINITY);
   const verifier = createSignatureVerifier();
   const bundles = bundleMethods({ ledger, engine, faults, verifier, v1 });
   const gate = createWebsocketGate({ kinds: subscriptionKinds(ledger), feed: createFeed(ledger), onError });
   const shared = {
-    ...controlMethods({ ledger, bank, faults, pace, inbox, websockets: gate }),
+    ...controlMethods({ ledger, bank, faults, pace, inbox, engineRequests, websockets: gate }),
     ...bundles,
   };
   const faucet = createFaucet(ledger, signer);
@@ -171,7 +183,9 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const bundlesWithFaults = injectFaults(bundles, faults);
   const server = createRpcServer({
     rpc: (path) => {
-      if (path === '/api/v1/bundles') return { node: '', choose: () => bundlesWithFaults };
+      if (path === '/api/v1/bundles') {
+        return { node: '', choose: () => bundlesWithFaults, admit: engineRequests.admit };
+      }
       const node = path === '/' ? '' : /^\/nodes\/([\w-]+)$/.exec(path)?.[1];
       return node === undefined ? null : { node, choose: (called) => methodsOf(faults.takeNode(called, node)) };
     },
@@ -212,6 +226,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
       stopped = true;
       stopTicking();
       inbox.close();
+      engine.close();
       await listening.close();
       await verifier.close();
       ledger.close();

@@ -25,7 +25,7 @@ interface Relayed {
   slot: bigint | null;
 }
 
-/** A bundle that has not landed by now is given up, as Jito's engine does within its auction. */
+/** A bundle that has not landed by now is given up. Slots of a validator under load are much longer than an auction. */
 const LANDING_MS = 20_000;
 const POLL_MS = 20;
 
@@ -34,7 +34,8 @@ const POLL_MS = 20;
  * before it sends it, and sends the next when the one before is processed.
  *
  * It cannot promise what Jito promises: the transactions of a bundle may be in several slots, others may come between them,
- * and when one fails those before it have landed. It charges no tip, and counts no requests.
+ * and when one fails those before it have landed. It cannot forget a bundle after an auction of 200 ms, because the node
+ * repeats what it was given. It charges no tip, and limits no requests.
  */
 export async function startBundleRelay(rpcUrl: string): Promise<BundleRelay> {
   const rpc = createSolanaRpc(rpcUrl);

@@ -74,6 +74,8 @@ export interface WorldOptions {
   readonly slotMs?: number;
   /** Slots between `confirmed` and `finalized`; 2 by default, 31 on a cluster. */
   readonly finalizedLagSlots?: number;
+  /** Requests that the block engine accepts in a second; any number by default. */
+  readonly engineRequestsPerSecond?: number;
 }
 
 export async function openWorld(
@@ -84,14 +86,19 @@ export async function openWorld(
     v1 = true,
     slotMs = SLOT_MS,
     finalizedLagSlots = 2,
+    engineRequestsPerSecond,
     cluster,
   }: WorldOptions = {},
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
-  const [started, opened] = await Promise.allSettled([
-    cluster ?? openCluster({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
-    openDatabase(),
-  ]);
+  const clusterOptions = {
+    slotMs,
+    finalizedLagSlots,
+    squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM,
+    v1,
+    ...(engineRequestsPerSecond !== undefined && { engineRequestsPerSecond }),
+  };
+  const [started, opened] = await Promise.allSettled([cluster ?? openCluster(clusterOptions), openDatabase()]);
   // An open resource keeps the process alive: the test would hang instead of failing.
   if (opened.status === 'rejected') {
     if (started.status === 'fulfilled') await started.value.stop();

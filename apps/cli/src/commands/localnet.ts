@@ -13,6 +13,8 @@ interface StartOptions {
   readonly state?: string;
   readonly reset?: boolean;
   readonly slotMs?: number;
+  readonly auctionMs?: number;
+  readonly engineRequestsPerSecond?: number;
   readonly program?: string;
   readonly v1: boolean;
   readonly account?: readonly string[];
@@ -43,6 +45,7 @@ interface FundOptions extends RpcUrlOption {
 const DEFAULT_PORT = 8_899;
 const MAX_PORT = 65_535;
 const MAX_SLOT_MS = 60_000;
+const MAX_ENGINE_REQUESTS = 1_000_000;
 /** About 300 years of seconds. */
 const MAX_WARP = 10_000_000_000;
 /** A u64 amount has at most 19 fraction digits. */
@@ -79,13 +82,23 @@ function addStart(localnet: Command, { output, environment }: Context): void {
       'length of a slot; 0: slots advance only with warp; default: 400',
       parseWholeNumber(0, MAX_SLOT_MS),
     )
+    .option(
+      '--auction-ms <ms>',
+      'time after which the block engine has landed or forgotten a bundle; default: 200',
+      parseWholeNumber(1, MAX_SLOT_MS),
+    )
+    .option(
+      '--engine-requests-per-second <count>',
+      'requests that the block engine accepts in a second; default: any number',
+      parseWholeNumber(1, MAX_ENGINE_REQUESTS),
+    )
     .option('--no-v1', 'reject version 1 transactions, like older clusters')
     .option('--program <file>', 'Squads program file, or the word emulation; default: FLYWHEEL_SQUADS_PROGRAM')
     .option('--account <address-file...>', 'address and file of an account (solana account --output json); repeatable')
     .option('--account-dir <directory...>', 'all such files of a directory, each at its own address')
     .option('--bpf-program <address-file...>', 'address and ELF file of a program; repeatable')
     .addHelpText('after', '\nExample:\n  flywheel localnet start --port 8899 --state .localnet')
-    .action(async ({ port, state, reset, slotMs, v1, program, account, accountDir, bpfProgram }: StartOptions) => {
+    .action(async ({ port, state, reset, v1, program, account, accountDir, bpfProgram, ...pace }: StartOptions) => {
       const genesis = {
         accounts: parsePairs('--account', account),
         accountDirectories: accountDir ?? [],
@@ -100,7 +113,7 @@ function addStart(localnet: Command, { output, environment }: Context): void {
         fetchMissingProgram: environment.FLYWHEEL_OFFLINE !== '1',
         v1,
         genesis,
-        ...(slotMs === undefined ? {} : { slotMs }),
+        ...pace,
       });
       // Listen for signals before the ready line: its reader may stop the cluster at once.
       const interrupted = untilInterrupted();

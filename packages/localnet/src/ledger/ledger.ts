@@ -52,6 +52,8 @@ export interface Ledger {
    * blocks with other hashes replace them. Throws RangeError for a finalized slot.
    */
   abandon(firstSlot: bigint): void;
+  /** Adds a listener that is called before the execution of transactions changes the newest bank. It may simulate. */
+  beforeExecution(listener: () => void): void;
   /** Adds a listener for the start of a slot, which may change the ledger. */
   onSlot(listener: () => Promise<void>): void;
   /** Adds a listener for executed transactions, those of a bundle together. It may not change the ledger. */
@@ -96,6 +98,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   );
   for (const account of store.accounts()) putAccount(svm, account);
   const chain: ChainDeps = { svm, runtime, slots, versions, store };
+  const executionListeners: (() => void)[] = [];
   const slotListeners: (() => Promise<void>)[] = [];
   const commitListeners: ((executed: readonly ExecutedAttempt[]) => void)[] = [];
   const putSlot = () => {
@@ -104,6 +107,9 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   };
   putSlot();
 
+  const announceExecution = () => {
+    for (const listener of executionListeners) listener();
+  };
   const attempt = (transaction: WireTransaction, checkLifetime = true) =>
     attemptTransaction({ svm, runtime, slots, store, bankSlot: slots.current() }, transaction, { checkLifetime });
   const record = (executed: readonly ExecutedAttempt[]) => {
@@ -141,6 +147,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     bankAt: (slot) => readBank(chain, slot),
     stored: store.stored,
     execute: (transaction, { checkLifetime } = { checkLifetime: true }) => {
+      announceExecution();
       const outcome = attempt(transaction, checkLifetime);
       if (outcome.kind === 'refused') return outcome;
       keepVersions(outcome);
@@ -164,6 +171,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       return outcome;
     },
     executeAtomically: (transactions) => {
+      announceExecution();
       const { executed, outcome } = attemptAll(transactions);
       if (!outcome.landed) return outcome;
       for (const each of executed) keepVersions(each);
@@ -190,6 +198,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       slots.fork(firstSlot);
       putSlot();
     },
+    beforeExecution: (listener) => executionListeners.push(listener),
     onSlot: (listener) => slotListeners.push(listener),
     onCommit: (listener) => commitListeners.push(listener),
     close: store.close,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Bank } from '../bank.ts';
 import { MAX_BUNDLE_TRANSACTIONS } from '../bundle.ts';
+import type { EngineRequests } from '../engine-requests.ts';
 import type { Faults } from '../faults.ts';
 import type { Inbox } from '../inbox.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -89,11 +90,13 @@ export interface ControlDeps {
   readonly faults: Faults;
   readonly pace: Pace;
   readonly inbox: Inbox;
+  readonly engineRequests: EngineRequests;
   readonly websockets: Pick<WebsocketGate, 'drop'>;
 }
 
 /** Methods that a real cluster does not have: free money, time travel, faults. */
-export function controlMethods({ ledger, bank, faults, pace, inbox, websockets }: ControlDeps): Record<string, Method> {
+export function controlMethods(deps: ControlDeps): Record<string, Method> {
+  const { ledger, bank, faults, pace, inbox, engineRequests, websockets } = deps;
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
@@ -137,6 +140,7 @@ export function controlMethods({ ledger, bank, faults, pace, inbox, websockets }
       pace.paused = false;
       return { slot: ledger.slots.current() };
     },
+    localnet_engineRequests: () => engineRequests.count(),
     localnet_setFault: (params) => {
       const [wanted] = parseParams([fault], params);
       faults.set(wanted);

@@ -29,6 +29,8 @@ export interface RpcRoute {
   readonly node: string;
   /** Chooses the methods from the names of the called ones. */
   readonly choose: (called: readonly string[]) => Methods;
+  /** Decides if so many calls are answered now; all are by default. */
+  readonly admit?: (calls: number) => boolean;
 }
 
 /** Creates an HTTP server for JSON-RPC 2.0 that behaves like a Solana validator: it allows any origin, and batches. */
@@ -74,6 +76,9 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
 const METHOD_NOT_ALLOWED = 'Used HTTP Method is not allowed. POST or OPTIONS is required\n';
 const WRONG_TYPE = 'Supplied content type is not allowed. Content-Type: application/json is required\n';
 
+/** Answer of Jito's engine to requests beyond its limit. */
+const RATE_LIMITED = new RpcError(-32_097, 'Network congested. Endpoint is globally rate limited.');
+
 /**
  * Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would take
  * longer than the call itself.
@@ -97,7 +102,7 @@ function readBody(request: IncomingMessage): Promise<string | null> {
 
 async function answerBody(
   routes: Routes,
-  { node, choose }: RpcRoute,
+  { node, choose, admit }: RpcRoute,
   body: string,
   response: ServerResponse,
 ): Promise<void> {
@@ -109,6 +114,7 @@ async function answerBody(
     return sendJson(response, 200, failure(null, new RpcError(PARSE_ERROR, 'Parse error')));
   }
   const called = (Array.isArray(calls) ? calls : [calls]).map(methodName);
+  if (admit?.(called.length) === false) return sendJson(response, 429, failure(null, RATE_LIMITED));
   const fault = routes.faults.takeRequest(called, node);
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
   // The request stays open until the client closes it or the cluster stops.

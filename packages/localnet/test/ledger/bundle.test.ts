@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address, Instruction, KeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { type Cluster, type SignedTransaction, SOL, startCluster } from '../cluster.ts';
@@ -91,6 +92,60 @@ test('a bundle that needs another one, which has not landed yet, is dropped at o
   await sendBundle(cluster, [spending]);
   await cluster.localnet.warp();
   assert.deepEqual(await statuses(), ['Landed', 'Landed', 'Landed']);
+});
+
+test('a bundle that needs a transaction, which was sent before and is not executed yet, is dropped', async (t) => {
+  const cluster = await startCluster(t, { landingDelayMs: 60_000 });
+  const [payer, heir] = [await cluster.wallet(), await cluster.wallet(0n)];
+  const endowment = await cluster.sign(payer, [transfer(payer, heir.address, 3n * SOL)]);
+  const spending = await cluster.sign(heir, [transfer(heir, await tipAccount(cluster), TIP_LAMPORTS)]);
+  await cluster.submit(endowment.wire);
+  const bundleId = await sendBundle(cluster, [spending]);
+  await cluster.localnet.warp();
+  assert.equal(await cluster.balance(heir.address), 3n * SOL);
+  assert.equal(await inflight(cluster, bundleId), 'Failed');
+  await sendBundle(cluster, [spending]);
+  await cluster.localnet.warp();
+  assert.equal(await inflight(cluster, bundleId), 'Landed');
+});
+
+test('a bundle lands within its auction, however long a slot is; a lost one is forgotten then, and can be sent again', async (t) => {
+  const cluster = await startCluster(t, { slotMs: 60_000, auctionMs: 50, landingDelayMs: 0 });
+  const payer = await cluster.wallet();
+  const tip = transfer(payer, await tipAccount(cluster), TIP_LAMPORTS);
+  const slot = await cluster.rpc.getSlot({ commitment: 'processed' }).send();
+  const awaitStatus = async (bundleId: string, wanted: string) => {
+    while ((await inflight(cluster, bundleId)) !== wanted) await sleep(5);
+  };
+  cluster.localnet.faults.set({ kind: 'drop', method: 'sendBundle', times: 1 });
+  const bundle = [await cluster.sign(payer, [tip])];
+  const bundleId = await sendBundle(cluster, bundle);
+  assert.equal(await inflight(cluster, bundleId), 'Pending');
+  await awaitStatus(bundleId, 'Invalid');
+  assert.deepEqual(await landed(cluster, bundleId), [null]);
+  assert.equal(await sendBundle(cluster, bundle), bundleId);
+  await awaitStatus(bundleId, 'Landed');
+  assert.equal(await cluster.rpc.getSlot({ commitment: 'processed' }).send(), slot);
+});
+
+test('the block engine counts its requests, and answers 429 to those beyond its limit', async (t) => {
+  const cluster = await startCluster(t, { engineRequestsPerSecond: 2 });
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getTipAccounts' });
+  const ask = () =>
+    fetch(cluster.localnet.blockEngineUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+  const answers = [await ask(), await ask(), await ask()];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 429],
+  );
+  const error = { code: -32_097, message: 'Network congested. Endpoint is globally rate limited.' };
+  assert.deepEqual(await answers[2]?.json(), { jsonrpc: '2.0', error, id: null });
+  const { result } = await cluster.call('localnet_engineRequests');
+  assert.deepEqual(result, { accepted: 2, refused: 1 });
 });
 
 test('a bundle fails if one of its transactions has already landed', async (t) => {
