@@ -14,6 +14,8 @@ export interface Turn {
    * bundle on, projects that were served earlier go first.
    */
   awaitBundle(carrier: Pick<BundleCarrier, 'awaitTurn'>): Promise<void>;
+  /** Waits until a bundle may be sent again, which is a turn of its project. The job keeps its place, or waits on. */
+  awaitRepetition(carrier: Pick<BundleCarrier, 'awaitTurn'>, signal: AbortSignal): Promise<void>;
 }
 
 export interface TurnOptions {
@@ -44,8 +46,13 @@ export async function takeTurns<T>(
     });
     share.isExpected = false;
   };
+  const awaitRepetition: Turn['awaitRepetition'] = async (carrier, repetitionSignal) => {
+    endTurn(share, clock.now().getTime());
+    await carrier.awaitTurn(share, repetitionSignal);
+    share.isExpected = false;
+  };
   try {
-    return await work({ pause, awaitBundle });
+    return await work({ pause, awaitBundle, awaitRepetition });
   } finally {
     leave();
   }

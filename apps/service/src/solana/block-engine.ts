@@ -40,7 +40,11 @@ export interface BundleCarrier {
   status(bundleId: string): Promise<BundleStatus>;
 }
 
-export type BundleStatus = 'pending' | 'landed' | 'failed';
+/**
+ * `unknown`: the engine does not know the bundle, or has forgotten it. `unasked`: bundles wait for the requests that the
+ * question would take.
+ */
+export type BundleStatus = 'pending' | 'landed' | 'failed' | 'unknown' | 'unasked';
 
 export interface BlockEngineOptions {
   readonly url: string;
@@ -105,7 +109,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
 
     status: async (bundleId) => {
       // No bundle waits for a status, which is only a hint.
-      if (gate?.isBusy()) return 'pending';
+      if (gate?.isBusy()) return 'unasked';
       // Behind the bundles that wait by then, also for the second request.
       const awaitLastTurn = () => {
         const nowMs = clock.now().getTime();
@@ -122,7 +126,8 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
       await awaitLastTurn();
       const landed = await ask('getBundleStatuses', rpc.getBundleStatuses([bundleId]), Landed);
       const entry = landed?.value.find((found) => found?.bundle_id === bundleId);
-      const confirmation = entry?.confirmation_status ?? entry?.confirmationStatus ?? 'processed';
+      if (entry === undefined || entry === null) return 'unknown';
+      const confirmation = entry.confirmation_status ?? entry.confirmationStatus ?? 'processed';
       return confirmation === 'processed' ? 'pending' : 'landed';
     },
   };

@@ -259,7 +259,7 @@ describe('the bundle sender', () => {
     assert.equal(hasTurn, true);
     await passInterval();
     await Promise.all([turn, passInterval()]);
-    assert.equal(await status, 'pending');
+    assert.equal(await status, 'unknown');
   });
 
   it('keeps no interval with an engine on this machine', async () => {
@@ -288,16 +288,16 @@ describe('the status of a bundle', () => {
     assert.equal(await statusOf(inflight('Failed')), 'failed');
   });
 
-  it('comes from landed bundles if the engine does not know it, and is pending if that has none', async () => {
+  it('comes from landed bundles if it is not in flight, and is unknown if it is not among these either', async () => {
     const landed = (confirmation: object) => ({
       result: { context: { slot: 1 }, value: [{ bundle_id: BUNDLE_ID, slot: 1, err: { Ok: null }, ...confirmation }] },
     });
-    assert.equal(await statusOf(inflight('Invalid')), 'pending');
-    assert.equal(await statusOf({ result: null }), 'pending');
+    assert.equal(await statusOf(inflight('Invalid')), 'unknown');
+    assert.equal(await statusOf({ result: null }), 'unknown');
     assert.equal(await statusOf(inflight('Invalid'), landed({ confirmation_status: 'finalized' })), 'landed');
     assert.equal(await statusOf(inflight('Invalid'), landed({ confirmationStatus: 'confirmed' })), 'landed');
     assert.equal(await statusOf(inflight('Invalid'), landed({ confirmation_status: 'processed' })), 'pending');
-    assert.equal(await statusOf(inflight('Invalid'), { result: { value: [null] } }), 'pending');
+    assert.equal(await statusOf(inflight('Invalid'), { result: { value: [null] } }), 'unknown');
   });
 
   it('is an error if the engine’s answer is invalid', async () => {

@@ -5,11 +5,11 @@ import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
-import { requireUncancelled } from '../../store/batches/cancellations.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { traced } from '../../telemetry/tracing.ts';
-import { fencedTransaction, type RunDeps, type WorkerDeps } from '../deps.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { type EngineWatch, requireSendable, watchEngine } from './engine-watch.ts';
 
 /** Fate of a bundle, as read from the chain. */
 export type Landing =
@@ -70,9 +70,7 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend, onProcessed: () =
     createdAt: deps.clock.now(),
   };
   const bundle = await fencedTransaction(deps, async (trx) => {
-    const { flywheelId } = deps.run;
-    await requireUnpaused(trx, flywheelId);
-    if (newBundle.phase === 'execution') await requireUncancelled(trx, { flywheelId, batchId: newBundle.batchId });
+    await requireSendable(trx, deps, newBundle);
     return insertBundle(trx, newBundle);
   });
   return sendRecorded(deps, bundle, version, onProcessed);
@@ -98,7 +96,7 @@ async function sendRecorded(
       return { state: 'lost' };
     }
   }
-  const landing = await pollBundle(deps, bundle, { trustEngine: true, onProcessed });
+  const landing = await pollBundle(deps, bundle, { isWatched: true, trustEngine: true, onProcessed });
   // A transaction that failed on chain shows that the cluster accepts version 1.
   if (version === 1) deps.bundles.reportVersion1(landing.state === 'lost' ? 'lost' : 'landed');
   return landing;
@@ -129,7 +127,7 @@ async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
         'a resumed bundle was not accepted',
       );
     }
-    return pollBundle(deps, bundle);
+    return pollBundle(deps, bundle, { isWatched: true });
   });
 }
 
@@ -139,32 +137,43 @@ const POLL_INTERVAL_GROWTH = 1.5;
 const MAX_POLL_INTERVAL_MS = 200;
 /** A bundle expires after a minute or more, so that an expiry may be seen a second later. */
 const POLLS_PER_BLOCK = 5;
-/** About one status request a second: engines limit requests, and the status only shortens the wait. */
-const POLLS_PER_ENGINE_STATUS = 7;
-/** An engine may be wrong about the newest block, so its failure must be reported twice. */
-const MIN_ENGINE_FAILURES = 2;
 
 /** Waits for the fate of a sent bundle while other jobs work. */
 export function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
   return deps.turn.pause(() => pollBundle(deps, bundle));
 }
 
-/**
- * Waits until every transaction of a sent bundle has landed, one has failed, or the rest can no longer land. With
- * `trustEngine` the wait also ends when the block engine reports a failure. Sending again is safe then, because the chain
- * refuses a repetition; the bundle stays `sent`, because it may still land.
- */
-async function pollBundle(
+interface PollOptions {
+  /** Sends the bundle again if the block engine has forgotten it. */
+  readonly isWatched?: boolean;
+  /**
+   * Ends the wait also when the block engine reports a failure. Sending again is safe then, because the chain refuses a
+   * repetition; the bundle stays `sent`, because it may still land.
+   */
+  readonly trustEngine?: boolean;
+  readonly onProcessed?: () => void;
+}
+
+/** Waits until every transaction of a sent bundle has landed, one has failed, or the rest can no longer land. */
+async function pollBundle(deps: RunDeps, bundle: Bundle, options: PollOptions = {}): Promise<Landing> {
+  const watch = options.isWatched === true ? watchEngine(deps, bundle) : null;
+  try {
+    return await pollWatched(deps, bundle, watch, options);
+  } finally {
+    watch?.stop();
+  }
+}
+
+async function pollWatched(
   deps: RunDeps,
   bundle: Bundle,
-  { trustEngine = false, onProcessed }: { readonly trustEngine?: boolean; readonly onProcessed?: () => void } = {},
+  watch: EngineWatch | null,
+  { trustEngine = false, onProcessed }: PollOptions,
 ): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
   const slowAtMs = clock.now().getTime() + SLOW_MS;
   let isSlowReported = false;
-  let engineFailures = 0;
-  let isAskingEngine = false;
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
     // The block first: a node that has passed it knows everything that landed up to its height.
@@ -187,15 +196,8 @@ async function pollBundle(
     const isExpired =
       finalized !== null && finalized.blockHeight > bundle.lastValidBlockHeight && contextSlot >= finalized.slot;
     if (isExpired) return settle(deps, bundle, landed, { state: 'lost' });
-    if (engineFailures >= MIN_ENGINE_FAILURES) return { state: 'lost' };
-    if (trustEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && !isAskingEngine) {
-      isAskingEngine = true;
-      // Its turn may come late, while the chain is read on.
-      void engineStatus(deps, bundle).then((status) => {
-        if (status === 'failed') engineFailures += 1;
-        isAskingEngine = false;
-      });
-    }
+    if (trustEngine && watch?.hasFailed()) return { state: 'lost' };
+    watch?.poll(outcomes.every((outcome) => outcome !== 'unknown'));
     if (bundle.phase !== 'execution' && !isSlowReported && clock.now().getTime() >= slowAtMs) {
       await reportSlow(deps, bundle);
       isSlowReported = true;
@@ -238,14 +240,4 @@ async function settle(deps: RunDeps, bundle: Bundle, landed: LandedInBundle, lan
     if (landing.state === 'landed') deps.metrics.tipLamports.inc({ phase }, Number(bundle.tipLamports));
   }
   return landing;
-}
-
-/** Reads the engine's status. It only shortens the wait, so an unreachable engine counts as pending. */
-async function engineStatus({ bundles, log }: WorkerDeps, bundle: Bundle): Promise<'pending' | 'landed' | 'failed'> {
-  try {
-    return await bundles.status(bundle.bundleId);
-  } catch (error) {
-    log.warn({ bundleId: bundle.bundleId, err: error }, 'the status of a bundle cannot be read');
-    return 'pending';
-  }
 }
