@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { parseDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { createLog } from '../../src/log.ts';
-import { closeDb, openDb } from '../../src/store/db.ts';
+import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { rightsOf } from '../../src/store/grants.ts';
 import { findRightsIssues, provideRoles, takeOnRole } from '../../src/store/roles.ts';
 
@@ -157,17 +157,21 @@ describe('the rights of serve and work', () => {
     assert.deepEqual(writable.rows, []);
   });
 
-  it('stay as the next release has granted them, and its queues as they are, when a process of this one starts as the owner', async () => {
+  it('stay as the next release has granted them, and its queues and partitions as they are, when a process of this one starts as the owner', async () => {
     const next = await openTestDatabase();
     await sql`insert into kysely_migration values ('9999-next', now())`.execute(next.db);
     await sql`alter table projects add column later text`.execute(next.db);
     await sql`grant update (later) on projects to ${sql.id(NAMES.serve)}`.execute(next.db);
     await sql`update jobs.queue set retry_delay = 7`.execute(next.db);
+    const [last] = await partitionsOf(next.db);
+    await sql`drop table ${sql.table(last ?? assert.fail())}`.execute(next.db);
+    const partitions = await partitionsOf(next.db);
     const config = parseDatabaseConfig({ DATABASE_URL: next.url, ...TEST_ROLES });
     const { applied, as, close } = await openDatabase(config, createLog('silent'));
     assert.deepEqual(applied, []);
     const queues = await sql`select distinct retry_delay from jobs.queue`.execute(next.db);
     assert.deepEqual(queues.rows, [{ retry_delay: 7 }]);
+    assert.deepEqual(await partitionsOf(next.db), partitions);
     await sql`update projects set later = 'kept'`.execute((await as('serve')).db);
     await close();
   });
@@ -254,4 +258,12 @@ function urlOf(
   other.username = user;
   other.pathname = `/${database}`;
   return other.href;
+}
+
+/** Lists the partitions of the events, the last one first. */
+async function partitionsOf(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select partition_name as name from partitions_of('batch_events') order by ends_at desc
+  `.execute(db);
+  return rows.map(({ name }) => name);
 }
