@@ -84,9 +84,9 @@ describe('flywheel doctor', () => {
     const pooled = { DATABASE_URL: pgbouncer.through(env.DATABASE_URL ?? '') };
     try {
       const { stdout } = await runCommand(['doctor'], { ...env, ...pooled });
-      const warnings = stdout.split('\n').filter((line) => line.startsWith('! pooler'));
-      assert.match(warnings[0] ?? '', /DATABASE_DIRECT_URL is not set\./);
-      assert.match(warnings[1] ?? '', /no statement_timeout or no idle_in_transaction_session_timeout/);
+      const issues = stdout.split('\n').filter((line) => /^[✗!] pooler/.test(line));
+      assert.match(issues[0] ?? '', /^✗ .*DATABASE_DIRECT_URL is not set\./);
+      assert.match(issues[1] ?? '', /^! .*no statement_timeout or no idle_in_transaction_session_timeout/);
       assert.match(stdout, /✓ database +PostgreSQL 18/);
       const other = { ...pooled, DATABASE_DIRECT_URL: `postgres://u:secret@127.0.0.1:${UNUSED_PORT}/fw` };
       const { pooler } = await runDoctor(other);

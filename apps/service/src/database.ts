@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { closeDb, type Db, openDb } from './store/db.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { installJobs } from './store/jobs/jobs.ts';
@@ -39,8 +39,8 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   const embedded =
     config.databaseUrl === null ? await startPostgres({ dataDirectory: config.dataDirectory, log }) : null;
   const poolConfig = embedded?.poolConfig ?? { connectionString: config.databaseUrl ?? '' };
-  const { sessionConfig, pooler } =
-    embedded === null ? await findWay(config, poolConfig, log) : { sessionConfig: poolConfig, pooler: null };
+  const way = embedded === null ? await findWay(config, poolConfig, log) : { sessionConfig: poolConfig, ...NO_POOLERS };
+  const { sessionConfig, pooler, sessionPooler } = way;
   const db = openDb(poolConfig, log, pooler);
   const opened: Db[] = [db];
   const close = async () => {
@@ -49,7 +49,7 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   };
   try {
     const lost = embedded?.lost ?? new Promise<never>(() => undefined);
-    const applied = await prepare(config, { db, poolConfig, sessionConfig }, log);
+    const applied = await prepare(config, { db, poolConfig, sessionConfig, sessionPooler }, log);
     const as = async (role: DatabaseRole) => {
       const name = config.databaseRoles[role];
       if (name === null) return { db, poolConfig, sessionConfig };
@@ -70,26 +70,42 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   }
 }
 
+interface Poolers {
+  readonly pooler: Pooler | null;
+  /** In session mode. */
+  readonly sessionPooler: Pooler | null;
+}
+
+const NO_POOLERS: Poolers = { pooler: null, sessionPooler: null };
+
 /**
  * Finds the way to the database that the environment names.
- * @throws Error if it does not answer, or if DATABASE_URL and DATABASE_DIRECT_URL lead to different databases.
+ * @throws ConfigError if a pooler leaves no way to a session; Error if the database does not answer, or if DATABASE_URL and
+ * DATABASE_DIRECT_URL lead to different ones.
  */
 async function findWay(
   { databaseDirectUrl }: Config,
   poolConfig: pg.PoolConfig,
   log: Logger,
-): Promise<Pick<Connections, 'sessionConfig'> & { readonly pooler: Pooler | null }> {
+): Promise<Pick<Connections, 'sessionConfig'> & Poolers> {
   const pooler = await findPooler(poolConfig);
   const sessionConfig = databaseDirectUrl === null ? poolConfig : { connectionString: databaseDirectUrl };
   const direct = databaseDirectUrl === null ? undefined : await findPooler(sessionConfig);
-  for (const { text, remedy } of findPoolerIssues(pooler, direct)) log.warn(`${text} ${remedy}`);
+  for (const { isFatal, text, remedy } of findPoolerIssues(pooler, direct)) {
+    if (isFatal) throw new ConfigError([`${text} ${remedy}`]);
+    log.warn(`${text} ${remedy}`);
+  }
   if (direct !== undefined && !(await isSameDatabase(poolConfig, sessionConfig))) throw new Error(DIFFERENT_DATABASES);
-  return { sessionConfig, pooler };
+  return { sessionConfig, pooler, sessionPooler: direct === undefined ? pooler : direct };
 }
 
-async function prepare({ databaseRoles }: Config, connections: Connections, log: Logger): Promise<string[]> {
-  const { sessionConfig, poolConfig } = connections;
-  const db = sessionConfig === poolConfig ? connections.db : openDb(sessionConfig, log);
+async function prepare(
+  { databaseRoles }: Config,
+  connections: Connections & Pick<Poolers, 'sessionPooler'>,
+  log: Logger,
+): Promise<string[]> {
+  const { sessionConfig, poolConfig, sessionPooler } = connections;
+  const db = sessionConfig === poolConfig ? connections.db : openDb(sessionConfig, log, sessionPooler);
   try {
     const isOwner = await mayMigrate(db);
     const applied = isOwner ? await migrate(db) : [];

@@ -4,6 +4,8 @@ import { MAX_NAMES } from './statement-names.ts';
 
 /** A pooler like PgBouncer, which answers in front of PostgreSQL. */
 export interface Pooler {
+  /** True if a client has a session of PostgreSQL to itself, as in session mode; false if it has one for a transaction. */
+  readonly keepsSessions: boolean;
   /**
    * True if a statement that a client has prepared can be used in each of its transactions: in PgBouncer since 1.21, with
    * `max_prepared_statements` above 0.
@@ -15,6 +17,8 @@ export interface Pooler {
 
 /** A fault in the connection to the database, and its remedy; both are sentences. */
 export interface PoolerIssue {
+  /** True if no process starts with it. */
+  readonly isFatal: boolean;
   readonly text: string;
   readonly remedy: string;
 }
@@ -34,7 +38,8 @@ export async function diagnosePooler(databaseUrl: string, directUrl: string | nu
   const pooler = await findPooler(poolConfig);
   const issues = findPoolerIssues(pooler, sessionConfig === null ? undefined : await findPooler(sessionConfig));
   if (sessionConfig !== null && !(await isSameDatabase(poolConfig, sessionConfig))) {
-    issues.push({ text: DIFFERENT_DATABASES, remedy: 'Let both name one database of one server.' });
+    const remedy = 'Let both name one database of one server.';
+    issues.push({ isFatal: true, text: DIFFERENT_DATABASES, remedy });
   }
   if (pooler !== null) issues.push(...(await findForgetting(poolConfig, pooler)));
   return { isPooled: pooler !== null, issues };
@@ -45,8 +50,8 @@ export async function diagnosePooler(databaseUrl: string, directUrl: string | nu
  * which a query can be cancelled, and renames the statements that it keeps.
  * @throws Error if the address does not answer.
  */
-export function findPooler(config: pg.PoolConfig): Promise<Pooler | null> {
-  return inTransactionOf(config, async (client) => {
+export async function findPooler(config: pg.PoolConfig): Promise<Pooler | null> {
+  const found = await inTransactionOf(config, async (client) => {
     const name = `flywheel_${randomUUID()}`;
     const text = `select pg_backend_pid() as pid, 0 not in (${TIMEOUTS.map(millisecondsOf)}) as "hasTimeouts"`;
     const { rows } = await client.query<{ pid: number; hasTimeouts: boolean }>({ name, text });
@@ -56,8 +61,39 @@ export function findPooler(config: pg.PoolConfig): Promise<Pooler | null> {
       (await client.query('select from pg_prepared_statements where name = $1', [name])).rowCount === 1;
     // It would stay in the server's connection, which other clients use too.
     if (isPassedOn) await client.query(`deallocate "${name}"`);
-    return { keepsStatements: !isPassedOn, hasTimeouts: found.hasTimeouts };
+    return { isPassedOn, hasTimeouts: found.hasTimeouts };
   });
+  if (found === null) return null;
+  const { isPassedOn, hasTimeouts } = found;
+  const keepsSessions = await hasOwnSessions(config);
+  return { keepsSessions, keepsStatements: keepsSessions || !isPassedOn, hasTimeouts };
+}
+
+/** A pooler may lend its connections in turn, or lend them to others meanwhile: some attempts show that they are lent. */
+const LOANS = 10;
+
+/**
+ * Finds out if two clients of a pooler that are connected at the same time have a process of the server each, which stays the same.
+ * Between the transactions of one client, a pooler in transaction mode gives its process to the other.
+ */
+async function hasOwnSessions(config: pg.PoolConfig): Promise<boolean> {
+  const clients = [createClient(config), createClient(config)] as const;
+  const [one, other] = clients;
+  try {
+    for (const client of clients) await client.connect();
+    const [ofOne, ofOther] = [await readProcess(one), await readProcess(other)];
+    if (ofOne === ofOther) return false;
+    for (let i = 0; i < LOANS; i += 1) {
+      if ((await readProcess(one)) !== ofOne || (await readProcess(other)) !== ofOther) return false;
+    }
+    return true;
+  } finally {
+    for (const client of clients) await client.end();
+  }
+}
+
+async function readProcess(client: pg.Client): Promise<number | undefined> {
+  return (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
 }
 
 /**
@@ -66,19 +102,21 @@ export function findPooler(config: pg.PoolConfig): Promise<Pooler | null> {
  */
 export function findPoolerIssues(pooler: Pooler | null, direct: Pooler | null | undefined): PoolerIssue[] {
   const issues: PoolerIssue[] = [];
-  if (direct) {
-    const text = 'A pooler answers DATABASE_DIRECT_URL, too. In transaction mode it loses notifications and locks.';
-    issues.push({ text, remedy: 'Let DATABASE_DIRECT_URL name PostgreSQL itself, or a pool in session mode.' });
+  if (direct?.keepsSessions === false) {
+    const text =
+      'A pooler in transaction mode answers DATABASE_DIRECT_URL, too, and loses the notifications and locks of a session.';
+    const remedy = 'Let DATABASE_DIRECT_URL name PostgreSQL itself, or a pool in session mode.';
+    issues.push({ isFatal: true, text, remedy });
   }
   if (pooler === null) return issues;
-  if (direct === undefined) {
+  if (direct === undefined && !pooler.keepsSessions) {
     const text =
-      'A pooler answers DATABASE_URL, and DATABASE_DIRECT_URL is not set. In transaction mode the pooler loses notifications: events arrive late.';
-    issues.push({ text, remedy: 'Set DATABASE_DIRECT_URL to PostgreSQL itself.' });
+      'A pooler in transaction mode answers DATABASE_URL, and loses the notifications and locks of a session; DATABASE_DIRECT_URL is not set.';
+    issues.push({ isFatal: true, text, remedy: 'Set DATABASE_DIRECT_URL to PostgreSQL itself.' });
   }
   if (!pooler.hasTimeouts) {
     const text = `The login of DATABASE_URL has no ${TIMEOUTS.join(' or no ')}, and a pooler takes none from this service: a query that hangs keeps its connection.`;
-    issues.push({ text, remedy: 'Set both on the login: docs/operating.md, Behind a pooler.' });
+    issues.push({ isFatal: false, text, remedy: 'Set both on the login: docs/operating.md, Behind a pooler.' });
   }
   return issues;
 }
@@ -87,12 +125,13 @@ export function findPoolerIssues(pooler: Pooler | null, direct: Pooler | null | 
 export async function findForgetting(config: pg.PoolConfig, { keepsStatements }: Pooler): Promise<PoolerIssue[]> {
   const remedy = `Use PgBouncer 1.21 or later with max_prepared_statements above ${MAX_NAMES}.`;
   if (!keepsStatements) {
-    return [{ text: 'The pooler keeps no prepared statements: PostgreSQL plans each query each time.', remedy }];
+    const text = 'The pooler keeps no prepared statements: PostgreSQL plans each query each time.';
+    return [{ isFatal: false, text, remedy }];
   }
   const kept = await countKeptStatements(config);
   if (kept > MAX_NAMES) return [];
   const text = `The pooler keeps ${kept} prepared statements; the service has up to ${MAX_NAMES}, so some are planned again and again.`;
-  return [{ text, remedy }];
+  return [{ isFatal: false, text, remedy }];
 }
 
 /** Counts how many statements a connection behind the pooler keeps, of one more than the service prepares. */
@@ -130,12 +169,20 @@ function millisecondsOf(setting: string): string {
 }
 
 const CONNECTION_TIMEOUT_MS = 10_000;
+/** A pooler accepts clients for whom it has no connection to the server. */
+const QUERY_TIMEOUT_MS = 10_000;
+
+function createClient(config: pg.PoolConfig): pg.Client {
+  const timeouts = { connectionTimeoutMillis: CONNECTION_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS };
+  const client = new pg.Client({ ...config, ...timeouts });
+  // A connection that breaks fails its queries.
+  client.on('error', () => undefined);
+  return client;
+}
 
 /** A pooler in transaction mode keeps the same server connection for a transaction. */
 async function inTransactionOf<T>(config: pg.PoolConfig, work: (client: Probe) => Promise<T>): Promise<T> {
-  const client: Probe = new pg.Client({ ...config, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS });
-  // A connection that breaks fails its queries.
-  client.on('error', () => undefined);
+  const client: Probe = createClient(config);
   try {
     await client.connect();
     await client.query('begin');

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { KEEPS_STATEMENTS, type PgBouncer, startPgBouncer, WITH_PGBOUNCER } from '@flywheel/testing/pgbouncer';
 import { openTestDatabase, quietLog, TEST_ROLES } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
-import { parseDatabaseConfig } from '../../src/config.ts';
+import { ConfigError, parseDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { createLog } from '../../src/log.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
@@ -34,9 +34,45 @@ describe('PgBouncer in transaction mode', WITH_PGBOUNCER, () => {
 
   it('is distinguished from PostgreSQL, also by the statements that it keeps', async () => {
     assert.equal(await find(own), null);
-    assert.deepEqual(await find(pgbouncer.through(own)), { keepsStatements: KEEPS_STATEMENTS, hasTimeouts: false });
+    const found = { keepsSessions: false, keepsStatements: KEEPS_STATEMENTS, hasTimeouts: false };
+    assert.deepEqual(await find(pgbouncer.through(own)), found);
     // The server's connections are left as they were.
     await find(pgbouncer.through(own));
+  });
+
+  it('is distinguished from session mode, also if it lends its connections in turn or while others use them', async () => {
+    for (const server_round_robin of ['0', '1']) {
+      const started = await startPgBouncer(database.url, [login], { server_round_robin });
+      const config = { connectionString: started.through(own) };
+      const others = openDb({ ...config, max: 4 }, quietLog, {
+        keepsSessions: false,
+        keepsStatements: false,
+        hasTimeouts: false,
+      });
+      const ending = new AbortController();
+      const used = [1, 2, 3, 4].map(async () => {
+        while (!ending.signal.aborted) await sql`select pg_sleep(0.002)`.execute(others);
+      });
+      await Promise.all([1, 2, 3, 4].map(() => sql`select pg_sleep(0.05)`.execute(others)));
+      for (let i = 0; i < 5; i += 1) assert.equal((await findPooler(config))?.keepsSessions, false);
+      ending.abort();
+      await Promise.all(used);
+      await closeDb(others);
+      await started.stop();
+    }
+  });
+
+  it('is no way to a session, so that a process does not start without one', async (test) => {
+    const pooled = pgbouncer.through(own);
+    const isMissing = (error: unknown) => error instanceof ConfigError && /DIRECT_URL is not set/.test(error.message);
+    await assert.rejects(open({ DATABASE_URL: pooled }), isMissing);
+    await assert.rejects(open({ DATABASE_URL: own, DATABASE_DIRECT_URL: pooled }), /DATABASE_DIRECT_URL, too/);
+    const inSessions = await startPgBouncer(database.url, [login], { pool_mode: 'session' });
+    test.after(() => inSessions.stop());
+    const url = inSessions.through(own);
+    assert.deepEqual(await find(url), { keepsSessions: true, keepsStatements: true, hasTimeouts: false });
+    await (await open({ DATABASE_URL: url })).close();
+    await (await open({ DATABASE_URL: pooled, DATABASE_DIRECT_URL: url })).close();
   });
 
   it('takes no timeouts, so that the login needs them', async () => {
@@ -47,8 +83,6 @@ describe('PgBouncer in transaction mode', WITH_PGBOUNCER, () => {
     await sql`${role} set idle_in_transaction_session_timeout = '60s'`.execute(database.db);
     const renewed = await startPgBouncer(database.url, [login]);
     assert.deepEqual(findPoolerIssues(await find(renewed.through(own)), null), []);
-    assert.match(findPoolerIssues(await find(renewed.through(own)), undefined)[0]?.text ?? '', /DIRECT_URL is not set/);
-    assert.match(findPoolerIssues(null, await find(renewed.through(own)))[0]?.text ?? '', /DATABASE_DIRECT_URL, too/);
     await renewed.stop();
   });
 

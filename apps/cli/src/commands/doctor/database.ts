@@ -67,7 +67,9 @@ function checkVersion({ version }: DatabaseState): Check {
 async function checkPooler(diagnostics: Diagnostics): Promise<Check[]> {
   try {
     const { isPooled, issues } = await diagnostics.pooler();
-    if (issues.length > 0) return issues.map(({ text, remedy }) => warning('pooler', text, remedy));
+    if (issues.length > 0) {
+      return issues.map(({ isFatal, text, remedy }) => (isFatal ? failure : warning)('pooler', text, remedy));
+    }
     return [ok('pooler', isPooled ? 'A pooler answers DATABASE_URL.' : 'PostgreSQL answers without a pooler.')];
   } catch (error) {
     const remedy = 'Check that PostgreSQL runs there, and the user, password and database name of DATABASE_DIRECT_URL.';
