@@ -89,6 +89,12 @@ describe('the deployment files', () => {
       const unknown = [...watched].filter((name) => !known.has(name.replace(/_(?:bucket|count|sum)$/, '')));
       assert.deepEqual(unknown, [], path);
     }
+    const dashboard = await read('deploy/grafana/flywheel.json');
+    assert.deepEqual(
+      [...known].filter((name) => !dashboard.includes(name)),
+      [],
+      'the dashboard shows every metric',
+    );
     const [alerts] = parseAllDocuments(await read('deploy/prometheus/alerts.yaml')).map((each) => each.toJS());
     for (const { alert, expr, annotations } of alerts.groups[0].rules) {
       assert.ok(alert && expr && annotations.summary, JSON.stringify(alert));

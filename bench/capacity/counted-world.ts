@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { type DatabaseProxy, openDatabaseProxy } from '@flywheel/testing/database-proxy';
 import { type Gate, openGate } from '@flywheel/testing/gate';
 import { sql } from 'kysely';
 import { openSeparateWorld, type SeparateOptions, type SeparateWorld } from '../separate-world.ts';
-import { type DatabaseProxy, openDatabaseProxy } from './database-proxy.ts';
 import type { Amount } from './unit-costs.ts';
 
 /** Amounts that are read as a difference, before and after. */

@@ -28,7 +28,8 @@ import { createChain } from './solana/chain.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
 import { deleteOldUses } from './store/company/policy-uses.ts';
-import { oldestQuerySeconds, ping } from './store/db.ts';
+import { isDatabaseUnavailable } from './store/database-unavailable.ts';
+import { countWaiting, oldestQuerySeconds, ping } from './store/db.ts';
 import { deleteExpired } from './store/expired.ts';
 import type { DatabaseRole } from './store/grants.ts';
 import { type Jobs, startJobs } from './store/jobs/jobs.ts';
@@ -57,6 +58,8 @@ export interface App {
   /** Resolves if the service cannot continue, because its embedded database has ended; never otherwise. */
   readonly lost: Promise<LostDatabase>;
   stop(): Promise<void>;
+  /** Names the parts that have not stopped, in the order in which they stop. */
+  running(): readonly string[];
 }
 
 /**
@@ -70,25 +73,47 @@ export async function startApp(
   log: Logger,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<App> {
-  const started = new AsyncDisposableStack();
+  const started = createParts();
   try {
     return await compose(config, roles, log, started, signal);
   } catch (error) {
-    await started.disposeAsync();
+    await started.stop();
     throw error;
   }
+}
+
+/** Parts of a service, each with a name for its operator. */
+interface Parts extends Pick<App, 'stop' | 'running'> {
+  /** Adds a part that has started. Parts stop one after another, the last one first, also after one that fails. */
+  add(name: string, stop: () => unknown): void;
+}
+
+function createParts(): Parts {
+  const stack = new AsyncDisposableStack();
+  const names = new Set<string>();
+  return {
+    add: (name, stop) => {
+      names.add(name);
+      stack.defer(async () => {
+        await stop();
+        names.delete(name);
+      });
+    },
+    stop: () => stack.disposeAsync(),
+    running: () => [...names].reverse(),
+  };
 }
 
 async function compose(
   config: Config,
   roles: ReadonlySet<Role>,
   log: Logger,
-  started: AsyncDisposableStack,
+  started: Parts,
   signal: AbortSignal,
 ): Promise<App> {
   await mkdir(config.dataDirectory, { recursive: true });
   const localnet = roles.has('localnet') && config.solanaRpcUrls === null ? await openLocalnet(config, log) : null;
-  if (localnet) started.defer(() => localnet.stop());
+  if (localnet) started.add('local cluster', () => localnet.stop());
   const rpcUrls = config.solanaRpcUrls ?? (localnet ? [localnet.url] : []);
   const [rpcUrl] = rpcUrls;
   if (rpcUrl === undefined) {
@@ -99,7 +124,7 @@ async function compose(
   const chain = createChain({ rpcUrls, clock, log });
   if (localnet === null) await requireBoundedExposure(config, { chain, log });
   const database = await openDatabase(config, log);
-  started.defer(database.close);
+  started.add('database', database.close);
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();
@@ -112,7 +137,7 @@ async function compose(
   const openDeps = async (role: DatabaseRole): Promise<RoleDeps> => {
     const { db, poolConfig, sessionConfig } = await database.as(role);
     const jobs = await startJobs({ poolConfig, sessionConfig, log, metrics });
-    started.defer(() => jobs.stop());
+    started.add(`queue of ${role}`, () => jobs.stop());
     const nonceQueue = createNonceQueue({ db, sessionConfig, jobs, clock, log });
     return { db, sessionConfig, jobs, chain, clock, log, metrics, nonceQueue, ...rules };
   };
@@ -133,9 +158,9 @@ async function compose(
       sending,
       signal,
     });
-    started.defer(() => worker.stop());
+    started.add('worker', () => worker.stop());
     const stopping = new AbortController();
-    started.defer(() => stopping.abort());
+    started.add('deletion of what has expired', () => stopping.abort());
     void deleteRegularly({ clock, log, signal: stopping.signal }, (now) =>
       deleteOldUses(workDeps.db, oldestCountedDay(config, now)),
     );
@@ -145,13 +170,14 @@ async function compose(
   const receiverRules = { allowPrivate: config.webhooksMayBePrivate };
   if (workDeps !== null && secrets !== null) {
     const delivering = startWebhooks({ ...workDeps, secrets, rules: receiverRules });
-    started.defer(() => delivering.stop());
+    started.add('webhooks', () => delivering.stop());
   } else if (isWorker) log.info('webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
   const serveDeps = roles.has('http') ? await openDeps('serve') : null;
   if (serveDeps !== null) metrics.observeWaitingInits(() => serveDeps.nonceQueue.count());
   const monitored = workDeps ?? serveDeps ?? database;
-  const pools = [workDeps, serveDeps, database].flatMap((connections) => connections?.db ?? []);
-  metrics.observeOldestQuery(() => Math.max(...pools.map(oldestQuerySeconds)));
+  const pools = new Set([workDeps, serveDeps, database].flatMap((connections) => connections?.db ?? []));
+  metrics.observeOldestQuery(() => Math.max(...[...pools].map(oldestQuerySeconds)));
+  metrics.observeWaitingQueries(() => [...pools].reduce((sum, pool) => sum + countWaiting(pool), 0));
   const monitorDeps = {
     metrics,
     log,
@@ -165,7 +191,8 @@ async function compose(
   const serving = serveDeps && { ...serveDeps, bundles, rpcUrl, webhooks: { secrets, rules: receiverRules } };
   const url = serving && (await listen(config, serving, log, signers, started));
   const { lost } = database;
-  return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, lost, stop: () => started.disposeAsync() };
+  const { stop, running } = started;
+  return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, lost, stop, running };
 }
 
 /** The dependencies of both kinds of process, with the rights of one role in the database. */
@@ -210,11 +237,11 @@ async function requireBoundedExposure(
 async function openMonitor(
   { host, metricsPort: port }: Config,
   deps: MonitorDeps,
-  started: AsyncDisposableStack,
+  started: Parts,
 ): Promise<string | null> {
   if (port === null) return null;
   const monitor = await serveMonitor(deps, { host, port });
-  started.defer(() => monitor.close());
+  started.add('metrics', () => monitor.close());
   return `${monitor.url}/metrics`;
 }
 
@@ -249,17 +276,17 @@ async function listen(
   { sessionConfig, ...given }: ServingDeps,
   log: Logger,
   { operator, company, recovery }: Signers,
-  started: AsyncDisposableStack,
+  started: Parts,
 ): Promise<string> {
   const { db, clock, companyOperators } = given;
   const feed = startEventFeed({ sessionConfig, clock, log });
-  started.defer(() => feed.stop());
+  started.add('events', () => feed.stop());
   const schemas = createSchemaPool({ log, clock });
-  started.defer(() => schemas.close());
+  started.add('schemas', () => schemas.close());
   const limits = createRateLimits(db, config.rateLimits, clock);
   const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits, clock) };
   const stopping = new AbortController();
-  started.defer(() => stopping.abort());
+  started.add('deletion of what has expired', () => stopping.abort());
   void deleteRegularly({ clock, log, signal: stopping.signal }, (now) => deleteExpired(db, now));
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
@@ -286,6 +313,7 @@ async function listen(
     rateLimits: limits,
     addressLimits: createAddressLimits({ ...config.addressLimits, heavy: rateLimits.heavy }, clock),
     readiness: readinessOf(deps),
+    isUnavailable: isDatabaseUnavailable,
     site: await readSite(CONSOLE_DIRECTORY),
     readConnectUrls: async () => {
       const { rpcUrl, webSocketUrl } = await readEnvironment();
@@ -298,6 +326,6 @@ async function listen(
     trustedProxies,
   });
   // A server that closes waits for its answers.
-  started.defer(async () => void (await Promise.all([given.nonceQueue.stop(), server.close()])));
+  started.add('http', () => Promise.all([given.nonceQueue.stop(), server.close()]));
   return server.listen({ host, port });
 }

@@ -51,12 +51,15 @@ async function migrate(config: Config, log: Logger): Promise<void> {
 async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onReady: OnReady): Promise<void> {
   const stopping = new AbortController();
   const stopped = stopSignal(stopping);
+  let running: App['running'] = () => ['start'];
+  void stopped.then(() => endInTime(log, () => running()));
   const app = await startApp(config, roles, log, stopping.signal).catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error;
     log.info({ err: error }, 'stopped during the start');
     return null;
   });
   if (app === null) return;
+  running = app.running;
   if (stopping.signal.aborted) return app.stop();
   print(describeReady(app));
   onReady(app);
@@ -75,6 +78,20 @@ function stopSignal(stopping: AbortController): Promise<NodeJS.Signals> {
       });
     }
   });
+}
+
+/**
+ * Requests have 12 s to be answered, and then running jobs 10 s to end. Kubernetes kills a process 30 s after SIGTERM, and Docker after
+ * `stop_grace_period`, without a word about what it was waiting for.
+ */
+const STOP_MS = 25_000;
+
+/** Ends the process if its parts do not stop in time, e.g. because its database answers nothing. What is lost is repeated. */
+function endInTime(log: Logger, running: App['running']): void {
+  setTimeout(() => {
+    log.fatal({ parts: running(), waitedMs: STOP_MS }, 'the process ends although these parts have not stopped');
+    process.exit(1);
+  }, STOP_MS).unref();
 }
 
 /** Without a database, stopping in order may wait for answers that never come. */

@@ -174,19 +174,23 @@ export const ERROR_NOTES: {
   },
   ERR_INTERNAL: {
     remedy:
-      'Try again later. If the error stays, send the value of the header `x-request-id` to the operator of the service.',
+      'Try again later; `Retry-After` is sent while the database of the service is out of reach. If the error stays, send the value of the header `x-request-id` to the operator of the service.',
     example: undefined,
   },
   ERR_BATCH_INIT_FAILED: {
     remedy:
-      'Send the request again with the same `x-idempotency-key`. If the batch was stored after all, the response is that batch.',
+      'Send the request again with the same `x-idempotency-key`. If the batch was stored after all, the response is that batch. `Retry-After` is sent while the database of the service is out of reach.',
     example: undefined,
   },
   ERR_BATCH_EXECUTE_FAILED: {
-    remedy: 'Execute again: the request continues the earlier one and never executes twice.',
+    remedy:
+      'Execute again: the request continues the earlier one and never executes twice. `Retry-After` is sent while the database of the service is out of reach.',
     example: undefined,
   },
-  ERR_BATCH_CURRENT_FAILED: { remedy: 'Try again.', example: undefined },
+  ERR_BATCH_CURRENT_FAILED: {
+    remedy: 'Try again, after `Retry-After` seconds if it is sent: the database of the service is out of reach.',
+    example: undefined,
+  },
   ERR_NONCE_POOL_EMPTY: {
     remedy: 'Wait for `Retry-After` seconds, then send the request again with the same `x-idempotency-key`.',
     example: { retryAfterSeconds: 5 },

@@ -87,6 +87,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     rateLimits,
     addressLimits: { count: () => undefined, requireSearch: () => undefined, record: () => undefined },
     readiness: {},
+    isUnavailable: () => false,
     site: null,
     readConnectUrls: async () => [],
     readVaultFigures: async (address) => {

@@ -2,6 +2,7 @@ import { type FastifyReply, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { METRICS_CONTENT_TYPE, type MetricsSources, renderMetrics } from '../telemetry/metrics.ts';
 import { hangUpOnClose } from './wire/connections.ts';
+import { UNAVAILABLE_RETRY_SECONDS } from './wire/errors.ts';
 
 export interface MonitorDeps extends MetricsSources {
   readonly log: Logger;
@@ -47,7 +48,8 @@ export function healthRoutes(checks: Readonly<Record<string, ReadinessCheck>>, l
       url: '/health/ready',
       handler: async (_request, reply) => {
         const result = await readReadiness();
-        return answer(reply, result.status === 'ok' ? 200 : 503, result);
+        if (result.status === 'ok') return answer(reply, 200, result);
+        return answer(reply.header('retry-after', UNAVAILABLE_RETRY_SECONDS), 503, result);
       },
     },
   ];

@@ -18,6 +18,7 @@ import {
   answerClientError,
   answerError,
   type ContextFreeCode,
+  type IsUnavailable,
   MAX_HEADER_BYTES,
   SECURITY_HEADERS,
 } from './wire/errors.ts';
@@ -29,6 +30,7 @@ export interface ServerDeps extends OperationRouteDeps, SiteDeps, EmbedDeps {
   readonly consoleHandlers: Handlers<typeof CONSOLE_OPERATIONS>;
   /** Checks by name that must pass before this process takes requests. */
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
+  readonly isUnavailable: IsUnavailable;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'requestSeconds'>;
   /** The service's public URL; null: the host that a request names. */
@@ -69,7 +71,9 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   });
   const answer = (fallback: ContextFreeCode) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { exchange } = request;
-    exchange.errorCode = answerError({ log: exchange.context.log, fallback }, error, request, reply);
+    const { log } = exchange.context;
+    const { isUnavailable } = deps;
+    exchange.errorCode = answerError({ log, fallback, isUnavailable }, error, request, reply);
   };
   const answerUnexpected = answer('ERR_INTERNAL');
 

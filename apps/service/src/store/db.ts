@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely';
 import pg from 'pg';
+import { orUnavailable } from './database-unavailable.ts';
 import type { Log } from './log.ts';
 import type { Pooler } from './pooler.ts';
 import type { Schema } from './schema.ts';
@@ -32,20 +33,25 @@ export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>, pooler: P
   const running: Running = new Set();
   const names = pooler?.keepsStatements === false ? () => undefined : createStatementNames();
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: observed(pool, names, running) }) });
-  runningOf.set(db, running);
+  poolOf.set(db, { pool, running });
   return db;
 }
 
 /** Queries that run. */
 type Running = Set<{ readonly sinceMs: number }>;
 
-const runningOf = new WeakMap<Db, Running>();
+const poolOf = new WeakMap<Db, { readonly pool: pg.Pool; readonly running: Running }>();
 
 /** Seconds for which the oldest query of a pool has been running; 0 if none is. */
 export function oldestQuerySeconds(db: Db): number {
   const nowMs = performance.now();
-  const running = [...(runningOf.get(db) ?? [])].map(({ sinceMs }) => (nowMs - sinceMs) / 1_000);
+  const running = [...(poolOf.get(db)?.running ?? [])].map(({ sinceMs }) => (nowMs - sinceMs) / 1_000);
   return Math.max(0, ...running);
+}
+
+/** The number of queries and transactions that wait for a connection of a pool. */
+export function countWaiting(db: Db): number {
+  return poolOf.get(db)?.pool.waitingCount ?? 0;
 }
 
 export async function closeDb(db: Db): Promise<void> {
@@ -72,7 +78,7 @@ function observed(pool: pg.Pool, nameOf: StatementNames, running: Running): Post
     options: pool.options,
     end: () => pool.end(),
     connect: async () => {
-      const client = await pool.connect();
+      const client = await pool.connect().catch(orUnavailable);
       const known = clients.get(client) ?? observedClient(client, nameOf, running);
       clients.set(client, known);
       return known;
@@ -89,7 +95,7 @@ function observedClient(client: pg.PoolClient, nameOf: StatementNames, running: 
     const begun = { sinceMs: performance.now() };
     running.add(begun);
     const answered = client.query({ text, values: [...values], ...(name !== undefined && { name }) });
-    return answered.finally(() => running.delete(begun));
+    return answered.catch(orUnavailable).finally(() => running.delete(begun));
   }
   return { query, release: (destroy) => client.release(destroy) };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** The metrics of one process, by Prometheus' conventions. `app` creates them and passes them to whatever counts. */
@@ -38,6 +39,16 @@ export function createMetrics() {
         name: 'flywheel_database_oldest_query_seconds',
         help: 'Time for which the oldest query of this process has been running.',
         collect: () => oldest.set(seconds()),
+        registers,
+      });
+    },
+
+    /** Adds the gauge of what waits for a connection of this process, which grows while its pools are used up. */
+    observeWaitingQueries: (count: () => number) => {
+      const waiting: Gauge = new Gauge({
+        name: 'flywheel_database_queries_waiting',
+        help: 'Queries and transactions of this process that wait for a connection.',
+        collect: () => waiting.set(count()),
         registers,
       });
     },
@@ -140,7 +151,7 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /**
  * Renders this process's metrics and the shared state, read now, as Prometheus text. Every process reports the same
- * shared state: aggregate it with `max`, not `sum`. A source that cannot be read is omitted, and
+ * shared state: aggregate it with `max`, not `sum`. A source that cannot be read within three seconds is omitted, and
  * `flywheel_state_readable` is then 0 for it.
  */
 export async function renderMetrics(sources: MetricsSources): Promise<string> {
@@ -148,7 +159,7 @@ export async function renderMetrics(sources: MetricsSources): Promise<string> {
   const readable = gauge(shared, 'flywheel_state_readable', '1 if the shared state could be read.', ['source']);
   const read = async (source: string, collect: () => Promise<void>) => {
     try {
-      await collect();
+      await Promise.race([collect(), failLate()]);
       readable.set({ source }, 1);
     } catch (error) {
       sources.log.warn({ err: error, source }, 'metrics source cannot be read');
@@ -160,6 +171,14 @@ export async function renderMetrics(sources: MetricsSources): Promise<string> {
     read('cluster', async () => collectBalance(shared, await sources.readOperatorLamports())),
   ]);
   return `${await sources.metrics.registry.metrics()}\n${await shared.metrics()}`;
+}
+
+/** Prometheus gives up after ten seconds. The metrics of the process itself need no answer of a source. */
+const SOURCE_TIMEOUT_MS = 3_000;
+
+async function failLate(): Promise<never> {
+  await sleep(SOURCE_TIMEOUT_MS, undefined, { ref: false });
+  throw new Error(`There was no answer within ${SOURCE_TIMEOUT_MS} ms.`);
 }
 
 function collectServiceState(

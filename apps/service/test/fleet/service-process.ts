@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 export interface ServiceProcess {
   /** Null if it serves nothing. */
   readonly url: string | null;
+  /** Null without METRICS_PORT. */
+  readonly metricsUrl: string | null;
   readonly pid: number;
   /** Maximum of resident memory so far, in MiB. */
   peakMemory(): Promise<number>;
@@ -38,10 +40,11 @@ export async function startServiceProcess(
     stdio: ['ignore', 'pipe', onLogLine ? 'pipe' : 'inherit'],
   });
   if (onLogLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLogLine);
-  const { url } = await readyLine(child, command);
+  const { url, metricsUrl } = await readyLine(child, command);
   if (child.pid === undefined) throw new Error('A process that is ready has an id.');
   return {
     url,
+    metricsUrl,
     pid: child.pid,
     peakMemory: async () => {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
@@ -57,7 +60,10 @@ export async function startServiceProcess(
 /** Root folder of this checkout. */
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-function readyLine({ stdout, ...child }: ChildProcess, command: string): Promise<{ readonly url: string | null }> {
+function readyLine(
+  { stdout, ...child }: ChildProcess,
+  command: string,
+): Promise<Pick<ServiceProcess, 'url' | 'metricsUrl'>> {
   if (!stdout) throw new Error('The process has no standard output.');
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: stdout });

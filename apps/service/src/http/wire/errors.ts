@@ -19,8 +19,13 @@ export const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const;
 
+/** A server restarts within seconds; a failover takes up to half a minute. */
+export const UNAVAILABLE_RETRY_SECONDS = '5';
 /** Under load, open batches end within seconds, and a replacement that both sides have approved is executed then. */
 const ROTATION_RETRY_SECONDS = '5';
+
+/** Tells if an error means that the database is out of reach, so that the same request may succeed later. */
+export type IsUnavailable = (error: unknown) => boolean;
 
 /** A code with a message that takes no context. */
 export type ContextFreeCode = {
@@ -33,7 +38,11 @@ export type ContextFreeCode = {
  * @returns the code that was answered.
  */
 export function answerError(
-  { log, fallback }: { readonly log: Logger; readonly fallback: ContextFreeCode },
+  {
+    log,
+    fallback,
+    isUnavailable,
+  }: { readonly log: Logger; readonly fallback: ContextFreeCode; readonly isUnavailable: IsUnavailable },
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -57,6 +66,8 @@ export function answerError(
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
+  // A request that has failed may have happened, so the status stays 500: clients repeat a 503 that says when, whatever it asks.
+  if (isOurs && isUnavailable(answer)) reply.header('retry-after', UNAVAILABLE_RETRY_SECONDS);
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
   reply
     .status(answer.status)

@@ -2,12 +2,17 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 
-/** A proxy before PostgreSQL that counts what passes. */
+/** A proxy before PostgreSQL that counts what passes, and can lose the server. */
 export interface DatabaseProxy {
   /** The database's URL through the proxy. */
   readonly url: string;
   /** Requests that the client waited for, and bytes both ways, so far. */
   counts(): { readonly roundTrips: number; readonly bytes: number };
+  /** Breaks all connections, later ones too, until `restore`: the server has been killed. */
+  cut(): void;
+  restore(): void;
+  /** Passes nothing on any more, and breaks nothing: the server's machine has lost its power. */
+  fallSilent(): void;
   stop(): Promise<void>;
 }
 
@@ -19,8 +24,14 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
   const path = join(directory, `.s.PGSQL.${target.port}`);
   const counts = { roundTrips: 0, bytes: 0 };
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(path);
+  let state: 'open' | 'cut' | 'silent' = 'open';
+  // The end of one side reaches the other through the pipe, or not at all.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    if (state === 'cut') {
+      client.destroy();
+      return;
+    }
+    const upstream = connect({ path, allowHalfOpen: true });
     const count = createMessageCounter(() => {
       counts.roundTrips += 1;
     });
@@ -42,7 +53,7 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
+      if (state === 'open') socket.pipe(other);
     }
   });
   server.listen(0, '127.0.0.1');
@@ -51,6 +62,17 @@ export async function openDatabaseProxy(databaseUrl: string): Promise<DatabasePr
   return {
     url: `postgresql://${target.username}@127.0.0.1:${port}${target.pathname}?sslmode=disable`,
     counts: () => ({ ...counts }),
+    cut: () => {
+      state = 'cut';
+      for (const socket of sockets) socket.destroy();
+    },
+    restore: () => {
+      state = 'open';
+    },
+    fallSilent: () => {
+      state = 'silent';
+      for (const socket of sockets) socket.unpipe();
+    },
     stop: async () => {
       for (const socket of sockets) socket.destroy();
       server.close();
