@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { MAX_BASE_UNITS } from '@flywheel/protocol';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { newProject, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
@@ -9,6 +10,7 @@ import { countBatch, recordSetupDay, uncountBatch } from '../../src/store/compan
 const { db } = await openTestDatabase();
 
 const LIMITS = { burnBaseUnits: 100n, airdropBaseUnits: 50n };
+const MOST = { burnBaseUnits: MAX_BASE_UNITS, airdropBaseUnits: MAX_BASE_UNITS };
 const [MONDAY, TUESDAY] = ['2026-11-23', '2026-11-24'];
 
 describe('lockTerms', () => {
@@ -76,5 +78,16 @@ describe('countBatch', () => {
     await uncountBatch(db, { multisig, batchIndex: 2n });
     assert.equal(await count(4n, 40n), true);
     assert.equal(await count(1n, 60n, 50n, TUESDAY), true, 'its day stays the one of its first setup');
+  });
+
+  it('counts amounts up to the largest of a token account', async () => {
+    const { address: multisig } = newProject().flywheel.multisig;
+    const count = async (batchIndex: bigint, limits: typeof LIMITS | null) => {
+      await recordSetupDay(db, { multisig, batchIndex }, MONDAY);
+      return countBatch(db, { multisig, batchIndex }, MOST, limits);
+    };
+    assert.equal(await count(1n, MOST), true);
+    assert.equal(await count(2n, MOST), false);
+    assert.equal(await count(2n, null), true);
   });
 });

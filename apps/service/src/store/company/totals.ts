@@ -51,6 +51,7 @@ export async function countBatch(
   { burnBaseUnits, airdropBaseUnits }: DailyTotals,
   limits: DailyTotals | null,
 ): Promise<boolean> {
+  // Compared with a literal 0, an amount without a type would be a PostgreSQL integer, which ends at 2³¹.
   const { numAffectedRows = 0n } = await sql`
     update company_totals counted set burned = ${burnBaseUnits}, airdropped = ${airdropBaseUnits}
     from (
@@ -60,9 +61,9 @@ export async function countBatch(
       where own.multisig = ${multisig} and own.batch_index = ${batchIndex}
     ) others
     where counted.multisig = ${multisig} and counted.batch_index = ${batchIndex}
-      and (${burnBaseUnits} = 0 or ${limits === null} or others.burned + ${burnBaseUnits} <= ${limits?.burnBaseUnits ?? 0n})
+      and (${burnBaseUnits}::numeric = 0 or ${limits === null} or others.burned + ${burnBaseUnits} <= ${limits?.burnBaseUnits ?? 0n})
       and (
-        ${airdropBaseUnits} = 0 or ${limits === null}
+        ${airdropBaseUnits}::numeric = 0 or ${limits === null}
         or others.airdropped + ${airdropBaseUnits} <= ${limits?.airdropBaseUnits ?? 0n}
       )
   `.execute(trx);
