@@ -115,7 +115,10 @@ async function findUnusual(deps: ReviewDeps, project: Project, batch: Batch): Pr
         : `It moves ${amount}, more than every batch before it: the largest moved ${largest}.`;
     unusual.push({ kind: 'LARGEST_BATCH', message });
   }
-  if (warnings.length > 0) {
+  if (batch.kind !== 'pipelines') {
+    // Those of a withdrawal are about its recipient and the vault; no event is paid by one.
+    for (const { message } of warnings) unusual.push({ kind: 'WARNING', message });
+  } else if (warnings.length > 0) {
     const message = `${pluralize(warnings.length, 'pipeline repeats', 'pipelines repeat')} a type and payload of an earlier one, so the same event may be paid again.`;
     unusual.push({ kind: 'REPEATED_PAYLOADS', message });
   }

@@ -52,6 +52,16 @@ describe('the company’s manual approval', () => {
     });
   }
 
+  it('is shown what a withdrawal does and what its creation warned of, and nothing about events', async () => {
+    const project = await createProject(world);
+    const { address: to } = await generateKeyPairSigner();
+    const batchId = await setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '1' });
+    const { effects, unusual } = requireOk(await ask('GET', `/company/batches/${batchId}/review`, company.cookie));
+    assert.match(effects.join(), /1 SOL/);
+    const message = `${to} has no account on this chain yet. Compare the address character by character.`;
+    assert.deepEqual(unusual, [{ kind: 'WARNING', message }]);
+  });
+
   async function makeWithdrawal(project: TestProject): Promise<string> {
     const { address: to } = await generateKeyPairSigner();
     return setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '1' });

@@ -98,7 +98,7 @@ export const BatchReview = z
     unusual: z
       .array(
         z.object({
-          kind: z.enum(['FIRST_TIME_RECIPIENTS', 'LARGEST_BATCH', 'REPEATED_PAYLOADS', 'RISKY_MINT']),
+          kind: z.enum(['FIRST_TIME_RECIPIENTS', 'LARGEST_BATCH', 'REPEATED_PAYLOADS', 'RISKY_MINT', 'WARNING']),
           message: z.string(),
         }),
       )
