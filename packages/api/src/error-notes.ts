@@ -69,11 +69,11 @@ export const ERROR_NOTES: {
     example: undefined,
   },
   ERR_TOKEN_NOT_FOUND: {
-    remedy: 'Contact the operator of the service: the key’s token was removed.',
+    remedy: 'Contact the company that runs the service: the key’s token was removed.',
     example: undefined,
   },
   ERR_FLYWHEEL_NOT_FOUND: {
-    remedy: 'Contact the operator of the service: the key’s flywheel was removed.',
+    remedy: 'Contact the company that runs the service: the key’s flywheel was removed.',
     example: undefined,
   },
   ERR_BATCH_NOT_FOUND: {
@@ -174,7 +174,7 @@ export const ERROR_NOTES: {
   },
   ERR_INTERNAL: {
     remedy:
-      'Try again later; `Retry-After` is sent while the database of the service is out of reach. If the error stays, send the value of the header `x-request-id` to the operator of the service.',
+      'Try again later; `Retry-After` is sent while the database of the service is out of reach. If the error stays, send the value of the header `x-request-id` to the company that runs the service.',
     example: undefined,
   },
   ERR_BATCH_INIT_FAILED: {
@@ -220,7 +220,7 @@ export const ERROR_NOTES: {
   },
   ERR_POLICY_REFUSED: {
     remedy:
-      'Leave out the recipients that `problems` names; nothing was taken. The page Policy of the project shows the rules, which the company changes.',
+      'Leave out the recipients that `problems` names; nothing was stored. The page Rules of the project shows the rules, which the company changes.',
     example: {
       problems: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is on the list. 12 listed recipients may not be paid.'],
       details: [
@@ -234,7 +234,7 @@ export const ERROR_NOTES: {
   },
   ERR_POLICY_CAP_REACHED: {
     remedy:
-      'Send less of what has reached its cap, or wait for the next UTC day; nothing was taken. Amounts that failed batches did not execute are given back.',
+      'Send less of what has reached its cap, or wait for the next UTC day; nothing was stored. Amounts that failed batches did not execute are given back.',
     example: {
       problems: [
         'With this batch the proof type WATCH_AD moves 1,020 tokens on 2026-11-21. The proof type WATCH_AD moves at most 1,000 tokens a day.',
@@ -281,7 +281,7 @@ export const ERROR_NOTES: {
   },
   ERR_TOO_MANY_WEBHOOKS: { remedy: 'Delete a webhook that you no longer need.', example: { max: 10 } },
   ERR_WEBHOOKS_UNAVAILABLE: {
-    remedy: 'Ask the operator of the service to set `WEBHOOK_KEY_FILE`. Everything else works without it.',
+    remedy: 'Ask the company that runs the service to set `WEBHOOK_KEY_FILE`. Everything else works without it.',
     example: undefined,
   },
   ERR_RECIPIENT_HELD_BACK: {

@@ -68,7 +68,7 @@ export const ERRORS = {
     403,
     'The company has not admitted the project, or no longer admits it.',
     (c: { flywheelId: string }) =>
-      `The company does not admit this project (flywheel ${c.flywheelId}), so it can create no batches; nothing was taken. Ask the company to admit it, then send the request again.`,
+      `The company does not admit this project (flywheel ${c.flywheelId}), so it can create no batches; nothing was stored. Ask the company to admit it, then send the request again.`,
   ),
   ERR_POLICY_REFUSED: define(403, 'The company’s rules for the project do not allow a recipient.', (c: ProblemList) =>
     c.problems.join(' '),

@@ -92,6 +92,26 @@ export function describeIssue(issue: ExecutionIssue): string {
   return issue.reason === undefined ? toApiError(issue).message : `It is held up: ${issue.reason}`;
 }
 
+/** Describes in a sentence, to a person, what holds a batch up; `describeIssue` answers a program. */
+export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatus): string {
+  switch (issue.code) {
+    case 'ERR_VAULT_UNDERFUNDED':
+      return issue.context.problems.join(' ');
+    case 'ERR_BATCH_WOULD_FAIL':
+      return new ApiError(issue.code, issue.context).message;
+    case 'ERR_SIGNED_TX_INVALID':
+      return `The approval was not accepted: ${issue.context.problem}`;
+    case 'ERR_BATCH_EXECUTE_FAILED': {
+      const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The execution';
+      return issue.reason === undefined
+        ? `${what} is held up by an error of the service.`
+        : `${what} is held up: ${issue.reason}`;
+    }
+    default:
+      throw issue satisfies never;
+  }
+}
+
 /** A batch without its pipelines, so that polling a large batch costs no more than polling a small one. */
 export type BatchWithoutPipelines = Omit<Batch, 'pipelines'>;
 

@@ -35,7 +35,7 @@ const MAX_QUOTED_CHARACTERS = 60;
 
 function describeProblem(issue: z.core.$ZodIssue): string {
   if (issue.input instanceof ImpreciseNumber) {
-    return `has ${issue.input.significantDigits} significant digits; at most ${MAX_SIGNIFICANT_DIGITS} are read exactly`;
+    return `has ${issue.input.significantDigits} significant digits; at most ${MAX_SIGNIFICANT_DIGITS} are read exactly: round it, or split it into two actions`;
   }
   switch (issue.code) {
     case 'invalid_type':

@@ -1,6 +1,6 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { describeIssue } from '../model/batch.ts';
+import { describeExecutionIssue } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { OpenBatch } from '../store/batches/open-batches.ts';
 import type { StoredKey } from '../store/projects/api-keys.ts';
@@ -35,7 +35,9 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
   return [
     ...(summary.isPaused ? [paused(summary.pauseReason)] : []),
     ...(needs === null ? [UNREACHABLE] : []),
-    ...inBatches(withIssue, 'TROUBLE', ({ issue }) => (issue === null ? '' : describeIssue(issue))),
+    ...inBatches(withIssue, 'TROUBLE', ({ issue, status }) =>
+      issue === null ? '' : describeExecutionIssue(issue, status),
+    ),
     ...(needs === null ? [] : [...underfunded(needs, state.project), ...emptyVault(needs)]),
     ...inBatches(
       forWallet,

@@ -94,7 +94,7 @@ describe('buildTimeline', () => {
     assert.deepEqual(await readFailure(project, batch), {
       message: `pipelines[1] failed on chain: a token account that it needs is frozen (${err}).`,
       remedy:
-        'The first pipeline was executed. Fix pipelines[1], then send it in a new batch. Its unused part of the daily limits was released.',
+        'The first pipeline was executed. Fix pipelines[1], then send it in a new batch. What it did not use of the daily limits is released.',
       code: null,
       pipeline: 1,
       isFinal: true,

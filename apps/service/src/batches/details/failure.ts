@@ -1,6 +1,6 @@
-import { ApiError, type BatchStatus } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import type { ExecutionIssue } from '../../model/batch.ts';
+import { describeExecutionIssue, type ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { BatchRecord } from '../../store/batches/batch-records.ts';
 import type { BatchDetails } from './details.ts';
@@ -31,26 +31,6 @@ export function describeFailure(details: BatchDetails, { flywheel: { multisig } 
     pipeline: null,
     isFinal: false,
   };
-}
-
-/** Describes an issue in a sentence. */
-export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatus): string {
-  switch (issue.code) {
-    case 'ERR_VAULT_UNDERFUNDED':
-      return issue.context.problems.join(' ');
-    case 'ERR_BATCH_WOULD_FAIL':
-      return new ApiError(issue.code, issue.context).message;
-    case 'ERR_SIGNED_TX_INVALID':
-      return `The approval was not accepted: ${issue.context.problem}`;
-    case 'ERR_BATCH_EXECUTE_FAILED': {
-      const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The execution';
-      return issue.reason === undefined
-        ? `${what} is held up by an error of the service.`
-        : `${what} is held up: ${issue.reason}`;
-    }
-    default:
-      throw issue satisfies never;
-  }
 }
 
 /**
@@ -121,13 +101,13 @@ function describeExecuted(executed: number): string {
 }
 
 function remedyOfEnd({ company, endCause, executeResult }: BatchRecord, pipeline: number | null, left: number): string {
-  const limits = 'Its unused part of the daily limits was released.';
+  const limits = 'What it did not use of the daily limits is released.';
   const failedRecipient = executeResult?.failedRecipient;
   if (pipeline !== null) {
     const rest = left > 1 ? ` and the ${left - 1} after it` : '';
     if (failedRecipient) {
-      const others = left > 1 ? `Send the ${left - 1} after pipelines[${pipeline}] in a new batch. ` : '';
-      return `${others}A batch with ${failedRecipient.recipient} may not pay others until it was paid. ${limits}`;
+      const others = left > 1 ? `Send the ${pluralize(left - 1, 'pipeline')} after it in a new batch. ` : '';
+      return `${others}Until ${failedRecipient.recipient} is paid, a batch that pays it may pay no other recipient. ${limits}`;
     }
     return `Fix pipelines[${pipeline}], then send it${rest} in a new batch. ${limits}`;
   }

@@ -1,8 +1,9 @@
+import { describeExecutionIssue } from '../../model/batch.ts';
 import { type Page, pageOf, parseCursor } from '../../model/page.ts';
 import type { Project } from '../../model/project.ts';
 import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store/batches/batch-records.ts';
 import type { Deps } from '../deps.ts';
-import { describeExecutionIssue, explainChainError } from './failure.ts';
+import { explainChainError } from './failure.ts';
 
 export interface ListItem extends ListedBatch {
   /** Sentence about what holds the batch up, or why it failed; null for neither. */

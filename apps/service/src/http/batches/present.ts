@@ -12,7 +12,6 @@ import {
 import { encodeInstruction, MAX_PIPELINE_BYTES, toDecimal } from '@flywheel/protocol';
 import type { DailyLimit } from '../../batches/admission.ts';
 import { toProblem } from '../../batches/check/check-batch.ts';
-import { describeExecutionIssue } from '../../batches/details/failure.ts';
 import { presentMetRule } from '../../batches/policy/evaluate.ts';
 import type { Preview } from '../../batches/preview.ts';
 import type { Ledger } from '../../batches/read.ts';
@@ -20,6 +19,7 @@ import type { Rest } from '../../batches/rest.ts';
 import {
   type Batch,
   type BatchWithoutPipelines,
+  describeExecutionIssue,
   type ExecutionIssue,
   type LedgerEntry,
   toApiError,
