@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { plainSearch } from '../src/app/plain-search.ts';
-import { tokenName, tokenUnit } from '../src/lib/format.ts';
+import { tokenName, tokenUnit, unitBeside } from '../src/lib/format.ts';
 
 const MINT = '4hFJ1bQYcUTPsrEeU7wqqAiWiGtbq1DwqjE2GgKcdAvk';
 
@@ -37,5 +37,15 @@ describe('tokenName', () => {
   it('falls back to the shortened mint for an empty symbol', () => {
     for (const symbol of [undefined, '', ' \u200b ']) assert.equal(tokenName({ symbol, mint: MINT }), '4hFJ…dAvk');
     assert.equal(tokenUnit({ symbol: '' }), 'tokens');
+  });
+});
+
+describe('unitBeside', () => {
+  it('has a singular for one token, and for no other amount and no symbol', () => {
+    assert.deepEqual(
+      ['1', '0', '1.5', '11'].map((amount) => unitBeside(amount, 'tokens')),
+      ['token', 'tokens', 'tokens', 'tokens'],
+    );
+    assert.equal(unitBeside('1', 'WHEEL'), 'WHEEL');
   });
 });

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { batchKindName, batchState } from '../features/batch/batch-summary.ts';
 import { recentBatchesQuery } from '../lib/api/batches.ts';
 import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
 import { projectsQuery } from '../lib/api/projects.ts';
@@ -152,20 +153,17 @@ function BatchItems({ text, projectId, run }: BatchItemsProps) {
   const number = /^#(\d+)$/.exec(text)?.[1] ?? '';
   // The palette finds “2” also within ids.
   const found = recent?.batches.filter(({ batchIndex }) => batchIndex.startsWith(number));
-  return found?.map(({ id, batchIndex, status, types }) => (
-    <Item key={id} value={`batch ${batchIndex} #${batchIndex} ${id} ${types.join(' ')}`} onSelect={open(projectId, id)}>
-      Batch {batchIndex}
-      <span className="ml-2 text-quiet">{STATUS_LABELS[status]}</span>
-    </Item>
-  ));
+  return found?.map((batch) => {
+    const { id, batchIndex, types, problem } = batch;
+    const name = `${batchKindName(batch.kind)} ${batchIndex}`;
+    return (
+      <Item key={id} value={`${name} #${batchIndex} ${id} ${types.join(' ')}`} onSelect={open(projectId, id)}>
+        {name}
+        <span className="ml-2 text-quiet">{batchState({ ...batch, isBlocked: problem !== undefined }).word}</span>
+      </Item>
+    );
+  });
 }
-
-const STATUS_LABELS = {
-  AVAILABLE_TO_QUEUE: 'being set up',
-  FINALIZED: 'open',
-  EXECUTED: 'executed',
-  FAILED: 'failed',
-} as const;
 
 /** Projects of the wallet, by token, vault or id. */
 function ProjectItems({ run }: { readonly run: Run }) {

@@ -8,6 +8,7 @@ import { isAuditDocument } from '../lib/document-policy.ts';
 import { Ring } from '../ui/ring.tsx';
 import { MainMenu } from './main-menu.tsx';
 import { useShortcuts } from './shortcuts.ts';
+import { StaleBanner } from './stale-banner.tsx';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 
@@ -17,6 +18,7 @@ export function Shell() {
   const environment = useEnvironment();
   useShortcuts({ onPalette: () => setPaletteOpen(true) });
   useLocalWallet(environment);
+  const isMainnet = environment === undefined || environment.cluster === 'mainnet';
   return (
     <>
       <a href="#main" className="sr-only z-50 rounded bg-raised px-3 py-2 focus:not-sr-only focus:absolute focus:m-2">
@@ -24,13 +26,12 @@ export function Shell() {
       </a>
       <header className="sticky top-0 z-20 border-b bg-paper/95 backdrop-blur-sm">
         <div className="mx-auto flex h-14 max-w-6xl items-center gap-1 px-4 md:gap-3">
-          <Link to="/" className="flex items-center gap-2 font-semibold tracking-tight">
+          <Link to="/" className="flex h-10 min-w-6 items-center gap-2 font-semibold tracking-tight">
             <Ring size={22} className="text-accent" />
-            Flywheel
+            {/* A phone has room for one of the two, and must say that this is not the cluster where tokens have value. */}
+            <span className={isMainnet ? undefined : 'max-sm:sr-only'}>Flywheel</span>
           </Link>
-          {environment && environment.cluster !== 'mainnet' && (
-            <span className="hidden rounded-sm border px-1.5 text-xs text-quiet sm:inline">{environment.cluster}</span>
-          )}
+          {!isMainnet && <span className="rounded-sm border px-1.5 text-xs text-quiet">{environment.cluster}</span>}
           <MainMenu />
           <div className="ml-auto flex items-center gap-1.5">
             <button
@@ -47,6 +48,7 @@ export function Shell() {
           </div>
         </div>
         {!isAuditDocument && <SessionExpiryBanner />}
+        <StaleBanner />
       </header>
       <main id="main" className="mx-auto max-w-6xl px-4 py-6 md:py-8">
         <Outlet />

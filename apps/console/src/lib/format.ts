@@ -10,6 +10,11 @@ export function tokenUnit({ symbol }: Pick<NamedToken, 'symbol'>): string {
   return plainSymbol(symbol) ?? 'tokens';
 }
 
+/** Unit beside an amount, which is decimal text: `1 token`, `2 tokens`. Symbols have no plural. */
+export function unitBeside(amount: string, unit: string): string {
+  return amount === '1' && unit === 'tokens' ? 'token' : unit;
+}
+
 interface NamedToken {
   readonly symbol?: string | undefined;
   readonly mint: string;

@@ -33,19 +33,19 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
     >
       {isOpen && (
         <>
-          <header className="flex items-center justify-between border-b px-5 py-3">
-            <h2 id={titleId} className="text-lg font-semibold">
+          <div className="flex items-center justify-between gap-3 border-b px-5 py-2">
+            <h2 id={titleId} className="min-w-0 text-lg font-semibold break-words">
               {title}
             </h2>
             <button
               type="button"
               onClick={onClose}
               aria-label="Close"
-              className="rounded p-1 text-quiet hover:text-ink"
+              className="-mr-2 grid size-10 shrink-0 place-items-center rounded text-quiet hover:text-ink md:size-8"
             >
               <X size={18} aria-hidden />
             </button>
-          </header>
+          </div>
           <div className="p-5">{children}</div>
         </>
       )}

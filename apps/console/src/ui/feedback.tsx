@@ -1,7 +1,8 @@
 import { isFlywheelError } from '@flywheel/sdk';
+import { RpcError } from '@flywheel/solana-rpc';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, Clock, Info } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 import { cn } from './cn.ts';
 import { Ring } from './ring.tsx';
@@ -52,15 +53,26 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   'body.expiresAt': 'The expiry',
 };
 
-/** Says an error to a person: a field by the name that its form shows. */
-function sentenceOf({ message }: Error): string {
+/** Says an error to a person: a field by the name that its form shows, a node that is away without the words of `fetch`. */
+export function sentenceOf(error: Error): string {
+  const { message, cause } = error;
+  const node = [error, cause].find((each) => each instanceof RpcError);
+  if (node?.reason === 'unreachable' || node?.reason === 'timeout') {
+    return `The Solana node ${node.host} does not answer this browser. Check your connection, then retry.`;
+  }
   const place = message.split(' ', 1)[0] ?? '';
   const name = FIELD_NAMES[place];
   return name === undefined ? message : name + message.slice(place.length);
 }
 
+export interface ErrorNoticeProps {
+  readonly error: Error;
+  readonly onRetry?: () => void;
+  readonly isRetrying?: boolean;
+}
+
 /** Shows an error: its message, its code and the request id for support. */
-export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
+export function ErrorNotice({ error, onRetry, isRetrying = false }: ErrorNoticeProps) {
   const known = isFlywheelError(error) ? error : null;
   return (
     <Notice
@@ -68,7 +80,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
       title={sentenceOf(error)}
       action={
         onRetry && (
-          <Button size="small" onClick={onRetry}>
+          <Button size="small" isBusy={isRetrying} onClick={onRetry}>
             Retry
           </Button>
         )
@@ -89,7 +101,7 @@ export function EmptyState({ title, children }: { readonly title: string; readon
   return (
     <div className="flex flex-col items-center gap-3 rounded-lg border border-dashed px-6 py-12 text-center">
       <Ring size={32} progress={0.12} className="text-quiet" />
-      <h3 className="text-lg font-medium">{title}</h3>
+      <h2 className="text-lg font-medium">{title}</h2>
       <div className="flex w-full max-w-xl flex-col items-center gap-4 text-quiet">{children}</div>
     </div>
   );
@@ -106,11 +118,14 @@ export interface QueryViewProps<Value> {
 
 /** Shows the result of a query: a skeleton while it loads, or the error with a retry button. */
 export function QueryView<Value>({ query, skeleton, children, isFlush = false }: QueryViewProps<Value>) {
+  // Reading again clears the error; it stays on the screen until the answer, which would jump otherwise.
+  const lastError = useRef<Error | null>(null);
+  lastError.current = query.error ?? lastError.current;
   if (query.data !== undefined) return children(query.data);
-  if (query.error) {
+  if (lastError.current) {
     return (
       <div className={isFlush ? 'p-3' : undefined}>
-        <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+        <ErrorNotice error={lastError.current} isRetrying={query.isFetching} onRetry={() => void query.refetch()} />
       </div>
     );
   }

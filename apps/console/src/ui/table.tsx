@@ -79,7 +79,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
       className={cn(
         'px-4 py-2.5 align-middle max-md:min-h-9 max-md:items-center max-md:justify-between max-md:gap-4 max-md:py-1',
         isExtra ? 'max-md:hidden' : 'max-md:flex',
-        isAmount && 'tabular whitespace-nowrap md:text-right',
+        isAmount && 'tabular md:text-right md:whitespace-nowrap',
         isNarrow && 'md:w-0 md:whitespace-nowrap',
       )}
     >
@@ -88,7 +88,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
           {name}
         </span>
       )}
-      <span className="min-w-0 max-md:break-words">{render(row)}</span>
+      <span className="min-w-0 max-md:text-right max-md:wrap-anywhere max-md:first:text-left">{render(row)}</span>
     </td>
   );
 }

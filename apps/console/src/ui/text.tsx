@@ -2,7 +2,7 @@ import { groupDigits, shorten } from '@flywheel/protocol';
 import { ExternalLink } from 'lucide-react';
 import { Fragment, type ReactNode } from 'react';
 import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
-import { base58Kind } from '../lib/format.ts';
+import { base58Kind, unitBeside } from '../lib/format.ts';
 import { cn } from './cn.ts';
 import { useCopied } from './copy.tsx';
 import { Tooltip } from './tooltip.tsx';
@@ -33,7 +33,10 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
           type="button"
           onClick={copy}
           aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shown}`}
-          className={cn('tabular rounded-sm font-mono text-sm hover:text-accent', isWhole && 'text-left break-all')}
+          className={cn(
+            'tabular min-h-6 rounded-sm font-mono text-sm hover:text-accent',
+            isWhole && 'text-left break-all',
+          )}
         >
           {shown}
         </button>
@@ -44,7 +47,8 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
           target="_blank"
           rel="noreferrer"
           aria-label={`${name} in the explorer`}
-          className="text-quiet hover:text-accent"
+          // As large as a finger needs (WCAG 2.5.8), beside an icon of 13 pixels.
+          className="-ml-1 grid size-6 shrink-0 place-items-center text-quiet hover:text-accent"
         >
           <ExternalLink size={13} aria-hidden />
         </a>
@@ -64,7 +68,9 @@ export function AmountText({ amount, unit }: AmountTextProps) {
   return (
     <span className="tabular">
       {groupDigits(amount)}
-      {unit !== undefined && <span className="ml-1 text-[0.85em] font-normal text-quiet">{unit}</span>}
+      {unit !== undefined && (
+        <span className="ml-1 inline-block text-[0.85em] font-normal text-quiet">{unitBeside(amount, unit)}</span>
+      )}
     </span>
   );
 }
@@ -76,22 +82,35 @@ export interface TimeTextProps {
   readonly form?: 'full' | 'clock' | 'hour' | 'day';
 }
 
+/** Times name their zone: people of one project live in several. `clock` stands below a time that names it. */
 const FORMATS = {
-  full: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
-  clock: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' }),
-  hour: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }),
-  day: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' }),
-};
+  full: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+  clock: { hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  hour: { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+  day: { day: 'numeric', month: 'short', year: 'numeric' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
-/** A local time; the tooltip has it in UTC. */
+/** A local time with its zone, and with its year if that is not the present one; the tooltip has it in UTC. */
 export function TimeText({ at, form = 'full' }: TimeTextProps) {
   return (
     <Tooltip text={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
       <time dateTime={at} className="tabular whitespace-nowrap">
-        {FORMATS[form].format(new Date(at))}
+        {formatTime(new Date(at), form)}
       </time>
     </Tooltip>
   );
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatTime(time: Date, form: keyof typeof FORMATS): string {
+  const hasYear = form === 'full' && time.getFullYear() !== new Date().getFullYear();
+  const key = `${form} ${hasYear}`;
+  // Making a format takes longer than using it, and a table has hundreds of times.
+  const format =
+    formats.get(key) ?? new Intl.DateTimeFormat(undefined, { ...FORMATS[form], ...(hasYear && { year: 'numeric' }) });
+  formats.set(key, format);
+  return format.format(time);
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;

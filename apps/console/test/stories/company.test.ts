@@ -116,6 +116,10 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText('Batch 2 rejected').waitFor();
     await owner.page.getByText('Two is too few.').first().waitFor();
     await checkScreenOnBoth(owner, 'company-rejected');
+    await owner.page.getByRole('link', { name: 'View batch' }).click();
+    await owner.page.getByText('Not executed').first().waitFor();
+    await owner.page.getByText(/^Rejected by/).waitFor();
+    await checkScreenOnBoth(owner, 'batch-rejected');
   });
 
   it('pauses a project after its name is entered, and resumes it', async () => {

@@ -156,6 +156,8 @@ export async function register({ page }: Person, options: RegisterOptions = {}):
   await onScreen('register-5-review');
   await page.getByRole('button', { name: 'Sign and create the project' }).click();
   await page.getByText('Project created').waitFor();
+  const steps = page.getByRole('navigation', { name: 'Steps' }).getByRole('button');
+  assert.equal(await steps.and(page.locator(':enabled')).count(), 0, 'a step back would lose the key');
   await onScreen('register-6-created');
   const apiKey = /fwk_[A-Za-z0-9]{49}/.exec((await page.locator('main').textContent()) ?? '')?.[0];
   assert.ok(apiKey, 'no API key is shown');

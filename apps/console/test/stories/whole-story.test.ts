@@ -150,6 +150,22 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     assert.equal(await page.getByRole('button', { name: 'Create a token' }).count(), 0);
   });
 
+  it('goes back a step of a registration on a phone, and keeps what was entered', async () => {
+    const person = await story.visit({ size: 'phone' });
+    const { page } = person;
+    await signIn(person);
+    await page.goto('/register');
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    await page.getByText('Registration cost', { exact: true }).waitFor();
+    const mint = await page.getByLabel('Mint address').inputValue();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Daily burn limit, whole tokens').fill('77');
+    await page.getByRole('button', { name: 'Back' }).click();
+    assert.equal(await page.getByLabel('Mint address').inputValue(), mint);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    assert.equal(await page.getByLabel('Daily burn limit, whole tokens').inputValue(), '77');
+  });
+
   it('continues after a late and outdated first answer about a batch', async () => {
     const person = await story.visit();
     const { page } = person;

@@ -54,7 +54,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
     </Button>
   );
   return (
-    <div className="grid gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
+    <div className="grid grid-cols-1 gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
       <div className="flex min-w-0 flex-col gap-4 lg:order-last">
         <VerificationNotice query={verification} pipelineCount={batch.pipelines.length} />
         {isVerified && isOwn && <MultisigNews approval={data} />}

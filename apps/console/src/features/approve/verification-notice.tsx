@@ -4,6 +4,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { Fragment } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { keepVerified } from '../../lib/pins.ts';
+import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { AddressText } from '../../ui/text.tsx';
@@ -24,7 +25,10 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   const [issue, ...others] = verificationIssues(approval);
   if (issue !== undefined) {
     // The batch itself is verified, so that the vault is all that the person must decide about.
-    if (!approval.verification.isVerified) return <VerificationFailed issues={[issue, ...others]} />;
+    if (!approval.verification.isVerified) {
+      const verifyAgain = () => void query.refetch();
+      return <VerificationFailed issues={[issue, ...others]} isBusy={query.isFetching} onRetry={verifyAgain} />;
+    }
     const trust = () => {
       keepVerified(approval.known.place, { ...approval.shown, verification: approval.verification });
       void query.refetch();
@@ -62,10 +66,24 @@ function hostOf(url: string | undefined): string {
 /** A longer list helps no one to decide; each pipeline shows its own mismatches. */
 const MAX_ISSUES_SHOWN = 12;
 
-function VerificationFailed({ issues }: { readonly issues: readonly Mismatch[] }) {
+interface VerificationFailedProps {
+  readonly issues: readonly Mismatch[];
+  readonly isBusy: boolean;
+  readonly onRetry: () => void;
+}
+
+function VerificationFailed({ issues, isBusy, onRetry }: VerificationFailedProps) {
   const hidden = issues.length - MAX_ISSUES_SHOWN;
   return (
-    <Notice tone="failed" title={`Do not sign: ${pluralize(issues.length, 'mismatch', 'mismatches')}`}>
+    <Notice
+      tone="failed"
+      title={`Do not sign: ${pluralize(issues.length, 'mismatch', 'mismatches')}`}
+      action={
+        <Button size="small" isBusy={isBusy} onClick={onRetry}>
+          Verify again
+        </Button>
+      }
+    >
       <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
         {issues.slice(0, MAX_ISSUES_SHOWN).map(({ pipeline, text }) => (
           <li key={`${pipeline} ${text}`} className="break-words">
@@ -78,8 +96,8 @@ function VerificationFailed({ issues }: { readonly issues: readonly Mismatch[] }
         <p className="mt-1">{pluralize(hidden, 'more mismatch', 'more mismatches')}, shown in the pipelines.</p>
       )}
       <p className="mt-2">
-        This page and the chain do not show the same batch: someone changed one of them. Report this to the company, but
-        not through this page.
+        This page and the chain do not show the same batch: someone changed one of them, or the node is behind the
+        chain. Verify again after a minute. If the mismatch stays, report it to the company, but not through this page.
       </p>
     </Notice>
   );

@@ -12,7 +12,7 @@ export function ResultsPanel({ batch }: { readonly batch: Batch }) {
   if (!initResult && !executeResult) return null;
   return (
     <Panel title="Results">
-      <div className="grid gap-6 md:grid-cols-2">
+      <div className="grid grid-cols-1 gap-6 md:grid-cols-2">
         {initResult && (
           <Outcome
             title="Setup"

@@ -179,7 +179,7 @@ export function BatchSkeleton() {
     <div className="flex flex-col gap-6">
       <div className="skeleton h-12 w-64" />
       <div className="skeleton h-44 sm:h-36 lg:h-[86px]" />
-      <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <Panel title="Timeline">
           <SkeletonLines count={6} />
         </Panel>

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
+import { unitBeside } from '../../lib/format.ts';
 import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { Ring } from '../../ui/ring.tsx';
@@ -22,13 +23,15 @@ const HEAD_PX = 56;
 
 interface BatchTableProps {
   readonly projectId: string;
+  /** Symbol of the token, or `tokens`. */
+  readonly unit: string;
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
   readonly onMore: () => void;
 }
 
 /** Virtual table of batches: only the visible rows are in the DOM. */
-export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps) {
+export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const isWide = useIsWide();
   const [scrollMargin, setScrollMargin] = useState(0);
@@ -53,7 +56,7 @@ export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps
   useRowKeys({ count: rows.length, onGoTo: (index) => virtual.scrollToIndex(index, { align: 'auto' }) });
   return (
     <table aria-label="Batches" aria-rowcount={hasMore ? -1 : rows.length + 1} className="block">
-      <TableHead />
+      <TableHead unit={unit} />
       <tbody
         ref={body}
         className="relative block overflow-hidden rounded-lg border bg-raised md:rounded-t-none"
@@ -63,7 +66,7 @@ export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps
           const row = rows[index];
           const style = { height: rowPx, transform: `translateY(${start - scrollMargin}px)` };
           return row ? (
-            <BatchRow key={row.id} projectId={projectId} row={row} index={index} style={style} />
+            <BatchRow key={row.id} projectId={projectId} unit={unit} row={row} index={index} style={style} />
           ) : (
             <RowSkeleton key={index} style={style} />
           );
@@ -78,18 +81,19 @@ const HEADS = [
   { name: 'Created', className: 'text-left' },
   { name: 'Actions', className: 'text-left' },
   { name: 'Pipelines', className: 'text-right' },
-  { name: 'Burn', className: 'text-right' },
-  { name: 'Airdrop', className: 'text-right' },
+  { name: 'Burn', className: 'text-right', isAmount: true },
+  { name: 'Airdrop', className: 'text-right', isAmount: true },
   { name: 'Operator cost', className: 'text-right' },
 ] as const;
 
-function TableHead() {
+function TableHead({ unit }: { readonly unit: string }) {
   return (
     <thead className="hidden md:block">
       <tr className={cn('h-10 rounded-t-lg border border-b-0 bg-sunken text-sm text-quiet', COLUMNS)}>
-        {HEADS.map(({ name, className }) => (
+        {HEADS.map(({ name, className, ...head }) => (
           <th key={name} scope="col" className={cn('font-normal', className)}>
             {name}
+            {'isAmount' in head && `, ${unit}`}
           </th>
         ))}
       </tr>
@@ -114,7 +118,7 @@ function RowSkeleton({ style }: { readonly style: CSSProperties }) {
 const FIRST_ROWS = 6;
 
 /** Placeholder of the same size while the table loads. */
-export function TableSkeleton() {
+export function TableSkeleton({ unit }: Pick<BatchTableProps, 'unit'>) {
   const isWide = useIsWide();
   const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
   return (
@@ -123,7 +127,7 @@ export function TableSkeleton() {
         Loading
       </span>
       <table aria-hidden className="block">
-        <TableHead />
+        <TableHead unit={unit} />
         <tbody
           className="relative block overflow-hidden rounded-lg border bg-raised md:rounded-t-none"
           style={{ height: rowPx * FIRST_ROWS }}
@@ -140,10 +144,9 @@ export function TableSkeleton() {
 
 /** Head, rows and placeholders share these columns, so that nothing moves when rows arrive. */
 const COLUMNS =
-  'md:grid md:grid-cols-[minmax(140px,1.4fr)_112px_minmax(48px,0.8fr)_64px_minmax(72px,1fr)_minmax(72px,1fr)_minmax(108px,1.5fr)] md:items-center md:gap-3 md:px-4 lg:gap-4';
+  'md:grid md:grid-cols-[minmax(140px,1.4fr)_112px_minmax(48px,0.8fr)_64px_minmax(72px,1fr)_minmax(72px,1fr)_minmax(108px,1.5fr)] md:items-center md:gap-3 md:px-4 lg:grid-cols-[minmax(190px,1.3fr)_150px_minmax(48px,0.4fr)_64px_minmax(72px,1fr)_minmax(72px,1fr)_220px] lg:gap-4';
 
-interface BatchRowProps {
-  readonly projectId: string;
+interface BatchRowProps extends Pick<BatchTableProps, 'projectId' | 'unit'> {
   readonly row: Row;
   readonly index: number;
   /** Height and position of the row in the virtual list. */
@@ -151,8 +154,9 @@ interface BatchRowProps {
 }
 
 /** Shows a batch as a table row, or as a card on a phone; all of it links to the batch. */
-function BatchRow({ projectId, row, index, style }: BatchRowProps) {
+function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
   const { state, word, closed } = batchState({ ...row, isBlocked: row.problem !== undefined });
+  const about = row.problem ?? row.types.join(', ');
   return (
     <tr
       aria-rowindex={index + 2}
@@ -174,14 +178,15 @@ function BatchRow({ projectId, row, index, style }: BatchRowProps) {
             {word}
           </Link>
           <span className="block truncate text-xs text-quiet">
-            {row.problem ?? (row.types.join(', ') || batchKindName(row.kind))}
+            {batchKindName(row.kind)} {row.batchIndex}
+            {about !== '' && ` · ${about}`}
           </span>
         </span>
         <span className="text-sm text-quiet md:hidden">
           <TimeText at={row.dateCreated} />
         </span>
       </td>
-      <td className="hidden text-sm md:block">
+      <td className="hidden text-sm md:block [&_time]:whitespace-normal">
         <TimeText at={row.dateCreated} />
       </td>
       <td className="flex items-center gap-3">
@@ -191,8 +196,8 @@ function BatchRow({ projectId, row, index, style }: BatchRowProps) {
         </span>
       </td>
       <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
-      <Amount name="Burn" tokens={row.burned} status={row.status} />
-      <Amount name="Airdrop" tokens={row.airdropped} status={row.status} />
+      <Amount name="Burn" unit={unit} tokens={row.burned} status={row.status} />
+      <Amount name="Airdrop" unit={unit} tokens={row.airdropped} status={row.status} />
       <OperatorCost row={row} />
     </tr>
   );
@@ -200,17 +205,22 @@ function BatchRow({ projectId, row, index, style }: BatchRowProps) {
 
 interface AmountProps extends Pick<Row, 'status'> {
   readonly name: string;
+  readonly unit: string;
   readonly tokens: string;
 }
 
-function Amount({ name, tokens, status }: AmountProps) {
+/** A longer amount is set in smaller digits, so that all of them stay on one line or two. */
+const MAX_LARGE = 16;
+
+function Amount({ name, unit, tokens, status }: AmountProps) {
   const stage = tokens === '0' ? null : amountStage(status);
   return (
     <td className="flex justify-between text-sm md:block md:text-right md:text-base">
       <span className="text-quiet md:sr-only">{name}</span>
-      <span className="tabular">
+      <span className={cn('tabular min-w-0 text-right wrap-anywhere', tokens.length > MAX_LARGE && 'text-sm')}>
         <span className={cn(tokens === '0' || stage !== null ? 'text-quiet' : 'font-medium')}>
           {groupDigits(tokens)}
+          <span className="ml-1 text-xs text-quiet md:hidden">{unitBeside(tokens, unit)}</span>
         </span>
         {stage && <span className="ml-1.5 text-xs text-quiet md:ml-0 md:block">{stage}</span>}
       </span>

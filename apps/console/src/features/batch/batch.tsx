@@ -13,7 +13,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { ErrorNotice, QueryView } from '../../ui/feedback.tsx';
 import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
-import { AddressText, TimeText } from '../../ui/text.tsx';
+import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx';
 import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
@@ -63,7 +63,7 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
         // The rent may be back before the answer to the vote, which is shown all the same.
         <CancelVoteNotice projectId={projectId} batch={batch} onVote={() => setOwesVote(true)} />
       )}
-      <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <div className="lg:sticky lg:top-20">
           <Panel title="Timeline">
             <BatchTimeline progress={batch} approveAction={<span className="hidden md:block">{approve}</span>} />
@@ -196,7 +196,7 @@ function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
           at: at ?? null,
           text: (
             <>
-              {note}
+              {note !== undefined && <MessageText text={note} />}
               {waitsForWallet && expiresAt !== undefined && (
                 <p>
                   Valid until <TimeText at={expiresAt} />

@@ -1,8 +1,10 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback } from 'react';
 import { type BatchFilter, batchesQuery } from '../../lib/api/batches.ts';
+import { projectQuery } from '../../lib/api/projects.ts';
+import { tokenUnit } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { EmptyState, ErrorNotice } from '../../ui/feedback.tsx';
@@ -48,19 +50,21 @@ interface BatchListProps {
 
 function BatchList({ projectId, filter, onShowAll }: BatchListProps) {
   const batches = useInfiniteQuery(batchesQuery(projectId, filter.query));
+  const { data: project } = useQuery(projectQuery(projectId));
+  const unit = project === undefined ? 'tokens' : tokenUnit(project.token);
   const { fetchNextPage, isFetching, isFetchNextPageError } = batches;
   const loadMore = useCallback(() => {
     if (!isFetching && !isFetchNextPageError) void fetchNextPage();
   }, [fetchNextPage, isFetching, isFetchNextPageError]);
   if (!batches.data) {
     if (batches.error) return <ErrorNotice error={batches.error} onRetry={() => void batches.refetch()} />;
-    return <TableSkeleton />;
+    return <TableSkeleton unit={unit} />;
   }
   const rows = batches.data.pages.flatMap((page) => page.batches);
   if (rows.length === 0) return <EmptyList projectId={projectId} filter={filter} onShowAll={onShowAll} />;
   return (
     <>
-      <BatchTable projectId={projectId} rows={rows} hasMore={batches.hasNextPage} onMore={loadMore} />
+      <BatchTable projectId={projectId} unit={unit} rows={rows} hasMore={batches.hasNextPage} onMore={loadMore} />
       {isFetchNextPageError && <ErrorNotice error={batches.error} onRetry={() => void fetchNextPage()} />}
     </>
   );

@@ -6,7 +6,7 @@ import { useMemo } from 'react';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
-import type { Status } from '../../ui/status.ts';
+import { STATUS_COLORS, type Status } from '../../ui/status.ts';
 import { StatusBadge, StatusIcon } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import type { BatchAction, PipelineRecord, ShownPipeline } from './batch-summary.ts';
@@ -37,14 +37,14 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
           type="button"
           onClick={onToggle}
           aria-expanded={isOpen}
-          className="flex min-w-0 flex-1 items-center gap-2 rounded-sm text-left"
+          className="flex min-h-7 min-w-0 flex-1 items-center gap-2 rounded-sm text-left"
         >
           <ChevronRight size={15} aria-hidden className={cn('shrink-0 text-quiet', isOpen && 'rotate-90')} />
           <span className="tabular text-xs text-quiet">
             <span className="sr-only">Pipeline </span>
             {position}
           </span>
-          <span className="font-mono text-sm font-medium">{type}</span>
+          <span className="min-w-0 font-mono text-sm font-medium break-all">{type}</span>
           {!isOpen && <code className="min-w-0 flex-1 truncate font-mono text-xs text-quiet">{payload}</code>}
         </button>
         {bytes !== undefined && maxBytes !== undefined && state === undefined && (
@@ -55,13 +55,15 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
         )}
         {signature && <AddressText address={signature} kind="signature" isLinked />}
         {mark && (
-          <span title={mark.word}>
-            {mark.state === null ? (
-              <CircleMinus size={15} aria-hidden className="text-quiet" />
-            ) : (
-              <StatusIcon status={mark.state} size={15} />
+          <span
+            className={cn(
+              'inline-flex shrink-0 items-center gap-1.5 text-sm',
+              mark.state === null ? 'text-quiet' : STATUS_COLORS[mark.state],
             )}
-            <span className="sr-only">{mark.word}</span>
+          >
+            {mark.state === null ? <CircleMinus size={15} aria-hidden /> : <StatusIcon status={mark.state} size={15} />}
+            {/* Most pipelines of a batch are executed; a phone has no room for the word beside the transaction. */}
+            <span className={cn(mark.state === 'done' && 'max-sm:sr-only')}>{mark.word}</span>
           </span>
         )}
       </header>
@@ -195,7 +197,7 @@ function Kind({ className, word }: { readonly className: string; readonly word: 
 
 function Amount({ amount, unit }: { readonly amount: string; readonly unit?: string }) {
   return (
-    <span className="tabular min-w-24 text-right font-medium">
+    <span className="tabular ml-auto min-w-24 text-right font-medium">
       {groupDigits(amount)}
       {unit && ` ${unit}`}
     </span>

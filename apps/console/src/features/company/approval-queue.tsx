@@ -41,19 +41,22 @@ export function ApprovalQueue() {
 }
 
 function DecisionNotice({ decision }: { readonly decision: Decision }) {
-  const { isApproved, isPartial, projectId, batchId, batchIndex } = decision;
+  const { isApproved, isPartial, projectId, batchId, name } = decision;
   return (
-    <Notice
-      tone={isApproved ? 'done' : 'plain'}
-      title={isApproved ? `Batch ${batchIndex} approved` : `Batch ${batchIndex} rejected`}
-      action={
-        <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
-          View batch
-        </ButtonLink>
-      }
-    >
-      {outcomeOf({ isApproved, isPartial })}
-    </Notice>
+    // In view below the header, wherever in the list the decided batch stood.
+    <div className="sticky top-16 z-10">
+      <Notice
+        tone={isApproved ? 'done' : 'plain'}
+        title={isApproved ? `${name} approved` : `${name} rejected`}
+        action={
+          <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
+            View batch
+          </ButtonLink>
+        }
+      >
+        {outcomeOf({ isApproved, isPartial })}
+      </Notice>
+    </div>
   );
 }
 
@@ -76,7 +79,7 @@ function EmptyQueue() {
 /** These batches always need an operator’s approval. */
 const WARNINGS = {
   withdrawal:
-    'This batch moves funds out of the vault; daily limits do not apply. Check the recipient, and confirm with the project through another channel.',
+    'This batch moves funds out of the vault; daily limits do not apply. Approve shows the amount and the recipient, read from the chain: confirm both with the project through another channel.',
   rotation:
     'This batch changes who approves spending from the vault. Check both addresses, and confirm with the project through another channel.',
 };
@@ -87,18 +90,24 @@ interface QueuedBatchProps {
 }
 
 function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
-  const { id: batchId, projectId, batchIndex, mintAddress, actions, problem } = batch;
+  const { id: batchId, projectId, mintAddress, actions, problem } = batch;
   const memos = actions.memo === 0 ? [] : [pluralize(actions.memo, 'memo')];
-  const facts = [
-    { name: 'To burn', value: <AmountText amount={batch.burned} />, note: pluralize(actions.burn, 'burn') },
+  const hasPipelines = batch.kind === undefined || batch.kind === 'pipelines';
+  const token = { name: 'Token', value: <AddressText address={mintAddress} of="mint" isLinked />, note: '' };
+  const amounts = [
+    {
+      name: 'To burn',
+      value: <AmountText amount={batch.burned} unit="tokens" />,
+      note: pluralize(actions.burn, 'burn'),
+    },
     {
       name: 'To airdrop',
-      value: <AmountText amount={batch.airdropped} />,
+      value: <AmountText amount={batch.airdropped} unit="tokens" />,
       note: pluralize(actions.airdrop, 'airdrop'),
     },
     { name: 'Pipelines', value: batch.pipelines, note: [...batch.types, ...memos].join(', ') },
-    { name: 'Token', value: <AddressText address={mintAddress} of="mint" isLinked />, note: '' },
   ];
+  const facts = [...(hasPipelines ? amounts : []), token];
   return (
     <article className="rounded-lg border bg-raised">
       <header className="flex flex-wrap items-baseline justify-between gap-x-4 border-b px-4 py-3">
@@ -108,19 +117,22 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
             params={{ projectId, batchId }}
             className="underline-offset-2 hover:underline"
           >
-            {batchKindName(batch.kind)} {batchIndex}
+            {nameOf(batch)}
           </Link>
         </h2>
         <span className="text-sm text-quiet">
           Signed by the wallet <TimeText at={batch.requestedAt} />
         </span>
       </header>
-      <dl className="grid grid-cols-2 gap-4 p-4 md:grid-cols-4">
+      <dl className="grid gap-4 p-4 md:grid-cols-4">
         {facts.map(({ name, value, note }) => (
-          <div key={name} className="min-w-0">
-            <dt className="text-sm text-quiet">{name}</dt>
-            <dd className="text-lg font-semibold">{value}</dd>
-            <dd className="truncate text-sm text-quiet">{note}</dd>
+          <div
+            key={name}
+            className="min-w-0 max-md:grid max-md:grid-cols-[auto_1fr] max-md:items-baseline max-md:gap-x-4"
+          >
+            <dt className="text-sm text-quiet max-md:row-span-2">{name}</dt>
+            <dd className="min-w-0 text-lg font-semibold wrap-anywhere max-md:text-right">{value}</dd>
+            <dd className="min-w-0 text-sm text-quiet wrap-anywhere max-md:text-right">{note}</dd>
           </div>
         ))}
       </dl>
@@ -135,18 +147,24 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
         </div>
       )}
       <div className="px-4 pb-4 empty:hidden">
-        <BatchReview batchId={batchId} />
+        <BatchReview batchId={batchId} showsEffects={!hasPipelines} />
       </div>
       <DecisionBar batch={batch} onDecision={onDecision} />
     </article>
   );
 }
 
+/** Names a batch as its own screen does, for example `Withdrawal 3`. */
+function nameOf({ kind, batchIndex }: WaitingBatch): string {
+  return `${batchKindName(kind)} ${batchIndex}`;
+}
+
 /** A decision that the service has accepted. */
 interface Decision {
   readonly projectId: string;
   readonly batchId: string;
-  readonly batchIndex: string;
+  /** For example `Withdrawal 3`. */
+  readonly name: string;
   readonly isApproved: boolean;
   /** True if another operator must approve too. */
   readonly isPartial: boolean;
@@ -154,18 +172,19 @@ interface Decision {
 
 /** Buttons to approve a batch, to view it, or to reject it with a reason. */
 function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
-  const { projectId, id: batchId, batchIndex } = batch;
+  const { projectId, id: batchId } = batch;
+  const name = nameOf(batch);
   const [open, setOpen] = useState<'approve' | 'reject' | null>(null);
   const close = () => setOpen(null);
   const decided = (isApproved: boolean, { approvals }: CompanyVerdict) => {
     close();
-    onDecision({ projectId, batchId, batchIndex, isApproved, isPartial: approvals !== undefined });
+    onDecision({ projectId, batchId, name, isApproved, isPartial: approvals !== undefined });
   };
   return (
     <footer className="flex flex-col gap-3 border-t px-4 py-3">
       <div className="flex flex-wrap gap-2">
         <Button tone="primary" onClick={() => setOpen('approve')}>
-          Approve batch {batchIndex}
+          Approve {name.toLowerCase()}
         </Button>
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
           View pipelines
@@ -174,10 +193,10 @@ function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
           Reject
         </Button>
       </div>
-      <Dialog title={`Approve batch ${batchIndex}?`} isOpen={open === 'approve'} onClose={close}>
+      <Dialog title={`Approve ${name.toLowerCase()}?`} isOpen={open === 'approve'} onClose={close}>
         <ApproveForm batch={batch} onDecided={(verdict) => decided(true, verdict)} onClose={close} />
       </Dialog>
-      <Dialog title={`Reject batch ${batchIndex}?`} isOpen={open === 'reject'} onClose={close}>
+      <Dialog title={`Reject ${name.toLowerCase()}?`} isOpen={open === 'reject'} onClose={close}>
         <RejectForm batch={batch} onDecided={(verdict) => decided(false, verdict)} onClose={close} />
       </Dialog>
     </footer>
@@ -213,14 +232,12 @@ function RejectForm({ batch, ...rest }: VerdictFormProps) {
   return (
     <DecisionForm
       subject={data === undefined || reason === '' ? null : toSubject(data, reason)}
-      verb="Reject the batch"
+      verb={`Reject the ${batchKindName(batch.kind).toLowerCase()}`}
       tone="danger"
       send={(signature) => rejectBatch(batch.id, reason, signature)}
       {...rest}
     >
-      <p>
-        The batch fails without executing anything, and the daily limits it reserved are released. You cannot undo this.
-      </p>
+      <p>It fails without executing anything, and the daily limits it reserved are released. You cannot undo this.</p>
       <TextField
         label="Reason (shown to the project)"
         value={typed}

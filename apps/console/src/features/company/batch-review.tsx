@@ -5,16 +5,28 @@ import { batchReviewQuery } from '../../lib/api/policies.ts';
 import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
 import { MessageText } from '../../ui/text.tsx';
 
+interface BatchReviewProps {
+  readonly batchId: string;
+  /** For a batch whose amounts are no burns and airdrops: says in sentences what it does. */
+  readonly showsEffects: boolean;
+}
+
 /** Shows the rules that a waiting batch meets, and what is unusual about it. */
-export function BatchReview({ batchId }: { readonly batchId: string }) {
+export function BatchReview({ batchId, showsEffects }: BatchReviewProps) {
   const review = useQuery(batchReviewQuery(batchId));
   if (review.error) return <ErrorNotice error={review.error} onRetry={() => void review.refetch()} />;
   if (!review.data) return <SkeletonLines count={1} />;
   const { rules, unusual, approvals } = review.data;
+  const effects = showsEffects ? review.data.effects : [];
   const isFirst = approvals.required > 1;
-  if (rules.length + unusual.length === 0 && !isFirst) return null;
+  if (effects.length + rules.length + unusual.length === 0 && !isFirst) return null;
   return (
     <div className="flex flex-col gap-3">
+      {effects.map((effect) => (
+        <p key={effect} className="font-medium wrap-anywhere">
+          <MessageText text={effect} />
+        </p>
+      ))}
       {isFirst && (
         <p className="font-medium">
           {approvals.given} of {approvals.required} operators have approved.

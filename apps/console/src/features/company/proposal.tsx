@@ -87,7 +87,7 @@ function InstructionList({ content }: { readonly content: BatchContent }) {
         const { program, text } = describeInstruction(instruction);
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: what is on chain never moves.
-          <li key={position} className="break-all">
+          <li key={position} className="wrap-anywhere">
             {program} {text}
           </li>
         );

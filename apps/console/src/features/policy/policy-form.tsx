@@ -186,8 +186,8 @@ function TrialReport({ trial }: { readonly trial: PolicyTrial }) {
   return (
     <Notice tone="plain" title={title}>
       <p>
-        Since <TimeText at={since} />: {refused} refused, {person} to one operator, {twoOperators} to two, {waits} held
-        up.
+        Since <TimeText at={since} />: {refused} would be refused, {person} would need one operator, {twoOperators} two
+        operators, and {waits} would wait.
       </p>
       <ul className="mt-2 flex flex-col gap-1">
         {byRule.map(({ sentence, batches: met }) => (

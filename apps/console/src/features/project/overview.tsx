@@ -7,7 +7,7 @@ import { tokenName, tokenUnit } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
-import { Page, Panel } from '../../ui/layout.tsx';
+import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { FirstSteps } from './first-steps.tsx';
@@ -59,7 +59,7 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
       {!isUnused && <TodayStats project={project} />}
       <MintRisk mint={token.mint} />
       <AttentionList project={project} attention={attention} canEdit={canEdit} />
-      <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_320px] lg:items-start">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_320px] lg:items-start">
         <div className="flex min-w-0 flex-col gap-6">
           {canEdit && <FirstSteps project={project} isUnused={isUnused} />}
           {!isUnused && <UsagePanel projectId={projectId} token={token} />}
@@ -101,32 +101,53 @@ interface AttentionListProps {
 
 /** Lists what needs a person’s attention, most urgent first, each with a link to act on it. */
 function AttentionList({ project, attention, canEdit }: AttentionListProps) {
+  const more = attention.slice(MAX_SHOWN);
+  const props = { project, canEdit, mostUrgent: attention[0] };
   return (
     <Panel
       title="Needs attention"
       aside={attention.length === 0 && <StatusBadge status="done" label="Nothing to do" />}
       isFlush
     >
-      {attention.length > 0 && (
-        <ul className="divide-y">
-          {attention.map((item, position) => {
-            const { Icon, className } = MARKS[item.kind];
-            return (
-              <li
-                key={`${item.kind} ${item.batchId ?? item.keyId ?? ''} ${item.message}`}
-                className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2.5"
-              >
-                <Icon size={17} aria-hidden className={cn('shrink-0', className)} />
-                <p className="min-w-0 flex-1 basis-60 break-words">
-                  <MessageText text={item.message} />
-                </p>
-                <AttentionLink projectId={project.id} item={item} isFirst={position === 0} canEdit={canEdit} />
-              </li>
-            );
-          })}
-        </ul>
+      {attention.length > 0 && <AttentionItems {...props} attention={attention.slice(0, MAX_SHOWN)} />}
+      {more.length > 0 && (
+        <div className="border-t px-4 py-2.5">
+          <LoadMore label={`Show ${more.length.toLocaleString('en')} more`}>
+            {() => <AttentionItems {...props} attention={more} />}
+          </LoadMore>
+        </div>
       )}
     </Panel>
+  );
+}
+
+/** More items would hide the rest of the screen from a phone; the list of batches filters them. */
+const MAX_SHOWN = 5;
+
+interface AttentionItemsProps extends AttentionListProps {
+  /** Has the primary button. */
+  readonly mostUrgent: Attention | undefined;
+}
+
+function AttentionItems({ project, attention, canEdit, mostUrgent }: AttentionItemsProps) {
+  return (
+    <ul className="divide-y">
+      {attention.map((item) => {
+        const { Icon, className } = MARKS[item.kind];
+        return (
+          <li
+            key={`${item.kind} ${item.batchId ?? item.keyId ?? ''} ${item.message}`}
+            className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2.5"
+          >
+            <Icon size={17} aria-hidden className={cn('shrink-0', className)} />
+            <p className="min-w-0 flex-1 basis-60 break-words">
+              <MessageText text={item.message} />
+            </p>
+            <AttentionLink projectId={project.id} item={item} isFirst={item === mostUrgent} canEdit={canEdit} />
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

@@ -102,7 +102,8 @@ function ProjectNotices({ projectId, wallet }: ProjectScreensProps) {
       )}
       {isForeign && (
         <Notice tone="plain" title="You are viewing this project as a company operator">
-          You can read everything. Only its wallet, <AddressText address={project.wallet} of="wallet" />, can change it.
+          You can read everything, and change its rules and what the company approves by itself. Everything else is
+          changed by its wallet, <AddressText address={project.wallet} of="wallet" />.
         </Notice>
       )}
     </div>

@@ -62,9 +62,11 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
         <Link
           to="/p/$projectId/batches/$batchId"
           params={{ projectId, batchId: batch.id }}
-          className="flex items-center gap-3 font-medium underline-offset-2 hover:underline"
+          className="flex min-h-6 items-center gap-3 font-medium underline-offset-2 hover:underline"
         >
-          {batchKindName(batch.kind)} {batch.batchIndex}
+          <span className="whitespace-nowrap">
+            {batchKindName(batch.kind)} {batch.batchIndex}
+          </span>
           <BatchStatus batch={batch} />
         </Link>
       ),
@@ -98,8 +100,9 @@ function StagedAmount({ amount, status }: { readonly amount: string; readonly st
   const stage = amount === '0' ? null : amountStage(status);
   return (
     <>
-      {stage && <span className="mr-1.5 text-xs text-quiet">{stage}</span>}
       <AmountText amount={amount} />
+      {/* Below the amount: two columns of long amounts have no room for the word beside them. */}
+      {stage && <span className="block text-xs text-quiet">{stage}</span>}
     </>
   );
 }

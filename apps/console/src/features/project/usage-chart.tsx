@@ -1,7 +1,7 @@
 import type { ProjectOverview } from '@flywheel/api';
 import { type PointerEvent, useState } from 'react';
 import { formatBaseUnits, shareOf } from '../../lib/amounts.ts';
-import { tokenUnit } from '../../lib/format.ts';
+import { tokenUnit, unitBeside } from '../../lib/format.ts';
 
 /** Amounts of one UTC day, base units. */
 interface ChartDay {
@@ -30,7 +30,10 @@ export function UsageChart({ days, token }: UsageChartProps) {
   const last = days.length - 1;
   const position = Math.min(hovered ?? chosen ?? last, last);
   const unit = tokenUnit(token);
-  const show = (baseUnits: bigint) => `${formatBaseUnits(baseUnits, token.decimals)} ${unit}`;
+  const show = (baseUnits: bigint) => {
+    const amount = formatBaseUnits(baseUnits, token.decimals);
+    return `${amount} ${unitBeside(amount, unit)}`;
+  };
   const most = largest(days.flatMap(({ burned, airdropped }) => [burned, airdropped]));
   const { day = '', burned = 0n, airdropped = 0n } = days[position] ?? {};
   const sayDay = `${dayName(day)}: ${show(burned)} burned, ${show(airdropped)} airdropped`;
@@ -60,11 +63,11 @@ export function UsageChart({ days, token }: UsageChartProps) {
         />
       </div>
       <div className="flex justify-between gap-3 text-xs text-quiet">
-        <span>{dayName(days[0]?.day ?? '')}</span>
-        <span className="tabular">
+        <span className="whitespace-nowrap">{dayName(days[0]?.day ?? '')}</span>
+        <span className="tabular text-center">
           {most === 0n ? 'Nothing burned or airdropped in this period.' : `Highest bar: ${show(most)}`}
         </span>
-        <span>Today, UTC</span>
+        <span className="whitespace-nowrap">Today, UTC</span>
       </div>
     </figure>
   );

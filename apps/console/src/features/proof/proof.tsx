@@ -23,7 +23,7 @@ export function Proof() {
       title="Check a proof"
       lead="Every pipeline writes a memo on chain: its type and a hash of its type and payload. Anyone can check it."
     >
-      <div className="grid gap-6 lg:grid-cols-[380px_1fr] lg:items-start">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-[380px_1fr] lg:items-start">
         {/* The result stands above the form on a phone and beside it on a desktop. */}
         <div aria-live="polite" className={cn('min-w-0 lg:order-last', question === null && 'max-lg:order-last')}>
           {question === null ? (

@@ -1,3 +1,4 @@
+import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { useSession } from '../../lib/api/session.ts';
@@ -27,6 +28,7 @@ function Steps({ wallet }: { readonly wallet: string }) {
   const registration = useEnvironment()?.registration;
   const [step, setStep] = useState(0);
   const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
+  const [isSigned, setSigned] = useState(false);
   const props = {
     draft,
     onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
@@ -37,12 +39,12 @@ function Steps({ wallet }: { readonly wallet: string }) {
     <LimitsStep key="limits" {...props} />,
     <ProofTypesStep key="types" {...props} />,
     <ApprovalStep key="approval" {...props} />,
-    <ReviewStep key="review" draft={draft} wallet={wallet} />,
+    <ReviewStep key="review" draft={draft} wallet={wallet} onSigned={setSigned} />,
   ];
   return (
     <Page title="Register a project">
-      <div className="grid gap-6 md:grid-cols-[180px_1fr] md:gap-10">
-        <StepList current={step} onGoTo={setStep} />
+      <div className="grid grid-cols-1 gap-6 md:grid-cols-[180px_1fr] md:gap-10">
+        <StepList current={step} onGoTo={isSigned ? null : setStep} />
         <div className="flex max-w-2xl min-w-0 flex-col gap-5">
           {registration === 'approval' && <NeedsAdmission />}
           {screens[step]}
@@ -73,28 +75,34 @@ function Closed() {
 
 interface StepListProps {
   readonly current: number;
-  readonly onGoTo: (step: number) => void;
+  /** Null once the registration is signed: another step would take the screen with the key away, which is shown only once. */
+  readonly onGoTo: ((step: number) => void) | null;
 }
 
 function StepList({ current, onGoTo }: StepListProps) {
   return (
     <nav aria-label="Steps">
-      <p className="flex items-center gap-2 text-sm text-quiet md:hidden">
+      <div className="flex min-h-8 items-center gap-2 text-sm text-quiet md:hidden">
         <Ring size={18} progress={(current + 1) / STEPS.length} className="text-accent" />
         Step {current + 1} of {STEPS.length}: {STEPS[current]}
-      </p>
+        {current > 0 && onGoTo && (
+          <Button size="small" className="ml-auto" onClick={() => onGoTo(current - 1)}>
+            <ArrowLeft size={14} aria-hidden /> Back
+          </Button>
+        )}
+      </div>
       <ol className="hidden flex-col gap-1 md:flex">
         {STEPS.map((name, step) => (
           <li key={name}>
             <button
               type="button"
-              disabled={step >= current}
+              disabled={step >= current || onGoTo === null}
               aria-current={step === current ? 'step' : undefined}
-              onClick={() => onGoTo(step)}
+              onClick={() => onGoTo?.(step)}
               className={cn(
                 'flex h-9 w-full items-center gap-3 rounded px-2 text-left',
                 step === current ? 'font-medium text-ink' : 'text-quiet',
-                step < current && 'hover:bg-sunken',
+                step < current && onGoTo && 'hover:bg-sunken',
               )}
             >
               <Ring

@@ -36,10 +36,12 @@ const CONFIRM_TIMEOUT_MS = 90_000;
 export interface ReviewStepProps {
   readonly draft: RegistrationDraft;
   readonly wallet: string;
+  /** Called with true before the wallet is asked, and with false if that fails. */
+  readonly onSigned: (isSigned: boolean) => void;
 }
 
 /** Step 5: all settings and the cost; then the wallet signs and the project is created. */
-export function ReviewStep({ draft, wallet }: ReviewStepProps) {
+export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
   const environment = useEnvironment();
   const queries = useQueryClient();
   const [trusted, setTrusted] = useState<readonly string[]>([]);
@@ -49,6 +51,8 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   });
   const registration = useMutation({
     mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
+    onMutate: () => onSigned(true),
+    onError: () => onSigned(false),
     onSuccess: () => queries.invalidateQueries({ queryKey: projectsQuery.queryKey }),
   });
   const terms = preview.data?.verification.terms ?? null;
@@ -73,11 +77,11 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
           { name: 'Token', value: <AddressText address={draft.mint} of="mint" /> },
           {
             name: 'Daily burn limit',
-            value: draft.isBurnAllowed ? groupDigits(draft.burnLimit) : 'burns not allowed',
+            value: draft.isBurnAllowed ? `${groupDigits(draft.burnLimit)} tokens` : 'burns not allowed',
           },
           {
             name: 'Daily airdrop limit',
-            value: draft.isAirdropAllowed ? groupDigits(draft.airdropLimit) : 'airdrops not allowed',
+            value: draft.isAirdropAllowed ? `${groupDigits(draft.airdropLimit)} tokens` : 'airdrops not allowed',
           },
           { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'any' },
           { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'automatic' : 'manual' },

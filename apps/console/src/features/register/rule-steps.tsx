@@ -77,6 +77,7 @@ export function ProofTypesStep({ draft, onChange, onNext }: StepProps) {
         other types. If you register none, it accepts any type.
       </p>
       <ProofTypesEditor drafts={draft.proofTypes} onChange={(proofTypes) => onChange({ proofTypes })} />
+      {issue !== null && <p className="text-sm break-words text-failed">{issue}</p>}
       <div>
         <Button type="submit" tone="primary" disabled={issue !== null}>
           {draft.proofTypes.length === 0 ? 'Continue without proof types' : 'Continue'}

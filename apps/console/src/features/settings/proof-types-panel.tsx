@@ -47,9 +47,9 @@ function ProofTypeList({ proofTypes }: Pick<ProjectSettings, 'proofTypes'>) {
     <ul className="flex flex-col divide-y">
       {proofTypes.map(({ type, description, payloadSchema }) => (
         <li key={type} className="flex flex-col gap-1 py-3 first:pt-0 last:pb-0">
-          <p>
-            <code className="font-medium">{type}</code>
-            {description !== undefined && <span className="ml-3 text-quiet">{description}</span>}
+          <p className="flex flex-wrap gap-x-3">
+            <code className="min-w-0 font-medium break-all">{type}</code>
+            {description !== undefined && <span className="min-w-0 break-words text-quiet">{description}</span>}
           </p>
           {payloadSchema === undefined ? (
             <p className="text-sm text-quiet">Any payload</p>
@@ -99,7 +99,7 @@ function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <ProofTypesEditor drafts={drafts} onChange={setDrafts} />
-      {problem !== null && <p className="text-sm text-failed">{problem}</p>}
+      {problem !== null && <p className="text-sm break-words text-failed">{problem}</p>}
       {removed.length > 0 && (
         <p className="text-sm">
           Removed when you save: {removed.join(', ')}.{' '}

@@ -42,7 +42,7 @@ function SettingsPanels({ project, settings }: SettingsPanelsProps) {
   const canEdit = useOwnsProject(project.id);
   return (
     <>
-      <div className="grid gap-6 lg:grid-cols-2 lg:items-start">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2 lg:items-start">
         <LimitsPanel project={project} settings={settings} canEdit={canEdit} />
         <ApprovalModePanel project={project} settings={settings} />
       </div>
@@ -56,7 +56,7 @@ function SettingsPanels({ project, settings }: SettingsPanelsProps) {
 function SettingsSkeleton() {
   return (
     <div className="flex flex-col gap-6">
-      <div className="grid gap-6 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <SkeletonLines count={1} className="h-72" />
         <SkeletonLines count={1} className="h-72" />
       </div>

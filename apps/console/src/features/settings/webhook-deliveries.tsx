@@ -62,7 +62,7 @@ export function WebhookDeliveries({ projectId, webhookId, canRedeliver }: Webhoo
       {deliveries !== undefined && deliveries.length > 0 && (
         <div className="rounded border">
           <Table
-            label="WebhookDeliveries"
+            label="Deliveries"
             columns={canRedeliver ? [...COLUMNS, redeliverColumn] : COLUMNS}
             rows={deliveries}
             keyOf={({ deliveryId }) => deliveryId}
@@ -116,7 +116,7 @@ function DeliveryDetails({ delivery }: { readonly delivery: WebhookDelivery }) {
           {nextAttemptAt !== undefined && attempts > 0 && (
             <>
               {' '}
-              Next attempt at <TimeText at={nextAttemptAt} form="clock" />.
+              Next attempt at <TimeText at={nextAttemptAt} />.
             </>
           )}
         </p>

@@ -1,3 +1,4 @@
+import { MAX_BASE_UNITS } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { encode } from 'uqr';
@@ -47,17 +48,25 @@ const LINK =
 const LOCAL_LAMPORTS = 1_000_000_000n;
 const LOCAL_TOKENS = 1_000n;
 
+/** Whole tokens of a deposit: fewer if a mint of so many decimals cannot have ten times as many. */
+function localTokens(decimals: number): bigint {
+  const most = MAX_BASE_UNITS / 10n ** BigInt(decimals + 1);
+  return most < LOCAL_TOKENS ? most : LOCAL_TOKENS;
+}
+
 /** Deposits SOL and tokens from nowhere, which only the local cluster can; nothing on any other. */
 export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
   const queries = useQueryClient();
   const bankUrl = useLocalBank();
+  const tokens = localTokens(decimals);
+  const amounts = `${tokens.toLocaleString('en')} ${tokens === 1n ? 'token' : 'tokens'}`;
   const deposit = useMutation({
     mutationFn: () =>
       fundAccount(bankUrl ?? '', {
         address: vault,
         lamports: LOCAL_LAMPORTS,
         mint,
-        baseUnits: LOCAL_TOKENS * 10n ** BigInt(decimals),
+        baseUnits: tokens * 10n ** BigInt(decimals),
       }),
     onSuccess: () => queries.invalidateQueries(),
   });
@@ -65,11 +74,11 @@ export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
   return (
     <>
       <Button size="small" isBusy={deposit.isPending} onClick={() => deposit.mutate()}>
-        Local cluster: deposit 1 SOL, 1,000 tokens
+        Local cluster: deposit 1 SOL, {amounts}
       </Button>
       {deposit.isSuccess && (
         <p role="status" className="text-sm text-done">
-          Deposited 1 SOL and 1,000 tokens.
+          Deposited 1 SOL and {amounts}.
         </p>
       )}
       {deposit.error && <ErrorNotice error={deposit.error} />}
