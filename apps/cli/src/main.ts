@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
 import { addAuditCommand } from './commands/audit/audit.ts';
@@ -81,6 +81,7 @@ function createProgram(context: Context): Command {
     .version(packageFile.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .configureHelp({
+      optionDescription: describeOption,
       // The help of each command lists its arguments and options.
       subcommandTerm: (command) => command.name(),
       styleTitle: (title) => styleText('bold', title, { stream: stdout }),
@@ -134,6 +135,14 @@ function createProgram(context: Context): Command {
     }
   });
   return program;
+}
+
+/** Describes an option as commander does, without the empty list that an option which may be repeated begins with. */
+function describeOption(option: Option): string {
+  if (!Array.isArray(option.defaultValue) || option.defaultValue.length > 0) {
+    return Help.prototype.optionDescription(option);
+  }
+  return option.description;
 }
 
 const LAST_GROUP = 'Other:';

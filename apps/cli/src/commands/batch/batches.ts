@@ -77,7 +77,7 @@ export function addCancelCommand(program: Command, context: Context): void {
     .command('cancel')
     .summary('cancel an open batch')
     .description(
-      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. Withdrawals and replacements are cancelled with --wallet. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports, and in no other multisig than this computer knows for the wallet.',
+      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. Withdrawals and replacements are cancelled with --wallet. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports, and only in a multisig that this computer knows for the wallet.',
     )
     .argument('<batch-id>', 'batch.id in the answer of init')
     .option('--wallet <file>', 'keypair file of the project’s wallet, for its batches and its cancel vote');
