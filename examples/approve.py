@@ -42,7 +42,7 @@ def main(batch_id: str, keypair_file: str, vault_text: str) -> None:
         print(f"Pipeline {position}")
         for line in describe(instructions, vault):
             print(f"  {line}")
-    if input(f"Approve these {len(transactions)} pipelines? [y/N] ") != "y":
+    if input("Approve this batch? [y/N] ") != "y":
         sys.exit("Not signed.")
     result = fetch(f"{URL}/v1/flywheel/batch/execute", {"batchId": batch_id, "signedTx": sign(transaction, wallet)})
     print(f"\nBatch {result['batchId']} is {result['status']}.")
