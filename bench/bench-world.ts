@@ -18,16 +18,21 @@ export const UNBOUNDED = {
 export function openBenchWorld(
   environment: Readonly<Record<string, string>> = {},
   options: WorldOptions = {},
+  postgresSettings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   return openWorld(
     { ...UNBOUNDED, NONCE_POOL_SIZE: '400', ...environment },
-    { openDatabase: openDurableDatabase, ...options },
+    { openDatabase: () => openDurableDatabase(postgresSettings), ...options },
   );
 }
 
-async function openDurableDatabase(): Promise<WorldDatabase> {
+async function openDurableDatabase(settings: Readonly<Record<string, string>>): Promise<WorldDatabase> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'flywheel-bench-'));
-  const { poolConfig, directory, stop } = await startPostgres({ dataDirectory, log: createLog('error') });
+  const { poolConfig, directory, stop } = await startPostgres({
+    dataDirectory,
+    settings,
+    log: createLog('error'),
+  });
   const { user, database, host, port } = poolConfig;
   return {
     url: `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host ?? '')}`,

@@ -19,6 +19,8 @@ export interface SeparateOptions {
   readonly works?: number;
   /** Slots between `confirmed` and `finalized`; 2 by default, so that nothing is final later than needed. */
   readonly finalizedLagSlots?: number;
+  /** Settings of PostgreSQL other than its defaults. */
+  readonly postgresSettings?: Readonly<Record<string, string>>;
   /** Further variables of each kind of process, e.g. those that lead them through a proxy. */
   readonly variablesOf?: (
     world: World,
@@ -28,9 +30,16 @@ export interface SeparateOptions {
 /** Opens it with slots as long as on a cluster, so that blockhashes live as long. */
 export async function openSeparateWorld(
   environment: Readonly<Record<string, string>>,
-  { serves: serveCount = 1, works: workCount = 1, finalizedLagSlots = 2, variablesOf }: SeparateOptions = {},
+  {
+    serves: serveCount = 1,
+    works: workCount = 1,
+    finalizedLagSlots = 2,
+    postgresSettings,
+    variablesOf,
+  }: SeparateOptions = {},
 ): Promise<SeparateWorld> {
-  const world = await openBenchWorld(environment, { roles: new Set(), slotMs: 400, finalizedLagSlots });
+  const options = { roles: new Set<never>(), slotMs: 400, finalizedLagSlots };
+  const world = await openBenchWorld(environment, options, postgresSettings);
   const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '', ...shared } = world.environment;
   const [operator, company] = await Promise.all([loadSigner(OPERATOR_SIGNER), loadSigner(COMPANY_SIGNER)]);
   const addresses = { OPERATOR_ADDRESS: operator.address, COMPANY_ADDRESS: company.address };

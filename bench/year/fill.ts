@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Pipeline } from '@flywheel/api';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../apps/service/src/store/db.ts';
 import { addPartitions } from '../../apps/service/src/store/partitions.ts';
@@ -7,21 +8,37 @@ const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 /** One of so many copies has failed. */
 const FAILED_EVERY = 100;
-/** Rows are inserted in the order of time, a part of the year after the other. */
-const PARTS = 24;
+/** Rows are inserted in the order of time, so many batches with a statement. */
+const BATCHES_AT_ONCE = 1_000;
+/** Copies are made on so many connections at a time, the cores of a small machine. */
+const CONNECTIONS = 2;
 
-/** A past that is made of copies of one batch that was executed and closed. */
-export interface Past {
-  /** The batch that is copied. */
+/** A batch that was executed and closed, and the pipelines of its request. */
+export interface Template {
   readonly batchId: string;
-  /** Number of copies, evenly over the year before this moment. */
+  readonly pipelines: readonly Pipeline[];
+  /** It is copied so often in a row of `CYCLE` copies. */
+  readonly weight: number;
+}
+
+/** A past that is made of copies of a few batches. */
+export interface Past {
+  /** The batches of one project that are copied, the weights of which make a `CYCLE`. */
+  readonly templates: readonly Template[];
+  /** Numbers of the copies, which no other past of the database has: from the first one on, evenly over the year before this moment. */
+  readonly first: number;
   readonly copies: number;
   readonly endpointId: string;
   /** Days before this moment of which deliveries are left. */
   readonly deliveryDays: number;
+  /** No copy begins later: what is made until then is the first part of the year. No limit by default. */
+  readonly limitMs?: number;
 }
 
-/** Id of copy `n` of the batch; those of `serve` are random too, so that index pages fill alike. */
+/** After so many copies the templates follow each other again in the same order. */
+export const CYCLE = 20;
+
+/** Id of copy `n` of a batch; those of `serve` are random too, so that index pages fill alike. */
 export const copyId = (n: number) => uuidOf(`batch ${n}`);
 export const copyKey = (n: number) => uuidOf(`key ${n}`);
 
@@ -30,97 +47,153 @@ export function copyHash(n: number, position: number): string {
   return createHash('sha256').update(`${n}:${position}`).digest('hex');
 }
 
-/** Fills the database with copies of a batch, with all rows that belong to it. The login must be a superuser. */
-export async function fillPast(db: Db, { batchId, copies, endpointId, deliveryDays }: Past): Promise<void> {
-  const { rows } = await sql<{ from: Date; first: bigint; project: string }>`
-    select created_at as from, batch_index as first, project_id as project from batches where id = ${batchId}
-  `.execute(db);
-  const [template] = rows;
-  const deliveries = await sql<{ id: bigint }>`
-    select id from webhook_deliveries where endpoint_id = ${endpointId}
-  `.execute(db);
-  if (!template) throw new Error(`There is no batch ${batchId}.`);
-  const end = Date.now() - DAY_MS / 24;
-  await addPastPartitions(db, new Date(end - YEAR_MS));
-  const stepMs = YEAR_MS / copies;
-  const at = sql`(${new Date(end - YEAR_MS)}::timestamptz + n * ${stepMs}::float8 * interval '1 millisecond')`;
-  const like = (column: string) => sql`t.${sql.id(column)} - ${template.from}::timestamptz + ${at}`;
-  const times = (...columns: string[]) => Object.fromEntries(columns.map((column) => [column, like(column)]));
-  const ofBatch = { batch_id: uuid('batch') };
-  const where = sql`batch_id = ${batchId}`;
-  const recorded = { ...ofBatch, at: like('at'), recorded_at: at };
-  const isLate = sql`n * ${stepMs}::float8 > ${YEAR_MS - deliveryDays * DAY_MS}::float8`;
-  await db.connection().execute(async (connection) => {
-    // Every row is a copy of a valid one: foreign keys need no look-up.
-    await sql`set session_replication_role = replica; set synchronous_commit = off; set statement_timeout = 0`.execute(
-      connection,
-    );
-    for (let part = 0; part < PARTS; part++) {
-      const [from, to] = [part, part + 1].map((each) => Math.floor((copies * each) / PARTS));
-      if (from === to) continue;
-      const range = sql`generate_series(${from}::int, ${to}::int - 1) n`;
-      const copy = (table: string, rows: RawBuilder<unknown>, values: Readonly<Record<string, RawBuilder<unknown>>>) =>
-        copyRows(connection, table, sql`(select * from ${sql.table(table)} where ${rows}) t, ${range}`, values);
-      await copy('batches', sql`id = ${batchId}`, {
-        id: uuid('batch'),
-        batch_index: sql`t.batch_index + n + 1`,
-        idempotency_key: uuid('key'),
-        status: sql`case when n % ${FAILED_EVERY}::int = 0 then 'FAILED' else t.status end`,
-        // Its result says that all pipelines were executed.
-        is_result_checked: sql`n % ${FAILED_EVERY}::int <> 0`,
-        reserved_day: sql`(${at} at time zone 'UTC')::date`,
-        ...times('created_at', 'updated_at', 'ended_at', 'closed_at', 'end_finalized_at', 'finalized_at', 'signed_at'),
-        ...times('execution_began_at'),
-      });
-      await copy('pipelines', where, {
-        ...ofBatch,
-        proof_hash: sql`sha256((n || ':' || t.position)::bytea)`,
-      });
-      await copy('bundles', where, {
-        ...ofBatch,
-        bundle_id: sql`md5(n || t.bundle_id) || md5(t.bundle_id)`,
-        signatures: signatures('signatures'),
-        landed_signatures: signatures('landed_signatures'),
-        ...times('created_at', 'settled_at'),
-      });
-      await copy('ledger_entries', where, { ...ofBatch, signature: signature(sql`t.signature`) });
-      await copy('created_token_accounts', where, {
-        ...ofBatch,
-        token_account: sql`left(${signature(sql`t.token_account`)}, 44)`,
-        ...times('created_at'),
-      });
-      await copy('batch_events', where, recorded);
-      const total = sql`(multisig, batch_index) in (
-        select multisig, batch_index from batches join flywheels on flywheels.id = flywheel_id where batches.id = ${batchId}
-      )`;
-      await copy('company_totals', total, {
-        batch_index: sql`t.batch_index + n + 1`,
-        day: sql`(${at} at time zone 'UTC')::date`,
-      });
-      const delivered = sql`id = any(${deliveries.rows.map(({ id }) => id)}::bigint[])`;
-      await copyRows(
-        connection,
-        'webhook_deliveries',
-        sql`(select * from webhook_deliveries where ${delivered}) t, ${range} where ${isLate}`,
-        {
-          ...{ event_id: sql`'evt_' || md5(n || t.event_id)`, recorded_at: at, ...times('created_at') },
-          ...{ state: sql`'delivered'`, attempts: sql`1`, last_status: sql`200`, delivered_at: like('created_at') },
-        },
-      );
-    }
-    await sql`reset session_replication_role; reset synchronous_commit; reset statement_timeout`.execute(connection);
-  });
-  await sql`
-    insert into daily_amounts (project_id, day, burned, airdropped)
-    select ${template.project}, (${new Date(end)}::timestamptz at time zone 'UTC')::date - n, 1, 1 from generate_series(1, 365) n
-  `.execute(db);
-  await sql`update flywheels set last_batch_index = ${template.first + BigInt(copies)} where project_id = ${template.project}`.execute(
-    db,
-  );
+/** The template of copy `n`. */
+export function templateOf(templates: readonly Template[], n: number): Template {
+  const place = n % CYCLE;
+  const template = templates.find((_each, i) => place < sumWeights(templates.slice(0, i + 1)));
+  if (!template) throw new Error(`The weights of the templates make no ${CYCLE}.`);
+  return template;
 }
 
-/** Lets the first partition, which covers all of the past, begin with this month. */
-async function addPastPartitions(db: Db, first: Date): Promise<void> {
+/** Number of pipelines of the copies from one number on, up to another. */
+export function countPipelines(templates: readonly Template[], from: number, to: number): number {
+  let pipelines = 0;
+  for (let n = from; n < to; n++) pipelines += templateOf(templates, n).pipelines.length;
+  return pipelines;
+}
+
+function sumWeights(templates: readonly Template[]): number {
+  return templates.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+/**
+ * Fills the database with copies of batches, with all rows that belong to them. The login must be a superuser.
+ * @param onProgress is called with the number of copies that are made.
+ * @returns the number of copies.
+ */
+export async function fillPast(db: Db, past: Past, onProgress: (copies: number) => void): Promise<number> {
+  const { templates, first, copies, endpointId, limitMs = Number.POSITIVE_INFINITY } = past;
+  const started = performance.now();
+  const sources: Source[] = [];
+  for (const template of templates) {
+    const { rows } = await sql<Omit<Source, 'template'>>`
+      select batches.project_id as "projectId", flywheels.id as "flywheelId", last_batch_index as "lastIndex",
+        created_at as "createdAt", array(
+          select id from webhook_deliveries
+          where endpoint_id = ${endpointId} and payload like '%' || ${template.batchId}::text || '%'
+        ) as "deliveryIds"
+      from batches join flywheels on flywheels.id = flywheel_id where batches.id = ${template.batchId}
+    `.execute(db);
+    sources.push(...rows.map((row) => ({ ...row, template })));
+  }
+  const [source] = sources;
+  if (!source || sources.length < templates.length) throw new Error('A batch to copy is missing.');
+  const endMs = Date.now() - DAY_MS / 24;
+  let made = 0;
+  let next = first;
+  const copyOnOneConnection = () =>
+    db.connection().execute(async (connection) => {
+      // Every row is a copy of a valid one: foreign keys need no look-up.
+      await sql`set session_replication_role = replica; set statement_timeout = 0; set jit = off`.execute(connection);
+      while (next < first + copies && performance.now() - started < limitMs) {
+        const from = next;
+        next = Math.min(first + copies, from + BATCHES_AT_ONCE);
+        const to = next;
+        for (const each of sources) await copySource(connection, each, past, { from, to, endMs });
+        made += to - from;
+        onProgress(made);
+      }
+      await sql`reset session_replication_role; reset statement_timeout; reset jit`.execute(connection);
+    });
+  await Promise.all(Array.from({ length: CONNECTIONS }, copyOnOneConnection));
+  await sql`
+    insert into daily_amounts (project_id, day, burned, airdropped)
+    select ${source.projectId}, (${new Date(endMs)}::timestamptz at time zone 'UTC')::date - n, 1, 1 from generate_series(1, 365) n
+  `.execute(db);
+  await sql`update flywheels set last_batch_index = last_batch_index + ${made} where id = ${source.flywheelId}`.execute(
+    db,
+  );
+  return made;
+}
+
+/** A batch to copy, and its project before the copies. */
+interface Source {
+  readonly template: Template;
+  readonly projectId: string;
+  readonly flywheelId: string;
+  readonly lastIndex: bigint;
+  readonly createdAt: Date;
+  readonly deliveryIds: readonly bigint[];
+}
+
+interface Part {
+  readonly from: number;
+  readonly to: number;
+  /** The year ends here. */
+  readonly endMs: number;
+}
+
+async function copySource(
+  connection: Db,
+  { template, lastIndex, createdAt, deliveryIds }: Source,
+  { templates, first, copies, deliveryDays }: Past,
+  { from, to, endMs }: Part,
+): Promise<void> {
+  const { batchId } = template;
+  const stepMs = YEAR_MS / copies;
+  const sinceStart = sql`(n - ${first}::int) * ${stepMs}::float8`;
+  const at = sql`(${new Date(endMs - YEAR_MS)}::timestamptz + ${sinceStart} * interval '1 millisecond')`;
+  const like = (column: string) => sql`t.${sql.id(column)} - ${createdAt}::timestamptz + ${at}`;
+  const times = (...columns: string[]) => Object.fromEntries(columns.map((column) => [column, like(column)]));
+  const places = Array.from({ length: CYCLE }, (_, n) => n).filter((n) => templateOf(templates, n) === template);
+  const range = sql`(
+    select n from generate_series(${from}::int, ${to}::int - 1) n where n % ${CYCLE}::int = any(${places}::int[])
+  ) copies`;
+  const copy = (table: string, of: RawBuilder<unknown>, values: Readonly<Record<string, RawBuilder<unknown>>>) =>
+    copyRows(connection, table, sql`(select * from ${sql.table(table)} where ${of}) t, ${range}`, values);
+  const where = sql`batch_id = ${batchId}`;
+  const ofBatch = { batch_id: uuid('batch') };
+  const batchIndex = sql`${lastIndex}::bigint + 1 + n - ${first}::int`;
+  await copy('batches', sql`id = ${batchId}`, {
+    id: uuid('batch'),
+    batch_index: batchIndex,
+    idempotency_key: uuid('key'),
+    status: sql`case when n % ${FAILED_EVERY}::int = 0 then 'FAILED' else t.status end`,
+    // Its result says that all pipelines were executed.
+    is_result_checked: sql`n % ${FAILED_EVERY}::int <> 0`,
+    reserved_day: sql`(${at} at time zone 'UTC')::date`,
+    ...times('created_at', 'updated_at', 'ended_at', 'closed_at', 'end_finalized_at', 'finalized_at', 'signed_at'),
+    ...times('execution_began_at'),
+  });
+  await copy('pipelines', where, { ...ofBatch, proof_hash: sql`sha256((n || ':' || t.position)::bytea)` });
+  await copy('bundles', where, {
+    ...ofBatch,
+    bundle_id: sql`md5(n || t.bundle_id) || md5(t.bundle_id)`,
+    signatures: signatures('signatures'),
+    landed_signatures: signatures('landed_signatures'),
+    ...times('created_at', 'settled_at'),
+  });
+  await copy('ledger_entries', where, { ...ofBatch, signature: signature(sql`t.signature`) });
+  await copy('created_token_accounts', where, {
+    ...ofBatch,
+    token_account: sql`left(${signature(sql`t.token_account`)}, 44)`,
+    ...times('created_at'),
+  });
+  await copy('batch_events', where, { ...ofBatch, at: like('at'), recorded_at: at });
+  const total = sql`(multisig, batch_index) in (
+    select multisig, batch_index from batches join flywheels on flywheels.id = flywheel_id where batches.id = ${batchId}
+  )`;
+  await copy('company_totals', total, { batch_index: batchIndex, day: sql`(${at} at time zone 'UTC')::date` });
+  const delivered = sql`id = any(${deliveryIds}::bigint[]) and ${sinceStart} > ${YEAR_MS - deliveryDays * DAY_MS}::float8`;
+  await copyRows(connection, 'webhook_deliveries', sql`webhook_deliveries t, ${range} where ${delivered}`, {
+    ...{ event_id: sql`'evt_' || md5(n || t.event_id)`, recorded_at: at, ...times('created_at') },
+    ...{ state: sql`'delivered'`, attempts: sql`1`, last_status: sql`200`, delivered_at: like('created_at') },
+  });
+}
+
+/** Lets the first partition, which covers all of the past, begin with this month, and adds those of the year before. */
+export async function addPastPartitions(db: Db): Promise<void> {
+  const first = new Date(Date.now() - YEAR_MS - DAY_MS);
   for (const table of ['batch_events', 'webhook_deliveries']) {
     const [whole, old] = [sql.table(table), sql.table(`${table}_first`)];
     await sql`alter table ${whole} detach partition ${old}`.execute(db);

@@ -7,6 +7,12 @@ export interface TableSize {
   readonly table: string;
   readonly tableBytes: number;
   readonly indexBytes: number;
+  /** Rows that were updated or deleted and are not vacuumed. */
+  readonly deadRows: number;
+  /** Number and duration of the vacuums that PostgreSQL has run by itself. */
+  readonly autovacuums: number;
+  readonly autovacuumMs: number;
+  /** Duration of a vacuum with analyze. */
   readonly vacuumMs: number;
 }
 
@@ -19,18 +25,35 @@ const TABLES = [
 export async function vacuumTables(db: Db): Promise<TableSize[]> {
   const sizes: TableSize[] = [];
   for (const table of TABLES) {
-    const vacuumMs = await timeMs(() => withoutTimeout(db, sql`vacuum (analyze) ${sql.table(table)}`));
-    const { rows } = await sql<{ whole: number; indexes: number }>`
-      select sum(pg_total_relation_size(relid))::float8 as whole, sum(pg_indexes_size(relid))::float8 as indexes
+    const { rows } = await sql<Omit<TableSize, 'table' | 'vacuumMs' | 'tableBytes'> & { readonly bytes: number }>`
+      select sum(pg_total_relation_size(relid))::float8 as bytes, sum(pg_indexes_size(relid))::float8 as "indexBytes",
+        sum(pg_stat_get_dead_tuples(relid))::float8 as "deadRows",
+        sum(pg_stat_get_autovacuum_count(relid))::float8 as autovacuums,
+        sum(pg_stat_get_total_autovacuum_time(relid))::float8 as "autovacuumMs"
       from (
         select relid from pg_partition_tree(${table}::regclass) where isleaf union select ${table}::regclass
       ) as leaves
     `.execute(db);
     const [size] = rows;
     if (!size) throw new Error(`There is no table ${table}.`);
-    sizes.push({ table, tableBytes: size.whole - size.indexes, indexBytes: size.indexes, vacuumMs });
+    const vacuumMs = await timeMs(() => withoutTimeout(db, sql`vacuum (analyze) ${sql.table(table)}`));
+    sizes.push({ ...size, table, tableBytes: size.bytes - size.indexBytes, vacuumMs });
   }
   return sizes.toSorted((a, b) => b.tableBytes + b.indexBytes - a.tableBytes - a.indexBytes);
+}
+
+export interface IndexSize {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Lists the largest indexes of tables that are not partitioned. */
+export async function findLargestIndexes(db: Db, limit: number): Promise<IndexSize[]> {
+  const { rows } = await sql<IndexSize>`
+    select indexrelname as name, pg_relation_size(indexrelid)::float8 as bytes from pg_stat_user_indexes
+    where schemaname = current_schema() order by bytes desc limit ${limit}
+  `.execute(db);
+  return rows;
 }
 
 export interface Removal {
@@ -59,7 +82,7 @@ export async function compareRemovals(db: Db): Promise<Removal> {
   return { rows: count.rows[0]?.count ?? 0, dropMs, deleteMs, vacuumMs };
 }
 
-async function withoutTimeout(db: Db, statement: ReturnType<typeof sql>): Promise<void> {
+export async function withoutTimeout(db: Db, statement: ReturnType<typeof sql>): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`set statement_timeout = 0`.execute(connection);
     await statement.execute(connection);

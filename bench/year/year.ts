@@ -1,129 +1,43 @@
-import type { Pipeline } from '@flywheel/api';
-import { waitUntil } from '@flywheel/testing/batches';
-import { execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
-import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
-import { sql } from 'kysely';
-import { listBatchRecords } from '../../apps/service/src/store/batches/batch-records.ts';
-import { findEvents } from '../../apps/service/src/store/batches/events.ts';
-import { findProofsByHash, findProofsBySignature } from '../../apps/service/src/store/batches/proofs.ts';
-import { storeEndpoint } from '../../apps/service/test/webhooks/delivering.ts';
-import { type Figures, ms, percentile, timeMs } from '../figures.ts';
-import { makePipelines } from '../init.ts';
-import { openSeparateWorld, type SeparateWorld, untilNonces } from '../separate-world.ts';
-import { copyHash, copyId, copyKey, copySignature, fillPast } from './fill.ts';
-import { compareRemovals, type TableSize, vacuumTables } from './storage.ts';
+import { type Figures, markdownTable, ms, percent, percentile, timeMs } from '../figures.ts';
+import { REQUESTS } from './requests.ts';
+import { compareRemovals, findLargestIndexes, type TableSize, vacuumTables } from './storage.ts';
+import { openPastWorld, type PastWorld } from './worlds.ts';
 
-const PIPELINES_PER_BATCH = 20;
-const SAMPLES = 60;
+const SAMPLES = 100;
 const WARM_UP = 10;
 /** The batches of two pages, so that both databases give answers of one size. */
-const FEW_BATCHES = 40;
-/** Each takes 3.5 kB on disk: ten million, a busy project's year, need 35 GB and about an hour. */
+const FEW_PIPELINES = 1_200;
+/** Ten million, a busy project's year, need 35 GB of disk. */
 const PIPELINES = Number(process.env.FLYWHEEL_BENCH_YEAR_PIPELINES ?? '400000');
+/** Ends the fill of a slow machine, which is then the first part of the year. */
+const FILL_MINUTES = Number(process.env.FLYWHEEL_BENCH_YEAR_FILL_MINUTES ?? '60');
+const LARGEST_INDEXES = 8;
 
 /** Measures requests on a database with a year of a project beside one with two pages of batches, and what it takes on disk. */
 export async function benchYear(): Promise<Figures> {
   await using opened = new AsyncDisposableStack();
-  const open = async (copies: number) => {
-    const world = await openSeparateWorld({ NONCE_POOL_SIZE: String(SAMPLES + WARM_UP + 10) });
-    opened.defer(() => world.stop());
-    return fillWorld(world, copies);
+  const open = async (pipelines: number, hasNeighbours: boolean) => {
+    const past = await openPastWorld({
+      pipelines,
+      hasNeighbours,
+      nonces: SAMPLES + WARM_UP,
+      limitMs: FILL_MINUTES * 60_000,
+    });
+    opened.defer(() => past.world.stop());
+    return { ...past, sizes: await vacuumTables(past.world.db) };
   };
-  const few = await open(FEW_BATCHES);
-  return await measure(few, await open(Math.ceil(PIPELINES / PIPELINES_PER_BATCH)));
+  const few = await open(FEW_PIPELINES, false);
+  return await measure(few, await open(PIPELINES, true));
 }
 
-/** A project with a past, in a world without a worker: setups would meet a chain that knows nothing of the past. */
-interface PastWorld {
-  readonly world: SeparateWorld;
-  readonly project: TestProject;
-  readonly copies: number;
-  readonly fillMs: number;
+interface VacuumedPast extends PastWorld {
   readonly sizes: readonly TableSize[];
-  /** The request of each batch of the past. */
-  readonly pipelines: readonly Pipeline[];
-  /** The transaction that executed the first pipeline of the batch that was copied. */
-  readonly signature: string;
 }
 
-async function fillWorld(world: SeparateWorld, copies: number): Promise<PastWorld> {
-  const project = await createProject(world);
-  const endpointId = await storeEndpoint(world.db, { id: project.projectId }, 'http://127.0.0.1:9/', [
-    'batch.finalized',
-    'batch.executed',
-  ]);
-  const pipelines = await makePipelines(PIPELINES_PER_BATCH);
-  const batchId = await runBatch(world, project, pipelines);
-  await untilNonces(world, SAMPLES + WARM_UP);
-  await world.stopWork();
-  const fillMs = await timeMs(() => fillPast(world.db, { batchId, copies, endpointId, deliveryDays: 45 }));
-  const sizes = await vacuumTables(world.db);
-  await sql`checkpoint`.execute(world.db);
-  const [proof] = await findProofsByHash(world.db, [copyHash(0, 0)], 1);
-  const sent = await world.db
-    .selectFrom('bundles')
-    .select('landed_signatures')
-    .where('batch_id', '=', batchId)
-    .where('phase', '=', 'execution')
-    .orderBy('id', 'desc')
-    .executeTakeFirstOrThrow();
-  const signature = sent.landed_signatures.at(-1);
-  if (proof === undefined || signature === undefined) throw new Error('The past has no proof.');
-  return { world, project, copies, fillMs, sizes, pipelines, signature };
-}
-
-/** Executes a batch and waits until it is closed: nothing more is written of it. */
-async function runBatch(world: SeparateWorld, project: TestProject, pipelines: readonly Pipeline[]): Promise<string> {
-  const { apiKey, wallet } = project;
-  const { batch, proposalApproveTx } = requireOk(await init(world.url, apiKey, pipelines));
-  const read = async () => requireOk(await getBatch(world.url, apiKey, batch.id));
-  await waitUntil('the setup', read, ({ status }) => status === 'FINALIZED');
-  const signed = await signWith(wallet, proposalApproveTx);
-  requireOk(await execute(world.url, apiKey, batch.id, signed, { prefer: 'wait=60' }));
-  const isClosed = () =>
-    world.db.selectFrom('batches').select('closed_at').where('id', '=', batch.id).executeTakeFirst();
-  await waitUntil('the closing', isClosed, (row) => row?.closed_at != null);
-  return batch.id;
-}
-
-type Operation = (past: PastWorld, sample: number) => Promise<unknown>;
-
-const OPERATIONS: Readonly<Record<string, Operation>> = {
-  'current, none open': async ({ world, project }) => requireOk(await getCurrent(world.url, project.apiKey)),
-  init: async ({ world, project }) => requireOk(await init(world.url, project.apiKey, await makePipelines())),
-  'current, some open': async ({ world, project }) => requireOk(await getCurrent(world.url, project.apiKey)),
-  'init replayed': async ({ world, project, pipelines, ...past }, sample) =>
-    requireOk(await init(world.url, project.apiKey, pipelines, copyKey(pick(past, sample)))),
-  get: async ({ world, project, ...past }, sample) =>
-    requireOk(await getBatch(world.url, project.apiKey, copyId(pick(past, sample)))),
-  'get with pipelines': async ({ world, project, ...past }, sample) =>
-    requireOk(await getBatch(world.url, project.apiKey, copyId(pick(past, sample)), '?include=pipelines')),
-  'list, first page': ({ world, project }) => list(world, project, ''),
-  'list, a page in the middle': ({ world, project, copies }, sample) =>
-    list(world, project, `?cursor=b${Math.max(25, pick({ copies }, sample))}`),
-  'list of failed': ({ world, project }) => list(world, project, '?status=FAILED'),
-  'list of the console': ({ world, project }) =>
-    listBatchRecords(world.db, project.projectId, { status: undefined, waitsFor: undefined, below: null, limit: 21 }),
-  'proof by hash': ({ world, ...past }, sample) => findProofsByHash(world.db, [copyHash(pick(past, sample), 3)], 10),
-  'proof by signature': ({ world, signature, ...past }, sample) =>
-    findProofsBySignature(world.db, copySignature(pick(past, sample), signature), 20),
-  'events of a batch': ({ world, ...past }, sample) => findEvents(world.db, copyId(pick(past, sample)), 0n),
-};
-
-async function list({ url }: SeparateWorld, { apiKey }: TestProject, query: string): Promise<unknown> {
-  return requireOk(await send(url, 'GET', `/v1/flywheel/batches${query}`, { key: apiKey }));
-}
-
-/** A copy that no sample before has read, from all over the year. */
-function pick({ copies }: Pick<PastWorld, 'copies'>, sample: number): number {
-  return Math.floor(copies * ((sample * GOLDEN) % 1));
-}
-
-const GOLDEN = 0.618_033_988_75;
-
-async function measure(few: PastWorld, many: PastWorld): Promise<Figures> {
-  const rows: (readonly [string, string])[] = [];
-  for (const [name, run] of Object.entries(OPERATIONS)) {
+async function measure(few: VacuumedPast, many: VacuumedPast): Promise<Figures> {
+  const requests: string[][] = [];
+  let slower = 0;
+  for (const [name, run] of Object.entries(REQUESTS)) {
     const took: { readonly few: number[]; readonly many: number[] } = { few: [], many: [] };
     for (let sample = 0; sample < SAMPLES + WARM_UP; sample++) {
       // In turn, so that a slow moment of the machine affects both.
@@ -132,27 +46,54 @@ async function measure(few: PastWorld, many: PastWorld): Promise<Figures> {
         if (sample >= WARM_UP) took[which].push(elapsed);
       }
     }
-    const [before, after] = [percentile(took.few, 0.5), percentile(took.many, 0.5)];
-    rows.push([`${name}, p50`, `${ms(before)} → ${ms(after)}  × ${(after / before).toFixed(2)}`]);
+    const ratios = [0.5, 0.99].map((share) => percentile(took.many, share) / percentile(took.few, share));
+    if ((ratios[0] ?? Number.NaN) > 2) slower += 1;
+    const cells = [0.5, 0.99].flatMap((share, i) => [
+      ms(percentile(took.few, share)),
+      ms(percentile(took.many, share)),
+      (ratios[i] ?? Number.NaN).toFixed(2),
+    ]);
+    process.stderr.write(`  ${name}: ${cells.join(', ')}\n`);
+    requests.push([name, ...cells]);
   }
   const removal = await compareRemovals(many.world.db);
-  const pipelines = many.copies * PIPELINES_PER_BATCH;
   const bytes = many.sizes.reduce((sum, { tableBytes, indexBytes }) => sum + tableBytes + indexBytes, 0);
+  const indexes = await findLargestIndexes(many.world.db, LARGEST_INDEXES);
   return {
-    title: `a year of ${pipelines} pipelines in ${many.copies} batches beside ${few.copies} batches`,
-    note: `Filled by SQL with copies of one executed batch in ${seconds(many.fillMs)}; warm; no worker runs.`,
+    title: `${span(many)} of ${many.pipelines} pipelines of four projects, nearly all of one, beside ${few.copies} batches`,
+    note: [
+      `Filled by SQL with ${many.copies} copies of four executed batches of 5 to 250 pipelines, 30 on average; warm; no worker runs.`,
+      'The vacuum is the first one after the fill; those of PostgreSQL itself ran beside the fill.',
+    ].join('\n'),
     rows: [
-      ...rows,
-      ['on disk', `${gigabytes(bytes)}, ${(bytes / pipelines).toFixed(0)} bytes per pipeline`],
-      ...many.sizes.map(describeSize),
+      ['requests of which the p50 is more than twice as long', `${slower} of ${requests.length}`],
+      ['filled in', `${seconds(many.fillMs)}, ${(many.walBytes / 1e9).toFixed(1)} GB of WAL without full pages`],
+      ['on disk', `${gigabytes(bytes)}, ${(bytes / many.pipelines).toFixed(0)} bytes per pipeline`],
+      ['largest indexes', indexes.map((each) => `${each.name} ${gigabytes(each.bytes)}`).join(', ')],
       [`a month of events, ${removal.rows} rows, dropped`, ms(removal.dropMs)],
       ['the next month deleted, and vacuumed', `${ms(removal.deleteMs)} + ${ms(removal.vacuumMs)}`],
     ],
+    details: `${markdownTable(['request', 'p50, few', 'p50, a year', 'ratio', 'p99, few', 'p99, a year', 'ratio'], requests)}
+
+${markdownTable(['table', 'table', 'indexes', 'vacuum', 'vacuums of PostgreSQL itself', 'dead rows'], many.sizes.map(describeSize))}
+`,
   };
 }
 
-function describeSize({ table, tableBytes, indexBytes, vacuumMs }: TableSize): readonly [string, string] {
-  return [`  ${table}`, `${gigabytes(tableBytes)} + ${gigabytes(indexBytes)} of indexes; vacuum ${seconds(vacuumMs)}`];
+/** The part of the year that is filled. */
+function span({ copies, wantedCopies }: PastWorld): string {
+  return copies === wantedCopies ? 'a year' : `the first ${percent(copies, wantedCopies)} of a year`;
+}
+
+function describeSize(size: TableSize): string[] {
+  return [
+    size.table,
+    gigabytes(size.tableBytes),
+    gigabytes(size.indexBytes),
+    seconds(size.vacuumMs),
+    `${size.autovacuums} in ${seconds(size.autovacuumMs)}`,
+    String(size.deadRows),
+  ];
 }
 
 function gigabytes(bytes: number): string {

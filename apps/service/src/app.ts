@@ -19,6 +19,7 @@ import { createWorkLimits } from './http/operations/work-limits.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
 import { createSchemaPool } from './payload-schemas/pool.ts';
+import { createBatchCounts } from './projects/batch-counts.ts';
 import { createEnvironment, isLocalCluster } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { createFiguresReader } from './proofs/vault-figures.ts';
@@ -304,6 +305,7 @@ async function listen(
       isClusterLocal,
       explorerUrl,
       tokenNames,
+      countBatches: createBatchCounts(),
     }),
     readVaultFigures: createFiguresReader({ db, clock, tokenNames }),
     findKeyHolder: (key, request) => findKeyHolder(db, key, { ...request, limit: rateLimits[request.name] }),

@@ -6,18 +6,20 @@ import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { DailyTotals, Project } from '../model/project.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { type LamportsUse, readLamportsUse } from '../store/batches/exposure.ts';
-import { countBatches, findOpenBatches } from '../store/batches/open-batches.ts';
+import { findOpenBatches } from '../store/batches/open-batches.ts';
 import { findExpiringKeys } from '../store/projects/api-keys.ts';
 import { findDailyAmounts, findDailyAmountsSince } from '../store/projects/daily-limits.ts';
 import { findProjectSummaries } from '../store/projects/projects.ts';
 import { requireVisibleProject } from './access.ts';
 import { type AttentionRules, findAttention } from './attention.ts';
+import type { BatchCounts } from './batch-counts.ts';
 import { summarize } from './summaries.ts';
 import { type FundsDeps, presentFunds, readVaultNeeds } from './vault-funds.ts';
 
 export interface OverviewDeps extends FundsDeps, AttentionRules {
   readonly companyOperators: ReadonlySet<Address>;
   readonly tokenNames: TokenNames;
+  readonly countBatches: BatchCounts;
   /** The most that a project's batches may take of the operator's lamports. */
   readonly caps: { readonly lockedPerProjectLamports: bigint; readonly spentPerProjectLamports: bigint };
 }
@@ -38,7 +40,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
   const [[summary], names, batches, used, taken, expiringKeys, needs, { tokenAccount }] = await Promise.all([
     findProjectSummaries(db, { projectId }),
     tokenNames.of([project.token.mint]),
-    countBatches(db, projectId),
+    deps.countBatches(db, projectId),
     findDailyAmounts(db, projectId, utcDay(now)),
     readLamportsUse(db, utcDay(now), projectId),
     findExpiringKeys(db, projectId, { now, before: new Date(now.getTime() + EXPIRY_NOTICE_MS) }),

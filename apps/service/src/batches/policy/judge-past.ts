@@ -16,6 +16,8 @@ export interface PastVerdict extends Pick<PastBatch, 'batchId' | 'createdAt'> {
 /** Bounds the work: two seconds of one thread. */
 const MAX_PIPELINES = 50_000;
 const BATCHES_AT_ONCE = 50;
+/** Without their pipelines. */
+const BATCHES_OF_A_PAGE = 500;
 
 /**
  * Judges the past batches of a project by rules, in the order of their creation and each day from zero. A batch that the rules
@@ -28,7 +30,7 @@ export async function judgePast(
   policy: CompanyPolicy,
   oldest: Date,
 ): Promise<{ readonly verdicts: PastVerdict[]; readonly since: Date }> {
-  const { batches, isCut } = takeNewest(await findPastBatches(db, projectId, oldest));
+  const { batches, isCut } = await findNewest(db, projectId, oldest);
   const verdicts: PastVerdict[] = [];
   let today = startDay('');
   for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
@@ -69,16 +71,23 @@ function startDay(day: string): PastDay {
   return { day, moved: 0n, tokenAccounts: 0, uses: new Map() };
 }
 
-/** Takes the newest batches that fit into the bound, oldest first. */
-function takeNewest(batches: readonly PastBatch[]): {
-  readonly batches: readonly PastBatch[];
-  readonly isCut: boolean;
-} {
+/** Finds the newest batches since a time that fit into the bound, oldest first. */
+async function findNewest(
+  db: Db,
+  projectId: string,
+  oldest: Date,
+): Promise<{ readonly batches: readonly PastBatch[]; readonly isCut: boolean }> {
+  const batches: PastBatch[] = [];
   let pipelines = 0;
-  let first = batches.length;
-  while (first > 0 && pipelines + (batches[first - 1]?.pipelineCount ?? 0) <= MAX_PIPELINES) {
-    first -= 1;
-    pipelines += batches[first]?.pipelineCount ?? 0;
+  for (;;) {
+    const below = batches.at(-1)?.batchIndex ?? null;
+    const page = await findPastBatches(db, projectId, { below, limit: BATCHES_OF_A_PAGE });
+    for (const batch of page) {
+      if (batch.createdAt < oldest) return { batches: batches.reverse(), isCut: false };
+      pipelines += batch.pipelineCount;
+      if (pipelines > MAX_PIPELINES) return { batches: batches.reverse(), isCut: true };
+      batches.push(batch);
+    }
+    if (page.length < BATCHES_OF_A_PAGE) return { batches: batches.reverse(), isCut: false };
   }
-  return { batches: batches.slice(first), isCut: first > 0 };
 }

@@ -11,7 +11,7 @@ export interface ConsoleDeps
     StreamDeps,
     Pick<EndpointDeps, 'webhooks'>,
     Omit<EnvironmentDeps, 'chain'>,
-    Pick<OverviewDeps, 'tokenNames'> {
+    Pick<OverviewDeps, 'tokenNames' | 'countBatches'> {
   /** The operator's and the company approver's addresses. */
   readonly operator: Address;
   readonly company: Address;

@@ -96,18 +96,18 @@ export async function findBatchesToSetUp(
   flywheelId: string,
   { upToIndex, reachedIndex }: { readonly upToIndex: bigint; readonly reachedIndex: bigint },
 ): Promise<Batch[]> {
-  const rows = await db
+  const ofFlywheel = db
     .selectFrom('batches')
     .select(BATCH_COLUMNS)
     .where('flywheel_id', '=', flywheelId)
-    .where((eb) =>
-      eb.or([
-        eb('status', '=', 'AVAILABLE_TO_QUEUE'),
-        // Set up before, but the chain has not reached its index: a fork took the setup away.
-        eb.and([eb('batch_index', '>', reachedIndex), eb('status', '!=', 'FAILED')]),
-      ]),
-    )
-    .where('batch_index', '<=', upToIndex)
+    .where('batch_index', '<=', upToIndex);
+  // Two parts, so that an index leads to the few batches of each.
+  const rows = await ofFlywheel
+    .where('status', '=', 'AVAILABLE_TO_QUEUE')
+    .where('batch_index', '<=', reachedIndex)
+    .where('closed_at', 'is', null)
+    // Set up before, but the chain has not reached its index: a fork took the setup away.
+    .unionAll(ofFlywheel.where('batch_index', '>', reachedIndex).where('status', '!=', 'FAILED'))
     .orderBy('batch_index')
     .execute();
   return Promise.all(rows.map((row) => withPipelines(db, row)));

@@ -97,15 +97,31 @@ export async function findTokenAccountsToCreate(
   return rows.map(({ token_account }) => token_account);
 }
 
-/** Counts a project's batches by status. */
-export async function countBatches(db: Db, projectId: string): Promise<Record<BatchStatus, number>> {
-  const rows = await db
-    .selectFrom('batches')
-    .select(({ fn }) => ['status', fn.countAll<bigint>().as('count')])
-    .where('project_id', '=', projectId)
-    .groupBy('status')
-    .execute();
-  const counts = { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0 };
-  for (const { status, count } of rows) counts[status] = Number(count);
-  return counts;
+export interface CountedBatches {
+  /** Batches below it are over for good: their status never changes. */
+  readonly settledBelow: bigint;
+  readonly settled: Readonly<Record<BatchStatus, number>>;
+  /** From `settledBelow` on. */
+  readonly others: Readonly<Record<BatchStatus, number>>;
+}
+
+/** Counts a project's batches by status, from a batch index on. */
+export async function countBatches(db: Db, projectId: string, from: bigint): Promise<CountedBatches> {
+  const { rows } = await sql<{ status: BatchStatus; is_settled: boolean; count: number; settled_below: bigint }>`
+    with bound as (
+      select coalesce(
+        (select min(batch_index) from batches where project_id = ${projectId} and end_finalized_at is null),
+        (select last_batch_index + 1 from flywheels where project_id = ${projectId})
+      ) as settled_below
+    )
+    select status, batch_index < settled_below as is_settled, settled_below, count(*)::int as count
+    from bound join batches on project_id = ${projectId} and batch_index >= ${from}
+    group by status, is_settled, settled_below
+  `.execute(db);
+  const pick = (isSettled: boolean) => {
+    const counts = { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0 };
+    for (const { status, is_settled, count } of rows) if (is_settled === isSettled) counts[status] = count;
+    return counts;
+  };
+  return { settledBelow: rows[0]?.settled_below ?? from, settled: pick(true), others: pick(false) };
 }

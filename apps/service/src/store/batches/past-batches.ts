@@ -6,23 +6,39 @@ import type { Db } from '../db.ts';
 /** A batch of pipelines, as a dry run of rules judges it. */
 export interface PastBatch {
   readonly batchId: string;
+  readonly batchIndex: bigint;
   readonly createdAt: Date;
   readonly pipelineCount: number;
   /** Token accounts that the vault has paid for. */
   readonly createdTokenAccounts: number;
 }
 
-/** Lists the batches of pipelines that a project has created since, oldest first. */
-export async function findPastBatches(db: Db, projectId: string, since: Date): Promise<PastBatch[]> {
-  const { rows } = await sql<PastBatch>`
-    select id as "batchId", created_at as "createdAt", pipeline_count as "pipelineCount", (
-      select count(*)::int from created_token_accounts
-      where created_token_accounts.batch_id = batches.id and created_token_accounts.created_at is not null
-    ) as "createdTokenAccounts"
-    from batches where project_id = ${projectId} and kind = 'pipelines' and created_at >= ${since}
-    order by created_at, batch_index
-  `.execute(db);
-  return rows;
+/** Reads a page of the batches of pipelines that a project has created, newest first, below a batch index if given. */
+export async function findPastBatches(
+  db: Db,
+  projectId: string,
+  { below, limit }: { readonly below: bigint | null; readonly limit: number },
+): Promise<PastBatch[]> {
+  return db
+    .selectFrom('batches')
+    .select([
+      'id as batchId',
+      'batch_index as batchIndex',
+      'created_at as createdAt',
+      'pipeline_count as pipelineCount',
+    ])
+    .select(
+      sql<number>`(
+        select count(*)::int from created_token_accounts
+        where created_token_accounts.batch_id = batches.id and created_token_accounts.created_at is not null
+      )`.as('createdTokenAccounts'),
+    )
+    .where('project_id', '=', projectId)
+    .where('kind', '=', 'pipelines')
+    .$if(below !== null, (query) => query.where('batch_index', '<', below ?? 0n))
+    .orderBy('batch_index', 'desc')
+    .limit(limit)
+    .execute();
 }
 
 /** A batch of pipelines that was created on a day. */
@@ -36,33 +52,37 @@ export interface BatchOfDay {
 }
 
 export interface BatchesOfDays {
+  /** A UTC day; the next one is read with it, which may have begun meanwhile. */
   readonly firstDay: string;
   /** Only batches with a higher batch index. */
   readonly after: bigint;
   readonly limit: number;
 }
 
-/** Locks batches of pipelines that a project has created from a day on, in order, so that none ends meanwhile. */
+/** Locks batches of pipelines that a project has created on a day or the next, in order, so that none ends meanwhile. */
 export async function lockBatchesOfDays(
   trx: Db,
   projectId: string,
   { firstDay, after, limit }: BatchesOfDays,
 ): Promise<BatchOfDay[]> {
-  return trx
-    .selectFrom('batches')
-    .select(['id as batchId', 'batch_index as batchIndex', 'reserved_day as day'])
-    .select(
-      sql<number | null>`case when ended_at is not null
+  return (
+    trx
+      .selectFrom('batches')
+      .select(['id as batchId', 'batch_index as batchIndex', 'reserved_day as day'])
+      .select(
+        sql<number | null>`case when ended_at is not null
         then coalesce((execute_result->>'totalSuccessful')::integer, 0) end`.as('executed'),
-    )
-    .where('project_id', '=', projectId)
-    .where('kind', '=', 'pipelines')
-    .where('reserved_day', '>=', firstDay)
-    .where('batch_index', '>', after)
-    .orderBy('batch_index')
-    .limit(limit)
-    .forNoKeyUpdate()
-    .execute();
+      )
+      .where('project_id', '=', projectId)
+      .where('kind', '=', 'pipelines')
+      // Two days, not all from the first one on: for a range of unknown length the planner would read all batches in their order.
+      .where(sql<boolean>`reserved_day in (${firstDay}::date, ${firstDay}::date + 1)`)
+      .where('batch_index', '>', after)
+      .orderBy('batch_index')
+      .limit(limit)
+      .forNoKeyUpdate()
+      .execute()
+  );
 }
 
 /** Reads what the pipelines of batches do, in order. */
@@ -103,22 +123,18 @@ export async function findPrecedents(
   const executed = db
     .selectFrom('batches')
     .where('project_id', '=', projectId)
-    .where('status', '=', 'EXECUTED')
-    .where('kind', '=', 'pipelines')
+    // As in the index that finds the largest.
+    .where(sql<boolean>`status = 'EXECUTED' and kind = 'pipelines'`)
     .where('id', '!=', batchId);
-  const { largest, count } = await executed
-    .select(({ fn }) => [
-      fn.max(sql<bigint>`burn_amount + airdrop_amount`).as('largest'),
-      fn.countAll<bigint>().as('count'),
-    ])
-    .executeTakeFirstOrThrow();
+  const amount = sql<bigint>`burn_amount + airdrop_amount`;
+  const largest = await executed.select(amount.as('moved')).orderBy(amount, 'desc').limit(1).executeTakeFirst();
   const newest = await executed
     .select(['id', 'pipeline_count'])
     .orderBy('batch_index', 'desc')
-    .limit(MAX_BATCHES_READ)
+    .limit(MAX_BATCHES_READ + 1)
     .execute();
   let pipelines = 0;
-  const read = newest.filter(({ pipeline_count }) => {
+  const read = newest.slice(0, MAX_BATCHES_READ).filter(({ pipeline_count }) => {
     pipelines += pipeline_count;
     return pipelines <= MAX_PIPELINES_READ;
   });
@@ -128,5 +144,5 @@ export async function findPrecedents(
     where batch_id = any(${sql.val(ids)}::uuid[]) and action->>'toAddress' is not null
   `.execute(db);
   const paid = new Set(rows.map(({ recipient }) => recipient));
-  return { paid, isWhole: BigInt(read.length) === count, largestBaseUnits: largest };
+  return { paid, isWhole: read.length === newest.length, largestBaseUnits: largest?.moved ?? null };
 }

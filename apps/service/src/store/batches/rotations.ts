@@ -95,6 +95,8 @@ export async function findOpenIds(db: Db, flywheelId: string): Promise<string[]>
     .select('id')
     .where('flywheel_id', '=', flywheelId)
     .where('ended_at', 'is', null)
+    // An open batch is not closed, and an index finds those.
+    .where('closed_at', 'is', null)
     .orderBy('batch_index')
     .execute();
   return rows.map(({ id }) => id);

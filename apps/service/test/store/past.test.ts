@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { NO_POLICY } from '@flywheel/protocol';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import {
+  DAY,
+  endBatch,
+  later,
+  NOW,
+  newBundle,
+  RESERVED,
+  SIGNATURES,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from '@flywheel/testing/records';
+import { sql } from 'kysely';
+import { judgePast } from '../../src/batches/policy/judge-past.ts';
+import type { Project } from '../../src/model/project.ts';
+import { createBatchCounts } from '../../src/projects/batch-counts.ts';
+import { listBatchRecords } from '../../src/store/batches/batch-records.ts';
+import { findBatches, findBatchesToSetUp, findCurrentBatch } from '../../src/store/batches/batches.ts';
+import { findLandedSlot, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { findDeadIndices, findUnclosedIds } from '../../src/store/batches/ends.ts';
+import { readLamportsUse } from '../../src/store/batches/exposure.ts';
+import { findOpenBatches } from '../../src/store/batches/open-batches.ts';
+import { findPrecedents, lockBatchesOfDays } from '../../src/store/batches/past-batches.ts';
+import { findLastFinalProof, findProofsBySignature } from '../../src/store/batches/proofs.ts';
+import { findMissedRotation, findOpenIds, findRotations } from '../../src/store/batches/rotations.ts';
+import { readCounts, readSpending } from '../../src/store/company/overview.ts';
+import { findHeldJobs } from '../../src/store/company/pauses.ts';
+import { countEarlierTokenAccounts } from '../../src/store/company/policy-uses.ts';
+import { closeDb, type Db, openDb } from '../../src/store/db.ts';
+import { sumFinalBurns } from '../../src/store/projects/daily-limits.ts';
+import { findProjectSummaries } from '../../src/store/projects/projects.ts';
+import { readServiceState } from '../../src/store/service-state.ts';
+
+const { db, poolConfig } = await openTestDatabase();
+
+/** Closed batches of one project. */
+const PAST = 4_000;
+/** Far fewer than the past, and more than any page. */
+const FEW = 300;
+
+/** PostgreSQL may plan a statement for all values from its sixth execution on; it is prepared with the third. */
+const EXECUTIONS = 8;
+
+describe('statements beside a long past', () => {
+  let project: Project;
+  before(async () => {
+    await storeNonces(db, 4);
+    project = await storeProject(db);
+    await storePast(project);
+    await storeBatch(db, project);
+    await sql`vacuum analyze`.execute(db);
+  });
+
+  const countAgain = createBatchCounts();
+  const page = { status: undefined, below: null, limit: 21 };
+  const reads: Readonly<Record<string, (trx: Db, project: Project) => Promise<unknown>>> = {
+    'the batches to set up': (trx, { flywheel: { id } }) =>
+      findBatchesToSetUp(trx, id, { upToIndex: BigInt(PAST + 3), reachedIndex: BigInt(PAST + 2) }),
+    'indices that were never used': (trx, { flywheel: { id } }) =>
+      findDeadIndices(trx, id, BigInt(PAST + 2), BigInt(PAST + 3)),
+    'the batches that are not closed': (trx, { flywheel: { id } }) => findUnclosedIds(trx, id),
+    'the open batches of a flywheel': (trx, { flywheel: { id } }) => findOpenIds(trx, id),
+    'the open batches of a project': (trx, { id }) => findOpenBatches(trx, id),
+    'the current batch': (trx, { id }) => findCurrentBatch(trx, id, later(-30_000)),
+    'a page of batches': (trx, { id }) => findBatches(trx, id, page),
+    'a page of failed batches': (trx, { id }) => findBatches(trx, id, { ...page, status: 'FAILED' }),
+    'a page of batches of pipelines': (trx, { id }) => findBatches(trx, id, { ...page, kind: 'pipelines' }),
+    'a page of withdrawals': (trx, { id }) => findBatches(trx, id, { ...page, kind: 'withdrawal' }),
+    'a page of batches in the middle': (trx, { id }) => findBatches(trx, id, { ...page, below: BigInt(PAST / 2) }),
+    'a page of the console': (trx, { id }) => listBatchRecords(trx, id, { ...page, waitsFor: undefined }),
+    'a page of batches that wait': (trx, { id }) => listBatchRecords(trx, id, { ...page, waitsFor: 'wallet' }),
+    'the rotations': (trx, { id }) => findRotations(trx, id, 20),
+    'a rotation that was missed': (trx, { flywheel }) =>
+      findMissedRotation(trx, { ...flywheel, multisig: { ...flywheel.multisig, wallet: flywheel.multisig.company } }),
+    'the numbers of batches by status': (trx, { id }) => countAgain(trx, id),
+    'the lamports of the project': (trx, { id }) => readLamportsUse(trx, DAY, id),
+    'the summary of the project': (trx, { id }) => findProjectSummaries(trx, { projectId: id }),
+    'the burns of the project': (trx, { id }) => sumFinalBurns(trx, id),
+    'the last proof': (trx, { id }) => findLastFinalProof(trx, id),
+    'proofs by a signature': (trx) => findProofsBySignature(trx, SIGNATURES[0] ?? '', 20),
+    'the slot that has landed': (trx, { flywheel: { id } }) => findLandedSlot(trx, id),
+    'the numbers of the company': (trx) => readCounts(trx),
+    'the spending of the company': (trx) => readSpending(trx, later(-60_000)),
+    'the jobs that a pause has held': (trx, { id }) => findHeldJobs(trx, id),
+    'all jobs that a pause has held': (trx) => findHeldJobs(trx, null),
+    'the batches of a day': (trx, { id }) => lockBatchesOfDays(trx, id, { firstDay: DAY, after: 0n, limit: 50 }),
+    'the token accounts of a day': (trx, { id: projectId }) => countEarlierTokenAccounts(trx, { projectId, day: DAY }),
+    'the state of the service': (trx) => readServiceState(trx, NOW),
+  };
+  for (const [name, read] of Object.entries(reads)) {
+    it(`read a few rows for ${name}`, async () => {
+      const rows = await countRowsRead((trx) => read(trx, project));
+      assert.ok(rows <= FEW, `${rows} rows and index entries were read`);
+    });
+  }
+
+  it('read the newest batches only for the precedents of a batch', async () => {
+    const rows = await countRowsRead((trx) => findPrecedents(trx, { projectId: project.id, batchId: project.id }));
+    assert.ok(rows < PAST, `${rows} rows and index entries were read`);
+  });
+
+  it('read the newest batches only to judge the past by a rule', async () => {
+    const rows = await countRowsRead((trx) => judgePast(trx, project, NO_POLICY, new Date(0)));
+    assert.ok(rows < PAST, `${rows} rows and index entries were read`);
+  });
+});
+
+describe('the numbers of batches by status', () => {
+  const count = createBatchCounts();
+  it('follow each batch, also one that a fork has undone', async () => {
+    await storeNonces(db, 4);
+    const project = await storeProject(db);
+    const counts = async () => Object.values(await count(db, project.id));
+    const [first, second] = [await storeBatch(db, project), await storeBatch(db, project)];
+    assert.deepEqual(await counts(), [2, 0, 0, 0]);
+    await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+    assert.deepEqual(await counts(), [1, 0, 0, 1]);
+    await db.updateTable('batches').set({ status: 'FINALIZED' }).where('id', '=', second.id).execute();
+    await storeBatch(db, project);
+    assert.deepEqual(await counts(), [1, 1, 0, 1]);
+    await endBatch(db, second.id, { event: 'EXECUTION_LANDED', released: NOTHING }, NOW);
+    assert.deepEqual(await counts(), [1, 0, 1, 1]);
+    await endBatch(db, second.id, { event: 'EXECUTION_UNDONE', released: RESERVED }, NOW);
+    assert.deepEqual(await counts(), [1, 0, 0, 2]);
+    await storeBatch(db, project);
+    assert.deepEqual(
+      [await counts(), await createBatchCounts()(db, project.id)],
+      [[2, 0, 0, 2], await count(db, project.id)],
+    );
+  });
+});
+
+const NOTHING = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
+
+/** Counts the rows and the entries of indices that a call reads in all tables, with its statements planned for all values. */
+async function countRowsRead(read: (trx: Db) => Promise<unknown>): Promise<number> {
+  const single = openDb({ ...poolConfig, max: 1 }, quietLog);
+  try {
+    return await single.transaction().execute(async (trx) => {
+      for (let i = 1; i < EXECUTIONS; i++) await read(trx);
+      const before = await readCounters(trx);
+      await read(trx);
+      return (await readCounters(trx)) - before;
+    });
+  } finally {
+    await closeDb(single);
+  }
+}
+
+async function readCounters(trx: Db): Promise<number> {
+  const { rows } = await sql<{ read: number }>`
+    select sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::float8 as read
+    from pg_class where relkind in ('r', 'i') and relnamespace = current_schema()::regnamespace
+  `.execute(trx);
+  return rows[0]?.read ?? Number.NaN;
+}
+
+/** Stores a closed batch with a pipeline and a bundle, and as many copies of it, each older than the one before. */
+async function storePast(project: Project): Promise<void> {
+  const batch = await storeBatch(db, project);
+  await db.updateTable('batches').set({ status: 'FINALIZED' }).where('id', '=', batch.id).execute();
+  const { id } = await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCounts: [1, 1] }));
+  await settleBundle(db, id, 'landed', { signatures: SIGNATURES, slot: 5n }, NOW);
+  await sql`
+    insert into batches
+    select (jsonb_populate_record(batches, jsonb_build_object(
+      'id', md5('batch' || n), 'batch_index', n + 1, 'idempotency_key', md5('key' || n),
+      'status', case when n % 1000 = 0 then 'FAILED' else 'EXECUTED' end, 'pipeline_count', 400,
+      'reserved_day', ${DAY}::date - 1 - (${PAST}::int - n) / 20,
+      'created_at', ${NOW}::timestamptz - (${PAST}::int - n) * interval '1 hour',
+      'ended_at', ${later(-86_400_000)}::timestamptz, 'closed_at', ${later(-86_400_000)}::timestamptz,
+      'end_finalized_at', ${later(-86_400_000)}::timestamptz
+    ))).*
+    from batches, generate_series(1, ${PAST}::int) n where id = ${batch.id}
+  `.execute(db);
+  await sql`
+    insert into pipelines
+    select (jsonb_populate_record(pipelines, jsonb_build_object('batch_id', md5('batch' || n), 'position', position + 398))).*
+    from pipelines, generate_series(1, ${PAST}::int) n where batch_id = ${batch.id}
+  `.execute(db);
+  await sql`
+    insert into bundles overriding system value
+    select (jsonb_populate_record(bundles, jsonb_build_object('id', ${id}::bigint + n, 'batch_id', md5('batch' || n), 'landed_signatures', '[]'::jsonb))).*
+    from bundles, generate_series(1, ${PAST}::int) n where bundles.id = ${id}
+  `.execute(db);
+  await db
+    .updateTable('batches')
+    .set({ batch_index: BigInt(PAST + 2) })
+    .where('id', '=', batch.id)
+    .execute();
+  await db
+    .updateTable('flywheels')
+    .set({ last_batch_index: BigInt(PAST + 2) })
+    .where('id', '=', project.flywheel.id)
+    .execute();
+}
