@@ -11,6 +11,7 @@ export type CliErrorCode =
   | 'ERR_CLUSTER'
   | 'ERR_PIN'
   | 'ERR_DATABASE_LOST'
+  | 'ERR_MOVE_REFUSED'
   | 'ERR_BATCH_FAILED'
   | 'ERR_EVENTS_LEFT'
   | 'ERR_PREVIEW_FAILED'

@@ -16,6 +16,7 @@ import { addDemoCommand } from './commands/demo/demo.ts';
 import { addDoctorCommand } from './commands/doctor/doctor.ts';
 import { addJobsCommands } from './commands/jobs.ts';
 import { addLocalnetCommands } from './commands/localnet.ts';
+import { addMoveProjectCommand } from './commands/move-project.ts';
 import { addKeysCommands } from './commands/project/keys.ts';
 import { addMintCommand } from './commands/project/mint.ts';
 import { addProjectCommands } from './commands/project/project.ts';
@@ -118,6 +119,7 @@ function createProgram(context: Context): Command {
   addCompanyCommands(program, context);
   addJobsCommands(program, context);
   addRecoverOperatorCommand(program, context);
+  addMoveProjectCommand(program, context);
   addLocalnetCommands(program, context);
   program.commandsGroup(LAST_GROUP);
   addCompletionCommand(program, context);

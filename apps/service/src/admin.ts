@@ -4,7 +4,9 @@ import { type Recovery, recoverOperator } from './company/recover-operator.ts';
 import { type Config, ConfigError, parseConfig, parseDatabaseConfig } from './config.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createLog } from './log.ts';
+import { type MoveOptions, type MoveStep, moveProject } from './projects/move-project.ts';
 import { createChain } from './solana/chain.ts';
+import type { Db } from './store/db.ts';
 import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
 import { startJobs } from './store/jobs/jobs.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -20,7 +22,14 @@ export interface Admin {
    * @throws ConfigError without a cluster; Error if a multisig on chain does not have both as its members.
    */
   recoverOperator(lost: Address): Promise<Recovery>;
+  /**
+   * Moves a project to the shard whose database DESTINATION_DATABASE_URL names, or continues such a move.
+   * @throws ConfigError without that variable; MoveRefused if it cannot move now.
+   */
+  moveProject(projectId: string, ...how: HowToMove): Promise<{ readonly moveId: string }>;
 }
+
+type HowToMove = [onStep: (step: MoveStep) => Promise<void>, options: MoveOptions];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,6 +46,7 @@ export async function withAdmin<T>(environment: Environment, use: (admin: Admin)
       listJobs: (options) => findJobs(db, options),
       retryJob: (id) => retryJob(db, id),
       recoverOperator: (lost) => recoverOn(database, parseConfig({ LOG_LEVEL: 'error', ...environment }), lost),
+      moveProject: (projectId, ...how) => moveFrom(db, environment, projectId, how),
     });
   } finally {
     await close();
@@ -59,5 +69,24 @@ async function recoverOn(
     );
   } finally {
     await jobs.stop();
+  }
+}
+
+async function moveFrom(
+  from: Db,
+  { DESTINATION_DATABASE_URL, ...environment }: Environment,
+  projectId: string,
+  how: HowToMove,
+): Promise<{ readonly moveId: string }> {
+  if (!DESTINATION_DATABASE_URL) {
+    throw new ConfigError(['DESTINATION_DATABASE_URL is not set: it names the database of the shard to move to.']);
+  }
+  const variables = { ...environment, DATABASE_URL: DESTINATION_DATABASE_URL, DATABASE_DIRECT_URL: undefined };
+  const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...variables });
+  const { db: to, close } = await openDatabase(config, createLog(config.logLevel));
+  try {
+    return await moveProject({ from, to, clock: systemClock }, projectId, ...how);
+  } finally {
+    await close();
   }
 }

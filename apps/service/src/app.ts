@@ -12,6 +12,7 @@ import { type Config, ConfigError, UNBOUNDED_EXPOSURE } from './config.ts';
 import { type Connections, openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batches/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
+import type { IsHere } from './http/directory.ts';
 import { type MonitorDeps, type ReadinessCheck, serveMonitor } from './http/monitor.ts';
 import { createAddressLimits } from './http/operations/address-limits.ts';
 import { createStreamLimit } from './http/operations/events.ts';
@@ -39,6 +40,7 @@ import type { LostDatabase } from './store/postgres.ts';
 import { touchApiKey } from './store/projects/api-keys.ts';
 import { createRateLimits } from './store/rate-limits.ts';
 import { readServiceState } from './store/service-state.ts';
+import { hasDeparted, isHere } from './store/shards/directory.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { openWebhookKey } from './webhook-key.ts';
 import type { EndpointDeps } from './webhooks/endpoints.ts';
@@ -184,6 +186,7 @@ async function compose(
     log,
     readiness: readinessOf({ db: monitored.db, chain }),
     readServiceState: () => readServiceState(monitored.db, clock.now()),
+    isHere: serveDeps && createDirectory(serveDeps),
     readOperatorLamports: async () => (await chain.accounts([signers.operator]))[0]?.lamports ?? 0n,
   };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
@@ -232,6 +235,12 @@ async function requireBoundedExposure(
     }
   }
   throw new ConfigError([UNBOUNDED_EXPOSURE]);
+}
+
+/** An operator of the company is known to every shard: the company's pages of each are its own. */
+function createDirectory({ db, companyOperators }: Pick<Deps, 'db' | 'companyOperators'>): IsHere {
+  return async (question) =>
+    (question.kind === 'wallet' && companyOperators.has(question.wallet)) || isHere(db, question);
 }
 
 /** Starts the metrics server; null if METRICS_PORT is not set. */
@@ -309,6 +318,7 @@ async function listen(
     }),
     readVaultFigures: createFiguresReader({ db, clock, tokenNames }),
     findKeyHolder: (key, request) => findKeyHolder(db, key, { ...request, limit: rateLimits[request.name] }),
+    hasDeparted: (by) => hasDeparted(db, by),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),
     companyOperators,

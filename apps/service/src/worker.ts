@@ -20,12 +20,13 @@ import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts
 import { findLandedSlot } from './store/batches/bundles.ts';
 import { Cancelled } from './store/batches/cancellations.ts';
 import { beginRun } from './store/batches/runs.ts';
-import { Paused } from './store/company/pauses.ts';
+import { Moving, Paused } from './store/company/pauses.ts';
 import { countSignedTerms } from './store/company/terms.ts';
 import type { Job, Jobs, SingleJob } from './store/jobs/jobs.ts';
 import { isRefillDue } from './store/nonce-demand.ts';
 import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects/projects.ts';
+import { hasDeparted } from './store/shards/directory.ts';
 
 export interface WorkerOptions {
   readonly signers: SignerKeys;
@@ -171,6 +172,8 @@ async function runBatchJob(
   job: BatchJob,
 ): Promise<void> {
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
+  // A resumption of all projects may have enqueued it while the project left.
+  if (!found && (await hasDeparted(deps.db, job))) return;
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);
   const { operator, company } = signersOf(project, signers);
@@ -183,7 +186,7 @@ async function runBatchJob(
     await checkMultisig(runDeps, project.flywheel.multisig);
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
-    if (!(error instanceof Paused || error instanceof Cancelled)) {
+    if (!(error instanceof Paused || error instanceof Moving || error instanceof Cancelled)) {
       await reportFailure(runDeps, found, error);
       throw error;
     }
@@ -191,6 +194,8 @@ async function runBatchJob(
     // still followed to their end.
     deps.log.info({ batchId: found.id, job: job.type }, error.message);
     await settleBundles(runDeps, found);
+    // The job moves with the project; if it does not move after all, it runs again here.
+    if (error instanceof Moving) throw error;
   }
   // The pool may have changed: init leases a nonce, and the end of a batch returns one.
   const { size: shared, perAdmitted } = deps.noncePool;

@@ -327,4 +327,9 @@ export const ERROR_NOTES: {
       'Contact the company. Send the same request again after the project is resumed; existing approvals stay valid.',
     example: { isForAll: false, reason: 'The token’s authority has been rotated; we are checking.' },
   },
+  ERR_PROJECT_MOVING: {
+    remedy:
+      'Wait for `Retry-After` seconds, then send the same request again, an init with the same `x-idempotency-key`. A move takes half a minute at most.',
+    example: { retryAfterSeconds: 2 },
+  },
 };

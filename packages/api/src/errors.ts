@@ -286,6 +286,12 @@ export const ERRORS = {
     (c: { isForAll: boolean; reason: string | null }) =>
       `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${c.reason}`} Nothing is lost. Try again after the company has resumed it.`,
   ),
+  ERR_PROJECT_MOVING: define(
+    503,
+    'The project is being moved to another database of the service.',
+    (c: { retryAfterSeconds: number }) =>
+      `This project is being moved to another database of the service. Nothing is lost, and no key changes. Try again in ${c.retryAfterSeconds} s.`,
+  ),
   ERR_WEBHOOKS_UNAVAILABLE: define(
     503,
     'The service has no key for webhook secrets.',

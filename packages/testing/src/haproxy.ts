@@ -32,19 +32,38 @@ export async function startHaProxy(servers: readonly PairedServer[]): Promise<Ha
   const lines = servers.map(({ name, port: at }) => `  server ${name} 127.0.0.1:${at} check`);
   const settings = SETTINGS.replace('SOCKET', socket).replace('PORT', String(port));
   await writeFile(file, `${settings}${lines.join('\n')}\n`);
-  const child = spawn(PROGRAM, ['-q', '-db', '-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
-  const exited = once(child, 'exit');
-  const stop = async () => {
-    if (child.exitCode === null) child.kill('SIGTERM');
-    await exited;
+  // Until its first check a server counts as a primary.
+  const stop = await runHaProxy(file, {}, () => hasChecked(socket));
+  const remove = async () => {
+    await stop();
     await rm(directory, { recursive: true });
   };
-  // Until its first check a server counts as a primary.
-  while (!(await hasChecked(socket))) {
+  return { url: `postgres://flywheel@127.0.0.1:${port}/postgres`, stop: remove };
+}
+
+/**
+ * Runs HAProxy with a file of settings until the returned function stops it.
+ * @param environment variables that the settings name.
+ */
+export async function runHaProxy(
+  file: string,
+  environment: Readonly<Record<string, string>>,
+  isReady: () => Promise<boolean>,
+): Promise<() => Promise<void>> {
+  const stdio = ['ignore', 'ignore', 'inherit'] as const;
+  const child = spawn(PROGRAM, ['-q', '-db', '-f', file], {
+    stdio: [...stdio],
+    env: { ...process.env, ...environment },
+  });
+  const exited = once(child, 'exit');
+  while (!(await isReady())) {
     if (child.exitCode !== null) throw new Error(`HAProxy has ended with ${child.exitCode}.`);
     await sleep(50);
   }
-  return { url: `postgres://flywheel@127.0.0.1:${port}/postgres`, stop };
+  return async () => {
+    if (child.exitCode === null) child.kill('SIGTERM');
+    await exited;
+  };
 }
 
 /** A start-up message of protocol 3.0 for the user and the database of the servers. */

@@ -69,19 +69,20 @@ export async function createProject(world: ProjectWorld, options: ProjectOptions
   return { ...project, wallet, mint, cookie };
 }
 
-/** Signs a wallet in. @returns its session cookie. */
-export async function signIn(url: string, wallet: KeyPairSigner): Promise<string> {
-  const challenge = await send(url, 'POST', '/console/api/sign-in/challenge', { body: { wallet: wallet.address } });
-  const { message } = requireOk(challenge);
+/** Signs a wallet in, with the cookies that a browser has already. @returns its session cookie. */
+export async function signIn(url: string, wallet: KeyPairSigner, cookie?: string): Promise<string> {
+  const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
+  const asked = { headers, body: { wallet: wallet.address } };
+  const { message } = requireOk(await send(url, 'POST', '/console/api/sign-in/challenge', asked));
   const [signatures] = await wallet.signMessages([createSignableMessage(message)]);
   const signature = signatures?.[wallet.address];
   if (!signature) throw new Error('The wallet gave no signature.');
   const body = { wallet: wallet.address, message, signature: getBase58Decoder().decode(signature) };
-  const signedIn = await send(url, 'POST', '/console/api/sign-in', { body });
+  const signedIn = await send(url, 'POST', '/console/api/sign-in', { headers, body });
   requireOk(signedIn);
   return signedIn.headers
     .getSetCookie()
-    .map((cookie) => cookie.split(';', 1)[0])
+    .map((each) => each.split(';', 1)[0])
     .join('; ');
 }
 

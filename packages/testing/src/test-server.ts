@@ -80,6 +80,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       const key = keys.get(prefix);
       return key ? { key, project, limit: await rateLimits.consume(name, key.id), batch: null } : null;
     },
+    hasDeparted: async () => false,
     touchApiKey: async () => undefined,
     clock: { now: () => NOW },
     findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),

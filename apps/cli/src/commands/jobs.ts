@@ -78,7 +78,7 @@ function addRetry(jobs: Command, context: Context): void {
     });
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];
 

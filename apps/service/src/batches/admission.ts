@@ -4,7 +4,7 @@ import { dailyTotals } from '../compile/totals.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import { mapInSlices } from '../model/in-slices.ts';
-import type { Multisig, Project, Token } from '../model/project.ts';
+import { type Multisig, type Project, projectMoving, type Token } from '../model/project.ts';
 import {
   type CapUse,
   type HeldUse,
@@ -17,7 +17,7 @@ import {
 import type { Reserved } from '../store/batches/new-batches.ts';
 import { findSeenProofs } from '../store/batches/proofs.ts';
 import { findMissedRotation, type OpenRotation } from '../store/batches/rotations.ts';
-import { findPause, type Pause } from '../store/company/pauses.ts';
+import { findHalt, type Halt, MOVING } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, findUnadmittedErrors } from './caps.ts';
@@ -180,14 +180,18 @@ export function requireServed(
   if (!isServed(deps, project)) throw new ApiError('ERR_PROJECT_NOT_ADMITTED', { flywheelId: project.flywheel.id });
 }
 
-/** @throws ApiError ERR_PAUSED while the company has paused this project, or all projects. */
-export async function requireUnpausedProject({ db }: Pick<Deps, 'db'>, { id }: Pick<Project, 'id'>): Promise<void> {
-  requireNoPause(await findPause(db, id));
+/**
+ * @throws ApiError ERR_PAUSED while the company has paused this project, or all projects; ERR_PROJECT_MOVING while it moves to another
+ * shard.
+ */
+export async function requireNotHalted({ db }: Pick<Deps, 'db'>, { id }: Pick<Project, 'id'>): Promise<void> {
+  requireNoHalt(await findHalt(db, id));
 }
 
-/** @throws ApiError ERR_PAUSED */
-export function requireNoPause(pause: Pause | null): void {
-  if (pause) throw new ApiError('ERR_PAUSED', { isForAll: pause.isForAll, reason: pause.reason });
+/** @throws ApiError ERR_PAUSED, ERR_PROJECT_MOVING */
+export function requireNoHalt(halt: Halt | null): void {
+  if (halt === MOVING) throw projectMoving();
+  if (halt) throw new ApiError('ERR_PAUSED', { isForAll: halt.isForAll, reason: halt.reason });
 }
 
 /** Lists the limits and caps that a project would exceed with one more batch, and reads the company's rules for it. */

@@ -6,7 +6,7 @@ import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
 import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
 import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/new-batches.ts';
-import { findPauseAndBatch, type Pause } from '../store/company/pauses.ts';
+import { findHaltAndBatch, type Halt } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch, admitUnadmitted, askOfCaps } from './admission.ts';
@@ -77,18 +77,18 @@ class PoolEmpty extends Error {}
 export interface Beginning {
   /** The batch that its key created before. */
   readonly earlier: CreatedBatch | null;
-  /** The company's pause of the project, which only matters without an earlier batch. */
-  readonly pause: Pause | null;
+  /** What keeps the project from new batches, which only matters without an earlier one. */
+  readonly halt: Halt | null;
 }
 
 /**
- * Finds the batch that an idempotency key created before, and the pause of its project.
+ * Finds the batch that an idempotency key created before, and what halts its project.
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY when the batch was created from another body.
  */
 export async function findBeginning(db: Db, key: BatchKey): Promise<Beginning> {
   const { project, kind, idempotencyKey } = key;
-  const { pause, batchId } = await findPauseAndBatch(db, { projectId: project.id, kind, idempotencyKey });
-  return { earlier: batchId === null ? null : await findCreatedBatch(db, key), pause };
+  const { halt, batchId } = await findHaltAndBatch(db, { projectId: project.id, kind, idempotencyKey });
+  return { earlier: batchId === null ? null : await findCreatedBatch(db, key), halt };
 }
 
 /**

@@ -8,7 +8,7 @@ import { findLandedSlot } from '../store/batches/bundles.ts';
 import { askCompany } from '../store/batches/company-approvals.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
 import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts';
-import { requireUnpausedProject } from './admission.ts';
+import { requireNotHalted } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 import { awaitBatch, readBatch, readBatchWithoutPipelines, throwDamaged, type Wait } from './read.ts';
@@ -26,7 +26,7 @@ export interface ExecutionRequest extends ExecuteBatchRequest {
  * that is in progress: nothing is executed twice. Returns the batch as it is when the wait is over, and at once when a
  * person must approve for the company.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
- * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_OPERATOR_UNFUNDED, ERR_BATCH_EXECUTE_FAILED
+ * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_PROJECT_MOVING, ERR_OPERATOR_UNFUNDED, ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
   deps: Deps,
@@ -38,7 +38,7 @@ export async function executeBatch(
   const batch = await readBatch(deps, project, batchId, kind).catch(throwDamaged);
   if (!isFinal(batch.status)) {
     // A pause does not hide the result of a batch that has ended.
-    await requireUnpausedProject(deps, project);
+    await requireNotHalted(deps, project);
     if (!(await hasExecutionBegun(deps.db, batchId))) {
       const requested = await checkAndRequest(deps, project, batch, request);
       // A person may take days to approve, so the caller gets an answer now.

@@ -7,7 +7,7 @@ import { answerOthers } from '../model/in-slices.ts';
 import type { Project } from '../model/project.ts';
 import { checkPayloads, type SchemaDeps } from '../payload-schemas/check.ts';
 import { limitsTokenAccounts } from '../store/company/policies.ts';
-import { requireNoPause, requireServed } from './admission.ts';
+import { requireNoHalt, requireServed } from './admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from './create-batch.ts';
 import type { Deps } from './deps.ts';
 import { readNewTokenAccounts } from './policy/at-init.ts';
@@ -38,10 +38,10 @@ export interface InitRequest {
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
   const { project, scopes, keyId, idempotencyKey, body, actor } = request;
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const { earlier, pause } = await findBeginning(deps.db, key);
+  const { earlier, halt } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
   requireServed(deps, project);
-  requireNoPause(pause);
+  requireNoHalt(halt);
 
   const { pipelines: requested } = parseInitRequest(body);
   await answerOthers();

@@ -1,20 +1,23 @@
 import { type FastifyReply, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { METRICS_CONTENT_TYPE, type MetricsSources, renderMetrics } from '../telemetry/metrics.ts';
+import { directoryRoutes, type IsHere } from './directory.ts';
 import { hangUpOnClose } from './wire/connections.ts';
 import { UNAVAILABLE_RETRY_SECONDS } from './wire/errors.ts';
 
 export interface MonitorDeps extends MetricsSources {
   readonly log: Logger;
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
+  /** Answers the reverse proxy in front of several shards; null in a process that serves no requests. */
+  readonly isHere: IsHere | null;
 }
 
 /** Resolves when the dependency it checks works; rejects, or outlasts the signal, when it does not. */
 export type ReadinessCheck = (signal: AbortSignal) => Promise<unknown>;
 
 /**
- * Serves `/metrics` and `/health/*` on a port of their own, for the operator's network only: metrics are not public, and
- * a worker process serves no other port.
+ * Serves `/metrics`, `/health/*` and `/shard/*` on a port of their own, for the operator's network only: metrics and the directory of
+ * shards are not public, and a worker process serves no other port.
  */
 export async function serveMonitor(
   deps: MonitorDeps,
@@ -26,6 +29,7 @@ export async function serveMonitor(
     reply.header('content-type', METRICS_CONTENT_TYPE).send(await renderMetrics(deps)),
   );
   for (const route of healthRoutes(deps.readiness, deps.log)) server.route(route);
+  if (deps.isHere) for (const route of directoryRoutes(deps.isHere)) server.route(route);
   const url = await server.listen({ host, port });
   return { url, close: () => server.close() };
 }

@@ -1,4 +1,4 @@
-import type { ApprovalMode, ProofType, Scope } from '@flywheel/api';
+import { ApiError, type ApprovalMode, type ProofType, type Scope } from '@flywheel/api';
 import type { LookupTable } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 
@@ -63,4 +63,12 @@ export interface Multisig {
   readonly wallet: Address;
   /** Frozen at registration: it can never be changed or closed. */
   readonly lookupTable: LookupTable;
+}
+
+/** A move takes a second or two, so that a client that comes again after this time seldom waits twice. */
+const MOVING_RETRY_SECONDS = 2;
+
+/** Builds the error of a shard that a project leaves, or has left. The reverse proxy then asks which shard has it. */
+export function projectMoving(): ApiError<'ERR_PROJECT_MOVING'> {
+  return new ApiError('ERR_PROJECT_MOVING', { retryAfterSeconds: MOVING_RETRY_SECONDS });
 }

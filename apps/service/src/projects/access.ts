@@ -1,12 +1,13 @@
 import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import type { Project } from '../model/project.ts';
+import { type Project, projectMoving } from '../model/project.ts';
 import type { Db } from '../store/db.ts';
 import { findProject, findProjectOfWallet } from '../store/projects/projects.ts';
+import { hasDeparted } from '../store/shards/directory.ts';
 
 /**
  * Finds a project of this wallet.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, also for another wallet’s.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, also for another wallet’s; ERR_PROJECT_MOVING for one that has left this shard.
  */
 export async function requireOwnProject(
   { db }: { readonly db: Db },
@@ -14,13 +15,13 @@ export async function requireOwnProject(
   projectId: string,
 ): Promise<Project> {
   const project = await findProjectOfWallet(db, wallet, projectId);
-  if (!project) throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
+  if (!project) throw await notFound(db, projectId);
   return project;
 }
 
 /**
  * Finds a project that this wallet may read: its own, or any project for an operator of the company.
- * @throws ApiError ERR_PROJECT_NOT_FOUND
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_PROJECT_MOVING
  */
 export async function requireVisibleProject(
   { db, companyOperators }: { readonly db: Db; readonly companyOperators: ReadonlySet<Address> },
@@ -29,6 +30,12 @@ export async function requireVisibleProject(
 ): Promise<Project> {
   if (!companyOperators.has(wallet)) return requireOwnProject({ db }, wallet, projectId);
   const project = await findProject(db, projectId);
-  if (project === null || typeof project === 'string') throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
+  if (project === null || typeof project === 'string') throw await notFound(db, projectId);
   return project;
+}
+
+async function notFound(db: Db, projectId: string): Promise<ApiError> {
+  return (await hasDeparted(db, { projectId }))
+    ? projectMoving()
+    : new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
 }

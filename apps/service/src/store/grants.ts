@@ -340,6 +340,11 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   },
   // A process that may not migrate checks at its start that it works with the schema.
   schema_compatibility: { serve: { select: true }, work: { select: true } },
+  // Moves are made by the owner's login. The others see which projects have left.
+  project_moves: { serve: { select: true }, work: { select: true } },
+  shard_identity: { serve: NONE, work: NONE },
+  departed_rows: { serve: NONE, work: NONE },
+  project_arrivals: { serve: NONE, work: NONE },
 };
 
 /** Columns that pg-boss writes when it accepts a job (pg-boss 12.35, `insertJobs`). */

@@ -34,6 +34,7 @@ import * as partitions from '../../migrations/0032-partitions.ts';
 import * as requiredMigration from '../../migrations/0033-required-migration.ts';
 import * as removeVaultWatch from '../../migrations/0034-remove-vault-watch.ts';
 import * as indexesOfLongPasts from '../../migrations/0037-indexes-of-long-pasts.ts';
+import * as projectMoves from '../../migrations/0038-project-moves.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -72,6 +73,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0033-required-migration': requiredMigration,
   '0034-remove-vault-watch': removeVaultWatch,
   '0037-indexes-of-long-pasts': indexesOfLongPasts,
+  '0038-project-moves': projectMoves,
 };
 
 /**

@@ -47,6 +47,10 @@ export interface Schema extends CompanyTables {
   webhook_deliveries: WebhookDeliveriesTable;
   vault_balance_checks: VaultBalanceChecksTable;
   schema_compatibility: SchemaCompatibilityTable;
+  shard_identity: ShardIdentityTable;
+  project_moves: ProjectMovesTable;
+  departed_rows: DepartedRowsTable;
+  project_arrivals: ProjectArrivalsTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -63,6 +67,8 @@ interface ProjectsTable {
   paused_at: Date | null;
   pause_reason: string | null;
   created_at: Date;
+  /** Until then it takes no new work, because it moves to another shard; null, or past, for one that does not move. */
+  moving_until: Date | null;
 }
 
 interface ProofTypesTable {
@@ -386,4 +392,38 @@ interface SchemaCompatibilityTable {
   only_row: Generated<boolean>;
   /** A release works with the schema if it has this migration. */
   required_migration: string;
+}
+
+/** One row, once the database has been the source or the destination of a move. */
+interface ShardIdentityTable {
+  only_row: Generated<boolean>;
+  id: Generated<string>;
+}
+
+/** Projects that have left this shard. */
+interface ProjectMovesTable {
+  id: string;
+  project_id: string;
+  /** The `shard_identity` of the database that it moves to. */
+  destination: string;
+  multisig: Address;
+  /** Prefixes of its API keys, by which this shard recognizes a request for it. */
+  key_prefixes: string[];
+  departed_at: Generated<Date>;
+  /** null until the other shard has taken all its rows. */
+  arrived_at: Date | null;
+}
+
+/** Rows of a project that is on its way, in parts of one table each. */
+interface DepartedRowsTable {
+  move_id: string;
+  table_name: string;
+  part: number;
+  rows: Json<readonly object[]>;
+}
+
+/** Moves whose rows this shard has taken. */
+interface ProjectArrivalsTable {
+  move_id: string;
+  arrived_at: Generated<Date>;
 }

@@ -2,7 +2,7 @@ import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, r
 import { isAddress, isOffCurveAddress } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
-import { requireNoPause } from '../batches/admission.ts';
+import { requireNoHalt } from '../batches/admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
@@ -100,9 +100,9 @@ async function rotate(
   }: RotationRequest & { readonly actor: Address; readonly body: unknown; readonly rotation: Rotation },
 ): Promise<CreatedBatch> {
   const key = { project, kind: 'rotation', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const { earlier, pause } = await findBeginning(deps.db, key);
+  const { earlier, halt } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
-  requireNoPause(pause);
+  requireNoHalt(halt);
 
   await requireReplaceable(deps, project, rotation);
 

@@ -1,7 +1,7 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
 import { address, isAddress, isOffCurveAddress, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { requireNoPause } from '../batches/admission.ts';
+import { requireNoHalt } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
 import { findMissingAccounts } from '../batches/check/recipients.ts';
 import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest } from '../batches/create-batch.ts';
@@ -28,9 +28,9 @@ export interface WithdrawRequest {
  */
 export async function withdraw(deps: Deps, { project, idempotencyKey, body }: WithdrawRequest): Promise<CreatedBatch> {
   const key = { project, kind: 'withdrawal', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const { earlier, pause } = await findBeginning(deps.db, key);
+  const { earlier, halt } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
-  requireNoPause(pause);
+  requireNoHalt(halt);
 
   const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError, type RateLimitName, type Scope } from '@flywheel/api';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
-import type { Project } from '../../model/project.ts';
+import { type Project, projectMoving } from '../../model/project.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
 import { API_KEY_HEADER } from '../wire/errors.ts';
@@ -11,6 +11,8 @@ export interface AuthenticateDeps {
   readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
   /** Finds a key by its first twelve characters, and counts the request if the key has this hash and can be used. */
   findKeyHolder(given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null>;
+  /** Tells if a project with a key of this prefix has left this shard. */
+  hasDeparted(by: { readonly keyPrefix: string }): Promise<boolean>;
   /** Records that the key was used at this time. */
   touchApiKey(keyId: string, now: Date): Promise<void>;
   /** Finds the open session of a cookie's token; null when there is none or it has expired. */
@@ -79,7 +81,7 @@ export interface SessionHolder extends OpenSession {
  * Authenticates the API key given in `x-service-api-key`, and counts the request against a limit of the key.
  * @throws ApiError ERR_UNAUTHORIZED when the key is missing, malformed, revoked or expired; ERR_KEY_NOT_FOUND when it is
  * well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project was
- * archived; ERR_RATE_LIMITED when too many keys of the address were unknown.
+ * archived; ERR_PROJECT_MOVING when its project has left this shard; ERR_RATE_LIMITED when too many keys of the address were unknown.
  * @param address the caller's, as it is counted.
  * @param batchId the batch that the request reads; null for none.
  * @returns the caller, and the state of the limit, which may be passed.
@@ -105,6 +107,7 @@ export async function authenticateKey(
   deps.addressLimits.requireSearch(address, credential);
   const now = deps.clock.now();
   const found = await deps.findKeyHolder(given, { name: rateLimit, now, batchId });
+  if (!found && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
   deps.addressLimits.record(address, credential, found !== null && matches && found.key.revokedAt === null);

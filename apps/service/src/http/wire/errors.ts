@@ -49,9 +49,7 @@ export function answerError(
 ): ErrorCode {
   const expected = isApiError(error) ? error : fromFramework(error, request);
   const answer = expected ?? new ApiError(fallback, undefined, { cause: error });
-  // A pause is a person's decision, and a slow schema its sender's, so the requests they refuse are not errors of ours.
-  const isOurs =
-    answer.status >= 500 && !isApiError(answer, 'ERR_PAUSED') && !isApiError(answer, 'ERR_SCHEMA_CHECK_UNAVAILABLE');
+  const isOurs = answer.status >= 500 && !OTHERS_DECISIONS.some((code) => isApiError(answer, code));
   if (isOurs) log.error({ err: answer }, 'request failed');
   else if (answer.cause !== undefined) log.info({ err: answer }, 'request refused');
 
@@ -75,6 +73,9 @@ export function answerError(
     .send(JSON.stringify(errorBody(answer)));
   return answer.code;
 }
+
+/** A pause and a move are decisions of people, and a slow schema is its sender's: what they refuse is no error of ours. */
+const OTHERS_DECISIONS = ['ERR_PAUSED', 'ERR_PROJECT_MOVING', 'ERR_SCHEMA_CHECK_UNAVAILABLE'] as const;
 
 /** Translates Fastify's own errors about a request; null for an error that no caller caused. */
 function fromFramework(error: unknown, request: FastifyRequest): ApiError | null {

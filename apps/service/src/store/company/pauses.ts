@@ -13,10 +13,16 @@ export interface Pause {
   readonly reason: string | null;
 }
 
-/** Reads the pause of a project; its own pause has priority over the pause of all projects. */
-export async function findPause(db: Db, projectId: string): Promise<Pause | null> {
+/** The project moves to another shard, which ends by itself within seconds. */
+export const MOVING = 'moving';
+
+/** What keeps a project from new work. */
+export type Halt = Pause | typeof MOVING;
+
+/** Reads what halts a project; its own pause has priority over the pause of all projects. */
+export async function findHalt(db: Db, projectId: string): Promise<Halt | null> {
   const row = await selectPauses(db).where('projects.id', '=', projectId).executeTakeFirst();
-  return row ? toPause(row) : null;
+  return row ? toHalt(row) : null;
 }
 
 /** The idempotency key of a batch that is asked for. */
@@ -26,16 +32,16 @@ export interface BatchQuestion {
   readonly idempotencyKey: string;
 }
 
-/** Reads the pause of a project like `findPause`, and the id of the batch that a key has created. */
-export async function findPauseAndBatch(
+/** Reads what halts a project like `findHalt`, and the id of the batch that a key has created. */
+export async function findHaltAndBatch(
   db: Db,
   question: BatchQuestion,
-): Promise<{ readonly pause: Pause | null; readonly batchId: string | null }> {
-  const [row] = await selectPauseAndBatch(db, question);
-  return row ? { pause: toPause(row), batchId: row.batch_id } : { pause: null, batchId: null };
+): Promise<{ readonly halt: Halt | null; readonly batchId: string | null }> {
+  const [row] = await selectHaltAndBatch(db, question);
+  return row ? { halt: toHalt(row), batchId: row.batch_id } : { halt: null, batchId: null };
 }
 
-const selectPauseAndBatch = prepare((db, slot: Slots<BatchQuestion>) =>
+const selectHaltAndBatch = prepare((db, slot: Slots<BatchQuestion>) =>
   selectPauses(db)
     .leftJoin('batches', (join) =>
       join
@@ -55,9 +61,17 @@ export class Paused extends Error {
   }
 }
 
+/** The project moves to another shard, whose worker goes on. */
+export class Moving extends Error {
+  constructor(flywheelId: string) {
+    super(`Flywheel ${flywheelId} moves to another shard.`);
+    this.name = 'Moving';
+  }
+}
+
 /**
- * Prevents a pause until the transaction ends: what it records is sent before the pause, or not at all.
- * @throws Paused
+ * Prevents a pause until the transaction ends: what it records is sent before the pause, or not at all. The same holds for a move.
+ * @throws Paused, Moving
  */
 export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void> {
   const row = await selectPauses(trx)
@@ -69,6 +83,7 @@ export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void
   // Read after the lock: a review that ends a pause holds it until the record is gone.
   const pause = toPause(row) ?? (await findRecordedPause(trx, row.multisig));
   if (pause) throw new Paused(flywheelId, pause);
+  if (row.is_moving) throw new Moving(flywheelId);
 }
 
 /** Reads the pause that workers have recorded for a multisig; its own pause has priority over the pause of all projects. */
@@ -157,7 +172,8 @@ function selectPauses(db: Db) {
     .selectFrom('projects')
     .innerJoin('company', (join) => join.onTrue())
     .select(['projects.paused_at as own_since', 'projects.pause_reason as own_reason'])
-    .select(['company.paused_at as common_since', 'company.pause_reason as common_reason']);
+    .select(['company.paused_at as common_since', 'company.pause_reason as common_reason'])
+    .select(sql<boolean>`coalesce(moving_until > clock_timestamp(), false)`.as('is_moving'));
 }
 
 interface PausesRow {
@@ -165,6 +181,11 @@ interface PausesRow {
   readonly own_reason: string | null;
   readonly common_since: Date | null;
   readonly common_reason: string | null;
+  readonly is_moving: boolean;
+}
+
+function toHalt(row: PausesRow): Halt | null {
+  return toPause(row) ?? (row.is_moving ? MOVING : null);
 }
 
 function toPause(row: PausesRow): Pause | null {

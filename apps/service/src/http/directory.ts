@@ -1,0 +1,46 @@
+import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { isAddress, proofHash } from '@flywheel/protocol';
+import type { FastifyReply, RouteOptions } from 'fastify';
+import type { ShardQuestion } from '../model/shard-question.ts';
+
+/** Tells if this shard has what a question names. */
+export type IsHere = (question: ShardQuestion) => Promise<boolean>;
+
+/**
+ * Routes by which the reverse proxy in front of several shards finds the one of a request: 204 if it is this one, else 404. They tell
+ * which keys exist, so they belong to the operator's network.
+ */
+export function directoryRoutes(isHere: IsHere): RouteOptions[] {
+  const answer = async (reply: FastifyReply, question: ShardQuestion | null) =>
+    reply.status(question !== null && (await isHere(question)) ? 204 : 404).send();
+  return [
+    {
+      method: 'GET',
+      url: '/shard/:kind/:value',
+      handler: async ({ params }, reply) => {
+        const { kind, value } = params as { readonly kind: string; readonly value: string }; // the router has found both
+        return answer(reply, parseQuestion(kind, value));
+      },
+    },
+    // A proof is looked up by a hash that a proxy cannot compute.
+    { method: 'POST', url: '/shard/proof', handler: async ({ body }, reply) => answer(reply, parseProofCheck(body)) },
+  ];
+}
+
+const PREFIX = /^fwk_[0-9A-Za-z]{8}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function parseQuestion(kind: string, value: string): ShardQuestion | null {
+  if (kind === 'key') return PREFIX.test(value) ? { kind, prefix: value } : null;
+  if (kind === 'project') return UUID.test(value) ? { kind, projectId: value } : null;
+  if (kind === 'wallet') return isAddress(value) ? { kind, wallet: value } : null;
+  if (kind === 'vault') return isAddress(value) ? { kind, vault: value } : null;
+  return null;
+}
+
+function parseProofCheck(body: unknown): ShardQuestion | null {
+  const { success, data } = CONSOLE_OPERATIONS.checkProof.body.safeParse(body);
+  if (!success) return null;
+  if ('signature' in data) return { kind: 'transaction', signature: data.signature };
+  return { kind: 'proof', hash: proofHash(data) };
+}

@@ -1,0 +1,144 @@
+import { sql } from 'kysely';
+import type { Db } from '../db.ts';
+import { compareMigrations } from '../migrate.ts';
+import { BELONGINGS, type Belonging, readColumns, type Transfer } from './belongings.ts';
+
+/** Reads the identity of a shard's database, which it gets with its first move. */
+export async function identifyShard(db: Db): Promise<string> {
+  await db
+    .insertInto('shard_identity')
+    .defaultValues()
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return (await db.selectFrom('shard_identity').select('id').executeTakeFirstOrThrow()).id;
+}
+
+/**
+ * Finds the reason for which a project cannot move from one database to another, a sentence; null for none.
+ * @param operator of the project's multisig. Its nonces, or a succession that begins with it, show that the workers of the destination
+ * have its key.
+ */
+export async function findMoveIssue(
+  { from, to }: { readonly from: Db; readonly to: Db },
+  { projectId, operator, isDiscarded }: Pick<Transfer, 'projectId' | 'isDiscarded'> & { readonly operator: string },
+): Promise<string | null> {
+  for (const [db, name] of [
+    [from, 'source'],
+    [to, 'destination'],
+  ] as const) {
+    const { pending, unknown } = await compareMigrations(db);
+    if (pending.length + unknown.length > 0) {
+      return `The ${name} has the schema of another release. Upgrade both shards first.`;
+    }
+  }
+  const paused = await from.selectFrom('company').select('paused_at').where('paused_at', 'is not', null).execute();
+  if (paused.length > 0) return 'The company has paused all projects of the source. Resume them first.';
+  const { rows } = await sql<{ known: boolean; there: boolean }>`
+    select exists (select from projects where id = ${projectId}) as there,
+      exists (select from nonces where authority = ${operator})
+        or exists (select from key_successions where role = 'operator' and from_key = ${operator}) as known
+  `.execute(to);
+  const { known = false, there = false } = rows[0] ?? {};
+  if (there && !isDiscarded) {
+    return 'The destination has the project already. If the source was restored from a backup of before the move, take it out with --discard.';
+  }
+  if (!there && isDiscarded) return 'The destination does not have the project, so nothing is discarded.';
+  if (known) return null;
+  return `The workers of the destination have never had the operator ${operator}. Give them its key as OPERATOR_SIGNER or OPERATOR_SIGNER_PREVIOUS first.`;
+}
+
+/** Operator of a project's multisig; null if the project is not here. */
+export async function findOperatorOf(db: Db, projectId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('flywheels')
+    .select('operator')
+    .where('project_id', '=', projectId)
+    .executeTakeFirst();
+  return row?.operator ?? null;
+}
+
+/**
+ * Stores the rows of a move in this transaction, once: a move that has arrived before changes nothing. The project lives here from
+ * its commit on.
+ * @param from the database that the rows have left, or the transaction in which they leave.
+ * @param isDiscarded forgets the rows instead: this database has the project already.
+ */
+export async function arrive(
+  trx: Db,
+  from: Db,
+  { moveId, projectId, isDiscarded }: Omit<Transfer, 'destination'>,
+): Promise<void> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('project_arrivals')
+    .values({ move_id: moveId })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n || isDiscarded) return;
+  // It may have left from here once, and comes back.
+  await trx.deleteFrom('project_moves').where('project_id', '=', projectId).execute();
+  for (const belonging of BELONGINGS) await putIn(trx, from, moveId, belonging);
+  await sql`set constraints all immediate`.execute(trx);
+  await countEventsOn(trx, projectId);
+}
+
+/** Stores the rows of a move that was interrupted after they had left. */
+export async function arriveLater({ from, to }: { readonly from: Db; readonly to: Db }, move: Transfer): Promise<void> {
+  await to.transaction().execute((trx) => arrive(trx, from, move));
+}
+
+/** Records that the destination has all rows of a move, and forgets them. */
+export async function recordArrival(db: Db, moveId: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await trx.updateTable('project_moves').set({ arrived_at: sql`now()` }).where('id', '=', moveId).execute();
+    await trx.deleteFrom('departed_rows').where('move_id', '=', moveId).execute();
+  });
+}
+
+async function putIn(trx: Db, from: Db, moveId: string, { table, keepsIds }: Belonging): Promise<void> {
+  // The time at which this database stores a row decides its partition, and it may have none for the past.
+  const columns = (await readColumns(trx, table))
+    .filter(({ name, isIdentity }) => name !== 'recorded_at' && (keepsIds || !isIdentity))
+    .map(({ name }) => name);
+  const values = columns.map((name) =>
+    table === 'company_reviews' && name === 'change_id'
+      ? sql`(select id from company_changes where nonce = source->>'change_nonce')`
+      : sql.ref(`given.${name}`),
+  );
+  for (let part = 0; ; part += 1) {
+    const [found] = await readPart(from, { moveId, table, part });
+    if (found === undefined) return;
+    await sql`
+      insert into ${sql.table(table)} (${sql.join(columns.map((name) => sql.ref(name)))}) overriding system value
+      select ${sql.join(values)}
+      from json_array_elements(${found.rows}::json) with ordinality as each (source, place)
+        cross join lateral json_populate_record(null::${sql.table(table)}, source) as given
+      order by place
+    `.execute(trx);
+  }
+}
+
+/** As text: a driver that parses numbers would round amounts. */
+async function readPart(
+  from: Db,
+  { moveId, table, part }: { readonly moveId: string; readonly table: string; readonly part: number },
+) {
+  const { rows } = await sql<{ rows: string }>`
+    select rows::text as rows from departed_rows
+    where move_id = ${moveId} and table_name = ${table} and part = ${part}
+  `.execute(from);
+  return rows;
+}
+
+/**
+ * Lets the numbers of later events follow those that came with the project. No event is stored meanwhile, because a number that
+ * another transaction takes at the same moment would be given twice.
+ */
+async function countEventsOn(trx: Db, projectId: string): Promise<void> {
+  await sql`lock table batch_events in share row exclusive mode`.execute(trx);
+  await sql`
+    select setval(sequence, last)
+    from (select pg_get_serial_sequence('batch_events', 'id')::regclass as sequence, max(batch_events.id) as last
+      from batch_events join batches on batches.id = batch_id where project_id = ${projectId}) moved
+    where last > coalesce(pg_sequence_last_value(sequence), 0)
+  `.execute(trx);
+}

@@ -1,0 +1,134 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../db.ts';
+import type { Schema } from '../schema.ts';
+
+/** A move of a project from this shard to another. */
+export interface Transfer {
+  readonly moveId: string;
+  readonly projectId: string;
+  /** Identity of the shard that it moves to. */
+  readonly destination: string;
+  /** True if the destination has the project already, and what the source has is not needed. */
+  readonly isDiscarded: boolean;
+}
+
+/** A project as its rows name it. */
+export interface MovedProject {
+  readonly projectId: string;
+  readonly multisig: string;
+}
+
+/** The rows of one table that move with a project. */
+export interface Belonging {
+  readonly table: string;
+  readonly where: (project: MovedProject) => RawBuilder<unknown>;
+  /** Columns in whose order they are stored again: the numbers that the other database gives them have this order. */
+  readonly order: RawBuilder<unknown>;
+  /** True if the numbers of its rows stay: a reader of events continues after the last one that it has seen. */
+  readonly keepsIds: boolean;
+}
+
+const ANY = sql`1`;
+const ofProject = (order = ANY) => rowsOf(({ projectId }) => sql`project_id = ${projectId}`, order);
+const ofBatches = (order = ANY) =>
+  rowsOf(({ projectId }) => sql`batch_id in (select id from batches where project_id = ${projectId})`, order);
+const ofMultisig = (order = ANY) => rowsOf(({ multisig }) => sql`multisig = ${multisig}`, order);
+
+const STAYS = 'stays';
+
+/**
+ * Tells for each table which rows move with a project: those that others refer to come first. A new table without an entry does not
+ * compile. What stays belongs to the deployment: people sign in to each shard, limits of requests are counted by each, its pause of
+ * all projects and the free nonces of its operator are its own.
+ */
+const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof STAYS } = {
+  projects: rowsOf(({ projectId }) => sql`id = ${projectId}`, sql`id`),
+  tokens: ofProject(),
+  proof_types: ofProject(),
+  flywheels: ofProject(),
+  // A replaced key names its successor.
+  api_keys: ofProject(sql`created_at desc`),
+  registrations: ofProject(),
+  batches: ofProject(sql`batch_index`),
+  pipelines: ofBatches(sql`batch_id, position`),
+  bundles: ofBatches(sql`id`),
+  ledger_entries: ofBatches(sql`id`),
+  created_token_accounts: ofBatches(),
+  held_recipients: ofProject(),
+  daily_amounts: ofProject(),
+  daily_spending: ofProject(),
+  policy_uses: ofBatches(),
+  // A batch that waits for its approval keeps its nonce, which both shards' operator may advance.
+  nonces: ofBatches(),
+  batch_events: { ...ofBatches(sql`id`), keepsIds: true },
+  company_decisions: ofBatches(sql`id`),
+  company_changes: ofProject(sql`id`),
+  company_reviews: rowsOf(
+    ({ projectId }) => sql`change_id in (select id from company_changes where project_id = ${projectId})`,
+    sql`change_id`,
+  ),
+  company_terms: ofMultisig(),
+  company_pauses: ofMultisig(),
+  company_totals: ofMultisig(),
+  company_rejections: ofMultisig(),
+  company_admissions: ofMultisig(),
+  company_policies: ofMultisig(),
+  company_uses: ofMultisig(),
+  audit_log: ofProject(sql`id`),
+  webhook_endpoints: ofProject(),
+  webhook_deliveries: rowsOf(
+    ({ projectId }) => sql`endpoint_id in (select id from webhook_endpoints where project_id = ${projectId})`,
+    sql`id`,
+  ),
+  vault_balance_checks: ofProject(),
+  non_wallets: STAYS,
+  nonce_waiters: STAYS,
+  sign_in_challenges: STAYS,
+  sessions: STAYS,
+  rate_limits: STAYS,
+  company: STAYS,
+  key_successions: STAYS,
+  schema_compatibility: STAYS,
+  shard_identity: STAYS,
+  project_moves: STAYS,
+  departed_rows: STAYS,
+  project_arrivals: STAYS,
+};
+
+/** The jobs of a project that wait, or wait to be repeated. None runs when a project departs. */
+const JOBS: Belonging = {
+  table: 'jobs.job',
+  ...rowsOf(
+    ({ multisig }) => sql`name = 'batch' and singleton_key = ${multisig} and state in ('created', 'retry', 'failed')`,
+    sql`created_on, id`,
+  ),
+};
+
+/** What moves with a project, in the order in which another database can store it. */
+export const BELONGINGS: readonly Belonging[] = [
+  ...Object.entries(TABLES).flatMap(([table, rows]) => (rows === STAYS ? [] : [{ table, ...rows }])),
+  JOBS,
+];
+
+function rowsOf(where: Belonging['where'], order: RawBuilder<unknown>): Omit<Belonging, 'table'> {
+  return { where, order, keepsIds: false };
+}
+
+/** A review names its change by a number, which is another one in the other database. The nonce of a change is unique in both. */
+export const CHANGE_NONCE = sql`, (select nonce from company_changes where id = change_id) as change_nonce`;
+
+export interface Column {
+  readonly name: string;
+  /** True if the database numbers the rows with it. */
+  readonly isIdentity: boolean;
+}
+
+/** Reads the columns of a table that a statement can write. */
+export async function readColumns(db: Db, table: string): Promise<Column[]> {
+  const { rows } = await sql<Column>`
+    select attname as name, attidentity <> '' as "isIdentity" from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+    order by attnum
+  `.execute(db);
+  return rows;
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { ProjectSummary } from '@flywheel/api';
+import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
+import { changeAdmission } from '@flywheel/testing/decisions';
+import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
+import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import { openReceiver, type Receiver } from '@flywheel/testing/webhook-receiver';
+import type { World } from '@flywheel/testing/world';
+import { systemClock as clock } from '../../src/clock.ts';
+import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
+import { createProjectIn, findLive, openTwoShards, readProjectRows, startInits, type TwoShards } from './two-shards.ts';
+
+const MAX_REFUSED_MS = 30_000;
+
+describe('two shards behind one URL', WITH_HAPROXY, () => {
+  let shards: TwoShards;
+  let one: TestProject;
+  let two: TestProject;
+  let receiver: Receiver;
+
+  before(async () => {
+    receiver = await openReceiver();
+    shards = await openTwoShards();
+    one = await createProjectIn(shards.first, shards.proxy);
+    two = await createProjectIn(shards.second, shards.proxy);
+  });
+  after(async () => {
+    await shards?.stop();
+    await receiver?.close();
+  });
+
+  it('serve each API key where its project is', async () => {
+    for (const [project, shard] of placed()) {
+      const batch = await openBatch(shards.proxy, project, [burnPipeline()]);
+      assert.equal(await countBatches(shard, project), 1);
+      assert.equal(requireOk(await executeSigned(shards.proxy, project, batch)).status, 'EXECUTED');
+    }
+    const unknown = one.apiKey.replace(/.{6}$/, '000000');
+    assert.equal((await getBatch(shards.proxy.url, unknown, randomUUID())).status, 401);
+  });
+
+  it('sign a wallet in where its project is, and keep a session for each', async () => {
+    for (const [project, , number] of placed()) {
+      assert.match(project.cookie, new RegExp(`flywheel_session_${number}=.*flywheel_shard=${number}`));
+      const headers = { cookie: project.cookie };
+      const { projects } = requireOk(await send(shards.proxy.url, 'GET', '/console/api/projects', { headers }));
+      assert.deepEqual(
+        projects.map(({ id }: ProjectSummary) => id),
+        [project.projectId],
+      );
+      const path = `/console/api/projects/${project.projectId}/settings`;
+      requireOk(await send(shards.proxy.url, 'GET', path, { headers }));
+    }
+    const headers = { cookie: one.cookie };
+    const others = await send(shards.proxy.url, 'GET', `/console/api/projects/${two.projectId}/settings`, { headers });
+    assert.equal(others.status, 401, 'a session of one shard is none of the other');
+  });
+
+  it('find proofs and vaults wherever they are', async () => {
+    for (const [project] of placed()) {
+      const pipeline = burnPipeline();
+      const batch = await openBatch(shards.proxy, project, [pipeline]);
+      const { result } = requireOk(await executeSigned(shards.proxy, project, batch));
+      const { type, payload } = pipeline;
+      const [signature] = result.successfulExecutions.at(-1).txHashes.slice(-1);
+      for (const body of [{ type, payload }, { signature }]) {
+        const { verdict, pipelines } = requireOk(await send(shards.proxy.url, 'POST', '/console/api/proof', { body }));
+        assert.deepEqual([verdict, pipelines[0].batchId], ['proven', batch.id]);
+      }
+      const vault = await send(shards.proxy.url, 'GET', `/console/api/vaults/${project.vaultAddress}`);
+      assert.equal(requireOk(vault).address, project.vaultAddress);
+    }
+  });
+
+  it('have a desk of the company each, and a switch between them', async () => {
+    let jar = '';
+    for (const [project, , number] of placed()) {
+      const switched = await fetch(`${shards.proxy.url}/shard/${number}`, { redirect: 'manual' });
+      jar = merge(jar, switched.headers.getSetCookie());
+      jar = merge(jar, (await signIn(shards.proxy.url, shards.operator, jar)).split('; '));
+      const headers = { cookie: jar };
+      const listed = requireOk(await send(shards.proxy.url, 'GET', '/console/api/company/projects', { headers }));
+      assert.deepEqual(
+        listed.projects.map(({ id }: ProjectSummary) => id),
+        [project.projectId],
+      );
+    }
+    // A project leads to its own desk, whichever was last.
+    for (const [project] of placed()) {
+      const path = `/console/api/projects/${project.projectId}/settings`;
+      requireOk(await send(shards.proxy.url, 'GET', path, { headers: { cookie: jar } }));
+    }
+  });
+
+  it('move a project without losing, repeating or renaming anything, whatever step is interrupted', async (test) => {
+    const { first, second, proxy, operator } = shards;
+    const cookie = await signIn(first.url, operator);
+    requireOk(await changeAdmission(first, { wallet: operator, cookie }, one, 'admit'));
+    const hooks = `/console/api/projects/${one.projectId}/webhooks`;
+    const asked = { headers: { cookie: one.cookie }, body: { url: receiver.url, events: ['batch.executed'] } };
+    requireOk(await send(proxy.url, 'POST', hooks, asked));
+    const waiting = await setUpBatch(proxy, one, [burnPipeline()]);
+    const client = startInits(proxy, one);
+    await client.until(2);
+
+    for (const step of ['refusing', 'departed', 'arrived'] as const) {
+      await assert.rejects(moveProject({ from: first.db, to: second.db, clock }, one.projectId, interruptAt(step)), {
+        message: step,
+      });
+      const expected = { refusing: ['first'], departed: [], arrived: ['second'] }[step];
+      assert.deepEqual(await findLive(shards, one), expected, `after ${step}`);
+      if (step === 'departed') {
+        const { status, body, headers } = await getBatch(proxy.url, one.apiKey, waiting.id);
+        assert.deepEqual([status, body.error, headers.get('retry-after')], [503, 'ERR_PROJECT_MOVING', '2']);
+      }
+    }
+    const { moveId } = await moveProject({ from: first.db, to: second.db, clock }, one.projectId, none);
+    assert.equal((await moveProject({ from: first.db, to: second.db, clock }, one.projectId, none)).moveId, moveId);
+    await client.until(client.created.size + 2);
+    await client.stop();
+
+    assert.deepEqual(await findLive(shards, one), ['second']);
+    assert.ok(client.refusals > 0 && client.longestMs < MAX_REFUSED_MS, `refused for ${client.longestMs} ms`);
+    test.diagnostic(`inits were refused for ${Math.round(client.longestMs)} ms at most, ${client.refusals} times`);
+    for (const [key, { id, pipelines }] of client.created) {
+      const again = requireOk(await init(proxy.url, one.apiKey, pipelines, key));
+      assert.equal(again.batch.id, id, 'an idempotency key has the batch that it had');
+    }
+    // Of the earlier tests two, and the one that waits.
+    assert.equal(await countBatches(second, one), client.created.size + 3);
+    assert.equal(requireOk(await executeSigned(proxy, one, waiting)).status, 'EXECUTED');
+    await receiver.until(1);
+    const { rows } = await readProjectRows(first, one.projectId);
+    assert.deepEqual(rows, {}, 'nothing is left');
+    for (const { id } of client.created.values()) {
+      const path = `/v1/flywheel/batch/${id}/cancel`;
+      await send(proxy.url, 'POST', path, { key: one.apiKey, headers: { prefer: 'wait=0' }, body: {} });
+    }
+  });
+
+  it('move a project back as it is, with a nonce, a job and a number for each of its rows', async () => {
+    const { first, second } = shards;
+    await waitUntil(
+      'rest',
+      () => countUnclosed(second, one),
+      (count) => count === 0,
+    );
+    const batch = await setUpBatch(shards.proxy, one, [burnPipeline()]);
+    const before = await readProjectRows(second, one.projectId);
+    await moveProject({ from: second.db, to: first.db, clock }, one.projectId, none);
+    const moved = await readProjectRows(first, one.projectId);
+    assert.deepEqual(moved.rows, before.rows);
+    assert.ok(Object.keys(moved.rows).length > 15);
+    const refused = await executeSigned(shards.proxy, one, batch);
+    assert.deepEqual(
+      [refused.status, refused.body.error],
+      [503, 'ERR_PROJECT_MOVING'],
+      'the proxy remembers the old shard',
+    );
+    const repeated = await executeSigned(shards.proxy, one, batch);
+    assert.equal(requireOk(repeated).status, 'EXECUTED', 'and has asked again');
+    const events = await readProjectRows(first, one.projectId);
+    assert.ok(events.lastEventId > moved.lastEventId && moved.lastEventId >= before.lastEventId);
+  });
+
+  function placed(): readonly (readonly [TestProject, World, 1 | 2])[] {
+    return [
+      [one, shards.first, 1],
+      [two, shards.second, 2],
+    ];
+  }
+});
+
+const none = async () => undefined;
+
+function interruptAt(step: MoveStep) {
+  return async (taken: MoveStep) => {
+    if (taken === step) throw new Error(step);
+  };
+}
+
+async function countBatches({ db }: World, { projectId }: TestProject): Promise<number> {
+  return (await db.selectFrom('batches').select('id').where('project_id', '=', projectId).execute()).length;
+}
+
+/** Counts batches that something is still to be done for. */
+async function countUnclosed({ db }: World, { projectId }: TestProject): Promise<number> {
+  const open = db.selectFrom('batches').select('id').where('project_id', '=', projectId).where('closed_at', 'is', null);
+  return (await open.execute()).length;
+}
+
+/** Adds cookies to those that a browser has; a later one replaces an earlier one of its name. */
+function merge(jar: string, cookies: readonly string[]): string {
+  const pairs = [...jar.split('; '), ...cookies.map((cookie) => cookie.split(';', 1)[0] ?? '')].filter(Boolean);
+  return [...new Map(pairs.map((pair) => [pair.split('=', 1)[0], pair])).values()].join('; ');
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pipeline } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, init } from '@flywheel/testing/client';
+import { createPairedServer } from '@flywheel/testing/postgres-pair';
+import { createProject, signIn, type TestProject } from '@flywheel/testing/project';
+import { type ShardProxy, startShardProxy } from '@flywheel/testing/shard-proxy';
+import { openWorld, type World } from '@flywheel/testing/world';
+import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { sql } from 'kysely';
+import { BELONGINGS, readColumns } from '../../src/store/shards/belongings.ts';
+
+/** Two deployments with the same keys, on one cluster and two servers of PostgreSQL, behind one URL. */
+export interface TwoShards {
+  readonly first: World;
+  readonly second: World;
+  readonly proxy: ShardProxy;
+  /** A wallet that acts for the company in both. */
+  readonly operator: KeyPairSigner;
+  stop(): Promise<void>;
+}
+
+export async function openTwoShards(): Promise<TwoShards> {
+  const operator = await generateKeyPairSigner();
+  await using opened = new AsyncDisposableStack();
+  const environment = {
+    METRICS_PORT: '0',
+    COMPANY_OPERATORS: operator.address,
+    WEBHOOK_KEY: Buffer.alloc(32, 1).toString('base64'),
+    WEBHOOK_ALLOW_PRIVATE: '1',
+    NONCE_POOL_SIZE: '8',
+    MAX_OPEN_BATCHES: '1000',
+  };
+  const first = await openWorld(environment);
+  opened.defer(() => first.stop());
+  const server = await createPairedServer('second');
+  opened.defer(() => server.remove());
+  await server.start();
+  const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '' } = first.environment;
+  const second = await openWorld(
+    { ...environment, OPERATOR_SIGNER, COMPANY_SIGNER },
+    {
+      openDatabase: async () => ({ url: server.url, close: async () => undefined }),
+      // The first world stops it.
+      cluster: Object.create(first.localnet, { stop: { value: async () => undefined } }),
+    },
+  );
+  opened.defer(() => second.stop());
+  const proxy = await startShardProxy([addressOf(first), addressOf(second)]);
+  opened.defer(() => proxy.stop());
+  const stack = opened.move();
+  return { first, second, proxy, operator, stop: () => stack.disposeAsync() };
+}
+
+function addressOf({ url, app: { metricsUrl } }: World) {
+  if (metricsUrl === null) throw new Error('A shard has a directory.');
+  return { url, metricsUrl };
+}
+
+/** Registers a project in a shard, and signs its wallet in at the proxy. */
+export async function createProjectIn(shard: World, { url }: ShardProxy): Promise<TestProject> {
+  const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n });
+  return { ...project, cookie: await signIn(url, project.wallet) };
+}
+
+/** Names the shards whose directories say that they have a project. */
+export async function findLive(
+  { first, second }: TwoShards,
+  { projectId }: Pick<TestProject, 'projectId'>,
+): Promise<('first' | 'second')[]> {
+  const live: ('first' | 'second')[] = [];
+  for (const [name, shard] of Object.entries({ first, second }) as ['first' | 'second', World][]) {
+    const { status } = await fetch(new URL(`/shard/project/${projectId}`, addressOf(shard).metricsUrl));
+    if (status === 204) live.push(name);
+  }
+  return live;
+}
+
+/** Rows of a project by table, as texts without what a database gives itself. */
+export interface ProjectRows {
+  readonly rows: Readonly<Record<string, readonly string[]>>;
+  readonly lastEventId: bigint;
+}
+
+/** Reads all rows of a project, with the jobs that wait. */
+export async function readProjectRows({ db }: Pick<World, 'db'>, projectId: string): Promise<ProjectRows> {
+  const found = await db.selectFrom('flywheels').select('multisig').where('project_id', '=', projectId).execute();
+  const multisig = found[0]?.multisig ?? '';
+  const rows: Record<string, string[]> = {};
+  for (const { table, where, keepsIds } of BELONGINGS) {
+    const columns = (await readColumns(db, table)).filter(
+      ({ name, isIdentity }) => !['recorded_at', 'change_id'].includes(name) && (keepsIds || !isIdentity),
+    );
+    const read = await sql<{ row: string }>`
+      select row_to_json(each)::text as row from (
+        select ${sql.join(columns.map(({ name }) => sql.ref(name)))} from ${sql.table(table)} where ${where({ projectId, multisig })}
+      ) each order by 1
+    `.execute(db);
+    if (read.rows.length > 0) rows[table] = read.rows.map(({ row }) => row);
+  }
+  const ids = (rows.batch_events ?? []).map((row) => BigInt(/"id":(\d+)/.exec(row)?.[1] ?? 0));
+  return { rows, lastEventId: ids.reduce((most, id) => (id > most ? id : most), 0n) };
+}
+
+/** A client that initializes one batch after another, and repeats what is refused. */
+export interface InitsOfClient {
+  /** The batches by their idempotency keys. */
+  readonly created: ReadonlyMap<string, { readonly id: string; readonly pipelines: readonly Pipeline[] }>;
+  readonly refusals: number;
+  /** Milliseconds of the longest time from a refusal to the next success. */
+  readonly longestMs: number;
+  /** Resolves when this number of batches was created. */
+  until(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PAUSE_MS = 250;
+
+export function startInits({ url }: ShardProxy, { apiKey }: Pick<TestProject, 'apiKey'>): InitsOfClient {
+  const created = new Map<string, { readonly id: string; readonly pipelines: readonly Pipeline[] }>();
+  const state = { refusals: 0, longestMs: 0, isStopping: false };
+  const run = async () => {
+    while (!state.isStopping) {
+      const [key, pipelines] = [randomUUID(), [burnPipeline()]];
+      let refusedMs: number | null = null;
+      for (;;) {
+        const { status, body, headers } = await init(url, apiKey, pipelines, key);
+        if (status === 200) {
+          created.set(key, { id: body.batch.id, pipelines });
+          break;
+        }
+        // What was under way when the rows left is undone, and repeated like every failed init.
+        if (body.error !== 'ERR_BATCH_INIT_FAILED') {
+          assert.deepEqual([status, body.error], [503, 'ERR_PROJECT_MOVING'], JSON.stringify(body));
+          assert.ok(Number(headers.get('retry-after')) > 0);
+        }
+        state.refusals += 1;
+        refusedMs ??= performance.now();
+        await sleep(PAUSE_MS);
+      }
+      if (refusedMs !== null) state.longestMs = Math.max(state.longestMs, performance.now() - refusedMs);
+      await sleep(PAUSE_MS);
+    }
+  };
+  const running = run();
+  return {
+    created,
+    get refusals() {
+      return state.refusals;
+    },
+    get longestMs() {
+      return state.longestMs;
+    },
+    until: async (count) => {
+      const isThere = waitUntil(
+        `${count} inits`,
+        async () => created.size,
+        (size) => size >= count,
+      );
+      await Promise.race([isThere, running]);
+    },
+    stop: async () => {
+      state.isStopping = true;
+      await running;
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
+import { instantClock, realClock } from '@flywheel/testing/clock';
+import { startTestJobs } from '@flywheel/testing/jobs';
+import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
+import { NOW, newBundle, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { sql } from 'kysely';
+import type { Project } from '../../src/model/project.ts';
+import { MoveRefused, moveProject } from '../../src/projects/move-project.ts';
+import { findAuditEntries, insertAuditEntry } from '../../src/store/audit.ts';
+import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { recordEvent } from '../../src/store/batches/events.ts';
+import { findLastExpiry, insertChange, insertReview } from '../../src/store/company/changes.ts';
+import { findHalt } from '../../src/store/company/pauses.ts';
+import type { Db } from '../../src/store/db.ts';
+import { insertProject } from '../../src/store/projects/projects.ts';
+import { hasDeparted, isHere } from '../../src/store/shards/directory.ts';
+
+const [source, destination, other] = [await openTestDatabase(), await openTestDatabase(), await openTestDatabase()];
+const [from, to] = [source.db, destination.db];
+const jobs = await startTestJobs(source);
+await storeNonces(from, 20);
+const none = async () => undefined;
+
+test.after(() => jobs.stop());
+
+test('a move waits for a transaction that was first, and takes its rows', async () => {
+  const project = await storeKnownProject();
+  const written = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const entry = { at: NOW, actor: randomAddress(), action: 'key.created', projectId: project.id } as const;
+  const first = from.transaction().execute(async (trx) => {
+    await insertAuditEntry(trx, entry);
+    written.resolve();
+    await mayEnd.promise;
+  });
+  await written.promise;
+  const moving = moveProject({ from, to, clock: realClock }, project.id, none);
+  await waitUntil(
+    'the lock',
+    () => countLockWaits(from),
+    (count) => count === 1,
+  );
+  mayEnd.resolve();
+  await Promise.all([first, moving]);
+  const moved = await findAuditEntries(to, { projectId: project.id, below: null, limit: 10 });
+  assert.equal(moved[0]?.actor, entry.actor);
+});
+
+test('a project does not leave while a job runs or a bundle is in flight, and takes work again', async () => {
+  const project = await storeKnownProject();
+  const batch = await storeBatch(from, project);
+  const { multisig } = project.flywheel;
+  await jobs.enqueue(from, { type: 'setup', batchId: batch.id, multisig: multisig.address });
+  const setJob = (state: 'active' | 'created') =>
+    sql`update jobs.job set state = ${state} where singleton_key = ${multisig.address}`.execute(from);
+  await setJob('active');
+  await assertRefused(project, /while a worker runs a job of it/);
+  await setJob('created');
+  const bundle = await insertBundle(from, newBundle(batch));
+  await assertRefused(project, /while a bundle is in flight/);
+  await settleBundle(from, bundle.id, 'landed', { signatures: [], slot: 1n }, NOW);
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  const { rows } = await sql<{ type: string }>`
+    select data->>'type' as type from jobs.job where singleton_key = ${multisig.address}
+  `.execute(to);
+  assert.deepEqual(rows, [{ type: 'setup' }]);
+  assert.deepEqual(
+    (await findBundles(to, batch.id)).map(({ bundleId }) => bundleId),
+    [bundle.bundleId],
+  );
+});
+
+test('a move that was interrupted goes on to the same destination only', async () => {
+  const project = await storeKnownProject();
+  const interrupted = moveProject({ from, to, clock: realClock }, project.id, async (step) => {
+    if (step === 'departed') throw new Error('interrupted');
+  });
+  await assert.rejects(interrupted, { message: 'interrupted' });
+  assert.deepEqual(await livesIn(project), []);
+  assert.ok(await hasDeparted(from, { projectId: project.id }));
+  await assert.rejects(moveProject({ from, to: other.db, clock: realClock }, project.id, none), MoveRefused);
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  assert.deepEqual(await livesIn(project), ['destination']);
+  await assert.rejects(moveProject({ from: to, to, clock: realClock }, project.id, none), MoveRefused);
+});
+
+test('a project that a restored backup brings back is taken out there, and only there', async () => {
+  const project = await storeKnownProject();
+  await storeBatch(from, project);
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  await sql`delete from project_moves where project_id = ${project.id}`.execute(from);
+  await insertProject(from, project, NOW);
+  await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /--discard/);
+  await moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
+  assert.deepEqual(await livesIn(project), ['destination']);
+  assert.equal((await to.selectFrom('batches').select('id').where('project_id', '=', project.id).execute()).length, 1);
+});
+
+test('numbers of a moved project are those of the destination, and those of events go on', async () => {
+  const project = await storeKnownProject();
+  const batch = await storeBatch(from, project);
+  await sql`select setval(pg_get_serial_sequence('batch_events', 'id'), 1000)`.execute(from);
+  await recordEvent(from, batch.id, { type: 'batch.approval_received', at: NOW });
+  const there = await storeProject(to);
+  for (let i = 0; i < 3; i += 1) await insertChange(to, signedChange(there), NOW);
+  const { expiresAt, ...change } = signedChange(project);
+  const id = await insertChange(from, { ...change, expiresAt }, NOW);
+  await insertReview(from, id ?? assert.fail(), { nonce: change.nonce }, NOW);
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  assert.deepEqual(await findLastExpiry(to, project.id), expiresAt);
+  await recordEvent(to, batch.id, { type: 'batch.approval_received', at: NOW });
+  const events = await to
+    .selectFrom('batch_events')
+    .select('id')
+    .where('batch_id', '=', batch.id)
+    .orderBy('id')
+    .execute();
+  assert.deepEqual(
+    events.slice(-2).map((event) => event.id),
+    [1001n, 1002n],
+  );
+});
+
+test('a project without an operator that the destination has does not move', async () => {
+  const project = await storeProject(from);
+  await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /never had the operator/);
+  assert.equal(await findHalt(from, project.id), null);
+});
+
+/** Stores a project whose operator the destination has. */
+async function storeKnownProject(): Promise<Project> {
+  const project = await storeProject(from);
+  const authority = project.flywheel.multisig.operator;
+  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
+  await to.insertInto('nonces').values(nonce).execute();
+  return project;
+}
+
+async function assertRefused(project: Project, reason: RegExp): Promise<void> {
+  const { now, sleep } = instantClock();
+  // Three attempts, instead of one each 200 ms.
+  const clock = { now, sleep: () => sleep(10_000) };
+  await assert.rejects(moveProject({ from, to, clock }, project.id, none), reason);
+  assert.deepEqual(await livesIn(project), ['source']);
+  assert.equal(await findHalt(from, project.id), null);
+}
+
+async function livesIn({ id: projectId }: Project): Promise<string[]> {
+  const shards: [string, Db][] = [
+    ['source', from],
+    ['destination', to],
+  ];
+  const answers = await Promise.all(shards.map(([, db]) => isHere(db, { kind: 'project', projectId })));
+  return shards.flatMap(([name], i) => (answers[i] ? [name] : []));
+}
+
+function signedChange({ id: projectId }: Project) {
+  return {
+    change: { type: 'admission', projectId, terms: null },
+    operator: randomAddress(),
+    nonce: randomUUID(),
+    expiresAt: new Date(NOW.getTime() + 60_000),
+    signedMessage: randomBytes(8),
+    signature: randomBytes(64),
+  } as const;
+}

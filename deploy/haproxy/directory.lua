@@ -1,0 +1,40 @@
+-- Asks the shards which of them has what a request is for (docs/how-to/scale.md). DIRECTORIES has the URLs of their directories, the
+-- METRICS_PORT of their serve processes, separated by spaces, in the order of the backends shard-1, shard-2, …
+local directories = {}
+for url in os.getenv('DIRECTORIES'):gmatch('%S+') do table.insert(directories, url) end
+
+-- Milliseconds. A shard whose directory does not answer must not hold up the requests for the others.
+local TIMEOUT_MS = 2000
+
+local function ask(directory, txn, kind, value)
+  local client = core.httpclient()
+  if kind == 'proof' then
+    return client:post({
+      url = directory .. '/shard/proof',
+      headers = { ['content-type'] = { 'application/json' } },
+      body = value,
+      timeout = TIMEOUT_MS,
+    })
+  end
+  return client:get({ url = directory .. '/shard/' .. kind .. '/' .. value, timeout = TIMEOUT_MS })
+end
+
+-- Sets txn.shard to the number of the shard that has the thing; txn.unsure if none says so and one did not answer. The shard in
+-- txn.preferred is asked first, because several may know a wallet.
+core.register_action('find_shard', { 'http-req' }, function(txn, kind)
+  local value = txn:get_var('txn.value')
+  if value == nil or (kind ~= 'proof' and not value:match('^[%w_-]+$')) then return end
+  local preferred = tonumber(txn:get_var('txn.preferred')) or 1
+  local is_sure = true
+  for step = 0, #directories - 1 do
+    local shard = (preferred - 1 + step) % #directories + 1
+    local answer = ask(directories[shard], txn, kind, value)
+    local status = answer and answer.status
+    if status == 204 then
+      txn:set_var('txn.shard', shard)
+      return
+    end
+    is_sure = is_sure and status == 404
+  end
+  if not is_sure then txn:set_var('txn.unsure', true) end
+end, 1)
