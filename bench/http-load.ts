@@ -1,7 +1,9 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 /** Separates head and body of an HTTP message. */
 const HEAD_END = '\r\n\r\n';
+/** End of a body in chunks. */
+const LAST_CHUNK = '0\r\n\r\n';
 
 export interface Load {
   readonly port: number;
@@ -19,31 +21,44 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
+export interface HttpAnswer {
+  readonly status: number;
+  /** The body; if it was sent in chunks, with their frames. */
+  readonly body: string;
+}
+
+/** A keep-alive connection, which sends one request at a time. It connects again if the server has closed it meanwhile. */
+export interface Connection {
+  /** @param text is made by `textOf`. @throws Error if the connection ends before the answer. */
+  send(text: string): Promise<HttpAnswer>;
+  close(): void;
+}
+
 /**
  * Sends requests over keep-alive connections until all are answered. It uses bare sockets, since a client that spends
- * more on a request than the server would measure itself. Answers must have a Content-Length.
+ * more on a request than the server would measure itself.
  * @returns the milliseconds that each answer took, in the order of the answers.
  */
 export async function sendLoad({ port, senders, requests, check }: Load): Promise<number[]> {
   const texts = requests.map((request) => textOf(port, request));
   const took: number[] = [];
-  let next = 0;
-  const runOne = () => {
-    let start = 0;
-    const take = () => {
-      start = performance.now();
-      return texts[next++];
-    };
-    return runSender(port, take, (answer) => {
+  const left = texts.values();
+  const sendAll = async () => {
+    const connection = openConnection({ port });
+    for (const text of left) {
+      const start = performance.now();
+      const { body } = await connection.send(text);
       took.push(performance.now() - start);
-      check(answer);
-    });
+      check(body);
+    }
+    connection.close();
   };
-  await Promise.all(Array.from({ length: senders }, runOne));
+  await Promise.all(Array.from({ length: senders }, sendAll));
   return took;
 }
 
-function textOf(port: number, { method, path, headers = {}, body }: HttpRequest): string {
+/** Writes a request as it is sent. */
+export function textOf(port: number, { method, path, headers = {}, body }: HttpRequest): string {
   const lines = Object.entries({
     host: `127.0.0.1:${port}`,
     ...headers,
@@ -52,41 +67,57 @@ function textOf(port: number, { method, path, headers = {}, body }: HttpRequest)
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
 }
 
-function runSender(port: number, take: () => string | undefined, check: (answer: string) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    let received = '';
-    const sendNext = () => {
-      const request = take();
-      if (request === undefined) socket.end();
-      else socket.write(request);
+/** @param localAddress is the address of this machine from which the connection comes. */
+export function openConnection(target: { readonly port: number; readonly localAddress?: string }): Connection {
+  let socket: Socket | null = null;
+  let waiting: PromiseWithResolvers<HttpAnswer> | null = null;
+  let received = '';
+
+  const open = () => {
+    const opened = connect({ ...target, host: '127.0.0.1', noDelay: true });
+    const end = (error: Error) => {
+      if (socket !== opened) return;
+      socket = null;
+      waiting?.reject(error);
+      waiting = null;
     };
-    socket.setEncoding('latin1');
-    socket.on('connect', sendNext);
-    socket.on('data', (chunk: string) => {
+    opened.setEncoding('latin1');
+    opened.on('data', (chunk: string) => {
       received += chunk;
       const answer = readAnswer(received);
       if (answer === null) return;
       received = '';
-      try {
-        check(answer);
-      } catch (error) {
-        socket.destroy(error instanceof Error ? error : new Error(String(error)));
-        return;
+      if (answer.isLast && socket === opened) {
+        socket = null;
+        opened.end();
       }
-      sendNext();
+      waiting?.resolve(answer);
+      waiting = null;
     });
-    socket.on('error', reject);
-    socket.on('close', () => resolve());
-  });
+    opened.on('error', end);
+    opened.on('close', () => end(new Error('The connection ended before the answer.')));
+    return opened;
+  };
+  return {
+    send: (text) => {
+      waiting = Promise.withResolvers();
+      socket ??= open();
+      socket.write(text);
+      return waiting.promise;
+    },
+    close: () => socket?.end(),
+  };
 }
 
-/** Extracts the body; null until it is complete. */
-function readAnswer(received: string): string | null {
+/** Reads an answer; null until it is complete. */
+function readAnswer(received: string): (HttpAnswer & { readonly isLast: boolean }) | null {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd < 0) return null;
-  const [, digits] = /\r\ncontent-length: (\d+)/i.exec(received) ?? [];
-  if (digits === undefined) throw new Error(`An answer without a length: ${received.slice(0, headEnd)}`);
+  const head = received.slice(0, headEnd);
   const body = received.slice(headEnd + HEAD_END.length);
-  return body.length < Number(digits) ? null : body;
+  const status = Number(head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length));
+  const [, digits] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+  const isComplete = digits === undefined ? body.endsWith(LAST_CHUNK) : body.length >= Number(digits);
+  if (!isComplete && status !== 204) return null;
+  return { status, body, isLast: /\r\nconnection: close/i.test(head) };
 }

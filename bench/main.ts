@@ -6,45 +6,63 @@ import { benchFleets, predictFleets } from './capacity/fleets.ts';
 import { benchCapacity } from './capacity/simulate.ts';
 import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
-import { printFigures } from './figures.ts';
+import { type Figures, printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
 import { benchLargeInit } from './large-init.ts';
 import { benchLocalnet } from './localnet.ts';
 import { benchNeighbours } from './neighbours.ts';
 import { benchNonces } from './nonces.ts';
+import { benchOpenLoop } from './open-loop/open-loop.ts';
 import { describeMachine, record } from './results.ts';
 import { benchSchemas } from './schemas.ts';
+import { benchStart } from './start.ts';
+import { benchEngine } from './versus/engine.ts';
 import { benchVersus } from './versus/versus.ts';
 import { benchYear } from './year/year.ts';
 
-const BENCHES = {
-  init: benchInit,
-  'beside-fastify': benchBesideFastify,
-  'large-init': benchLargeInit,
-  execution: benchExecution,
-  schemas: benchSchemas,
-  localnet: benchLocalnet,
-  neighbours: benchNeighbours,
-  nonces: benchNonces,
-  versus: benchVersus,
-  console: benchConsole,
-  year: benchYear,
-  costs: benchCosts,
-  capacity: benchCapacity,
-  predictions: predictFleets,
-  fleets: benchFleets,
-};
-type Name = keyof typeof BENCHES;
+interface Options {
+  /** Duration of each load of the part open-loop. */
+  readonly seconds?: number;
+}
+
+const BENCHES: ReadonlyMap<string, (options: Options) => Promise<Figures>> = new Map(
+  Object.entries({
+    init: benchInit,
+    'beside-fastify': benchBesideFastify,
+    'large-init': benchLargeInit,
+    execution: benchExecution,
+    schemas: benchSchemas,
+    localnet: () => benchLocalnet(),
+    neighbours: benchNeighbours,
+    nonces: benchNonces,
+    versus: benchVersus,
+    engine: benchEngine,
+    'open-loop': benchOpenLoop,
+    start: benchStart,
+    console: benchConsole,
+    year: benchYear,
+    costs: benchCosts,
+    capacity: benchCapacity,
+    predictions: predictFleets,
+    fleets: benchFleets,
+  }),
+);
 
 // Machines are noisy: compare ratios, not single figures. Each benchmark runs beside its reference.
-const { values, positionals: asked } = parseArgs({ options: { record: { type: 'boolean' } }, allowPositionals: true });
-const isPart = (name: string): name is Name => name in BENCHES;
-const unknown = asked.find((name) => !isPart(name));
-if (unknown !== undefined) throw new Error(`${unknown} is no benchmark: ${Object.keys(BENCHES).join(', ')}.`);
-for (const name of (asked.length === 0 ? Object.keys(BENCHES) : asked).filter(isPart)) {
+const { values, positionals: asked } = parseArgs({
+  options: { record: { type: 'boolean' }, seconds: { type: 'string' } },
+  allowPositionals: true,
+});
+const options = values.seconds === undefined ? {} : { seconds: Number(values.seconds) };
+const parts = (asked.length === 0 ? [...BENCHES.keys()] : asked).map((name) => {
+  const bench = BENCHES.get(name);
+  if (bench === undefined) throw new Error(`${name} is no benchmark: ${[...BENCHES.keys()].join(', ')}.`);
+  return { name, bench };
+});
+for (const { name, bench } of parts) {
   process.stderr.write(`Measuring ${name}, which takes minutes …\n`);
   const machine = describeMachine();
-  const figures = await BENCHES[name]();
+  const figures = await bench(options);
   printFigures(figures);
   // Another cluster has other slots: its figures stand beside those of the local one.
   if (values.record) await record(isClusterShared ? `${name}-rpc` : name, machine, figures);

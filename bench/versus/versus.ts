@@ -83,7 +83,8 @@ async function forEachCount(name: string, measure: (count: number) => Promise<Ta
   return all;
 }
 
-async function byService(world: World, count: number): Promise<Taken> {
+/** Carries out a batch of so many pipelines, until it is closed. */
+export async function byService(world: World, count: number): Promise<Taken & { readonly bundles: number }> {
   const project = await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS, decimals: DECIMALS });
   const pipelines = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
@@ -123,6 +124,7 @@ async function byService(world: World, count: number): Promise<Taken> {
       totalTransactions: countOf(bundles),
       netLamports: Number(ledger.operatorNetLamports),
       wallMs,
+      bundles: bundles.filter(({ phase }) => phase !== 'close').length,
     };
   }
 }
