@@ -21,6 +21,8 @@ import {
   takeScreenshot,
 } from './story.ts';
 
+const PHONE = { size: 'phone' } as const;
+
 describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
   before(async () => {
@@ -133,6 +135,16 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     });
   }
 
+  it('says that an unknown address is none, and leads home', async () => {
+    const person = await story.visit(PHONE);
+    const { page } = person;
+    await page.goto('/nowhere');
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await checkScreen(person, 'not-found');
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page.getByRole('button', { name: 'Connect wallet' }).first().waitFor();
+  });
+
   it('offers no free tokens where the cluster has none to give', async () => {
     const person = await story.visit();
     const { page } = person;
@@ -151,7 +163,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
   });
 
   it('goes back a step of a registration on a phone, and keeps what was entered', async () => {
-    const person = await story.visit({ size: 'phone' });
+    const person = await story.visit(PHONE);
     const { page } = person;
     await signIn(person);
     await page.goto('/register');

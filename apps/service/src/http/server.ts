@@ -12,7 +12,7 @@ import { healthRoutes, type ReadinessCheck } from './monitor.ts';
 import { countedAddress } from './operations/address-limits.ts';
 import { bindHandlers, type Handlers } from './operations/handlers.ts';
 import { type Exchange, type OperationRouteDeps, operationRoute } from './operations/operation-route.ts';
-import { type SiteDeps, siteRoutes } from './site.ts';
+import { type MissingPage, missingPage, type SiteDeps, siteRoutes } from './site.ts';
 import { hangUpOnClose } from './wire/connections.ts';
 import {
   answerClientError,
@@ -111,10 +111,12 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   readBodiesAsJson(server);
   server.decorateRequest('exchange');
   server.setErrorHandler(answerUnexpected);
+  const missing = missingPage({ ...deps, log });
+  server.setNotFoundHandler(missing.handler);
   server.addHook('onRequest', (request, reply, done) => {
     request.exchange = beginExchange(request);
     setUniversalHeaders(request, reply);
-    done(findRequestError(request));
+    done(findRequestError(request, missing));
   });
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close');
@@ -170,12 +172,14 @@ function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void
 }
 
 /** Finds errors that need no body, so that an unknown route answers 404 whatever is sent to it. */
-function findRequestError(request: FastifyRequest): ApiError | undefined {
+function findRequestError(request: FastifyRequest, missing: MissingPage): ApiError | undefined {
   if (!URL.canParse(`http://${request.host}`)) {
     const problem = request.headers.host === undefined ? 'is missing.' : 'names no host.';
     return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
   }
-  if (request.is404) return new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: pathOf(request) });
+  if (request.is404 && !missing.isAsked(request)) {
+    return new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: pathOf(request) });
+  }
   return undefined;
 }
 

@@ -77,6 +77,28 @@ export function siteRoutes(deps: SiteDeps, originOf: (request: FastifyRequest) =
   ];
 }
 
+export interface MissingPage {
+  /** True if a browser asks for an address that no route has: a person reads the answer. A program gets JSON. */
+  readonly isAsked: (request: FastifyRequest) => boolean;
+  /** Answers 404 with the console's page, which says that the address is unknown and leads home. */
+  readonly handler: NonNullable<RouteOptions['handler']>;
+}
+
+/** Addresses below which programs ask, whatever they accept. */
+const OF_PROGRAMS = /^\/(v1|console|assets|health)\//;
+
+export function missingPage(deps: SiteDeps): MissingPage {
+  const index = deps.site?.files.get(INDEX);
+  return {
+    isAsked: ({ method, url, headers }) =>
+      index !== undefined && method === 'GET' && (headers.accept ?? '').includes('text/html') && !OF_PROGRAMS.test(url),
+    async handler(request, reply) {
+      reply.status(404);
+      return index === undefined ? reply.send() : pageHandler(deps, index).call(this, request, reply);
+    },
+  };
+}
+
 function answerNotBuilt(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply
     .status(503)

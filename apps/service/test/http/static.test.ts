@@ -62,6 +62,22 @@ describe('the console', () => {
     }
   });
 
+  it('answers 404 with its page where a browser asks for an unknown address, and with JSON where a program does', async () => {
+    const accept = 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8';
+    for (const [path, method, isPage] of [
+      ['/nowhere', 'GET', true],
+      ['/nowhere', 'POST', false],
+      ['/v1/nowhere', 'GET', false],
+      ['/console/api/nowhere', 'GET', false],
+      ['/assets/gone.js', 'GET', false],
+    ] as const) {
+      const response = await server.fetch(path, { method, apiKey: null, headers: { accept } });
+      const text = await response.text();
+      assert.deepEqual([path, response.status, text === PAGE], [path, 404, isPage]);
+      assert.equal(response.headers.has('content-security-policy'), true);
+    }
+  });
+
   it('serves no file outside the build, and none of the build’s own', async () => {
     for (const path of ['/assets/%2e%2e/index.html', '/assets/..%2findex.html', '/.vite/manifest.json']) {
       assert.match(await server.send(`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`), /^HTTP\/1.1 404/);
