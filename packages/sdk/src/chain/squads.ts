@@ -183,6 +183,10 @@ export function toChange(action: ConfigAction): MemberChange {
 }
 
 function required(account: ChainAccount | null | undefined, kind: string): ChainAccount {
-  if (!account) throw new Error(`The ${kind} is not on chain.`);
+  if (!account) {
+    throw new Error(
+      `The node shows no ${kind}. It may be behind the chain: retry in a minute, or choose another node.`,
+    );
+  }
   return account;
 }

@@ -5,7 +5,7 @@ import { Fragment } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { keepVerified } from '../../lib/pins.ts';
 import { Button } from '../../ui/button.tsx';
-import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
+import { ErrorNotice, Notice, sentenceOf } from '../../ui/feedback.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { UnknownVault } from './known-multisig.tsx';
@@ -20,7 +20,7 @@ interface VerificationNoticeProps {
 export function VerificationNotice({ query, pipelineCount }: VerificationNoticeProps) {
   const environment = useEnvironment();
   if (query.error) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
-  if (!query.data) return <VerificationPending pipelineCount={pipelineCount} />;
+  if (!query.data) return <VerificationPending pipelineCount={pipelineCount} failure={query.failureReason} />;
   const approval = query.data;
   const [issue, ...others] = verificationIssues(approval);
   if (issue !== undefined) {
@@ -50,11 +50,20 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   );
 }
 
-function VerificationPending({ pipelineCount }: { readonly pipelineCount: number }) {
+interface VerificationPendingProps {
+  readonly pipelineCount: number;
+  /** Why the first reads have failed; null if none has. */
+  readonly failure: Error | null;
+}
+
+function VerificationPending({ pipelineCount, failure }: VerificationPendingProps) {
   return (
     <div role="status" className="flex min-h-[86px] items-center gap-3 rounded border bg-sunken p-3">
       <Ring size={22} progress={0.7} isSpinning className="text-accent" />
-      <p>Verifying: reading {pluralize(pipelineCount, 'message')} from the chain.</p>
+      <div className="min-w-0">
+        <p>Verifying: reading {pluralize(pipelineCount, 'message')} from the chain.</p>
+        {failure && <p className="text-sm break-words text-quiet">Reading again. {sentenceOf(failure)}</p>}
+      </div>
     </div>
   );
 }

@@ -163,7 +163,8 @@ export function RevokeKeyDialog({ projectId, apiKey, isOpen, onClose }: KeyDialo
   });
   return (
     <ConfirmDialog
-      title={`Revoke ${name}?`}
+      // A key and the one that replaces it have the same name.
+      title={name === apiKey.prefix ? `Revoke ${name}…?` : `Revoke ${name}, ${apiKey.prefix}…?`}
       name={name}
       verb="Revoke the key"
       isOpen={isOpen}
