@@ -81,7 +81,7 @@ const SETTINGS = {
   isClusterLocal: setting(
     'SOLANA_CLUSTER_IS_LOCAL',
     flag(),
-    '`1`: the cluster of `SOLANA_RPC_URL` is a local one that you have started, and its SOL has no value; the console then offers a test wallet, a faucet and new tokens, and strangers need no bound. Default: `1` on the cluster that `start` runs itself, otherwise `0`, at whatever address',
+    '`1`: the cluster of `SOLANA_RPC_URL` is a local one that you have started, and its SOL has no value; the console then offers a test wallet, a faucet and new tokens, and `MAX_LOCKED_LAMPORTS_UNADMITTED` need not be set. Default: `1` on the cluster that `start` runs itself, otherwise `0`, at whatever address',
   ),
   explorerUrl: settingWithDefault(
     'EXPLORER_URL',

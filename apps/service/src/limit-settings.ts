@@ -60,7 +60,7 @@ export const LIMIT_SETTINGS = {
     unknownCredentials: settingWithDefault(
       'RATE_LIMIT_UNKNOWN_CREDENTIALS',
       rateLimit(),
-      'unknown API keys and cookies that are searched per IP address, counted in each process; those that have worked before are searched further',
+      'unknown API keys and cookies that are searched per IP address, counted in each process; those that have worked before are not limited by it',
       '60/60',
     ),
   },
