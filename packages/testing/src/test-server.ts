@@ -65,6 +65,8 @@ export interface TestServerOptions extends Partial<Omit<ServerDeps, 'handlers' |
   readonly requestsPerWindow?: number;
   /** What every key opens; by default `PROJECT`. */
   readonly project?: FoundKeyHolder['project'];
+  /** Whether that project is about to move to another shard. */
+  readonly isMoving?: boolean;
 }
 
 /** Starts a server on a free port with handlers in memory: the HTTP layer without what is behind it. */
@@ -73,12 +75,19 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const lines: string[] = [];
   const sink = new PassThrough();
   sink.on('data', (chunk) => lines.push(String(chunk)));
-  const { handlers, consoleHandlers, requestsPerWindow = 1_000_000, project = PROJECT, ...deps } = options;
+  const {
+    handlers,
+    consoleHandlers,
+    requestsPerWindow = 1_000_000,
+    project = PROJECT,
+    isMoving = false,
+    ...deps
+  } = options;
   const { rateLimits = countingLimits(requestsPerWindow) } = deps;
   const server = createServer({
     findKeyHolder: async ({ prefix }, { name }) => {
       const key = keys.get(prefix);
-      return key ? { key, project, limit: await rateLimits.consume(name, key.id), batch: null } : null;
+      return key ? { key, project, isMoving, limit: await rateLimits.consume(name, key.id), batch: null } : null;
     },
     hasDeparted: async () => false,
     touchApiKey: async () => undefined,

@@ -2,7 +2,7 @@ import { ApiError, type BatchKind, type BatchStatus } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, isFinal, type LedgerEntry } from '../model/batch.ts';
 import { type Page, pageOf, parseCursor } from '../model/page.ts';
-import type { Project } from '../model/project.ts';
+import { type Project, projectMoving } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
 import { approveTransaction } from '../squads/approval.ts';
 import { findBatch, findBatches, findBatchWithoutPipelines, findCurrentBatch } from '../store/batches/batches.ts';
@@ -62,7 +62,10 @@ export interface Wait {
 /** A batch of five pipelines takes about a second to execute; users do not notice a fraction of that. */
 const POLL_INTERVAL_MS = 150;
 
-/** Waits until `isAwaited` accepts the batch, and returns the batch as it is then or when the wait is over. */
+/**
+ * Waits until `isAwaited` accepts the batch, and returns the batch as it is then or when the wait is over.
+ * @throws ApiError ERR_PROJECT_MOVING if its project has left this shard.
+ */
 export async function awaitBatch(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   batchId: string,
@@ -72,7 +75,8 @@ export async function awaitBatch(
   const deadline = clock.now().getTime() + waitMs;
   for (;;) {
     const batch = await findBatchWithoutPipelines(db, batchId);
-    if (!batch) throw new Error(`Batch ${batchId} disappeared while a request waited for it.`);
+    // Nothing else takes a batch away.
+    if (!batch) throw projectMoving();
     if (isAwaited(batch) || signal.aborted || clock.now().getTime() >= deadline) return batch;
     await clock.sleep(POLL_INTERVAL_MS);
   }

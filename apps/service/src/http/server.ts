@@ -67,6 +67,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     },
     caller: null,
     admitted: null,
+    leaving: null,
     errorCode: null,
   });
   const answer = (fallback: ContextFreeCode) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

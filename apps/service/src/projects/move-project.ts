@@ -34,6 +34,8 @@ export class MoveRefused extends Error {
 /** Clients are refused for at most this time. A busy project is drained within seconds: workers stop before their next bundle. */
 const REFUSED_SECONDS = 30;
 const RETRY_MS = 200;
+/** Requests that were admitted before work was refused have ended by then; those that come later are answered 503 if the rows leave. */
+const SETTLE_MS = 1_000;
 
 /**
  * Moves a project to another shard, or continues a move that was interrupted at any step.
@@ -76,7 +78,8 @@ async function leave(
   if (issue !== null) throw new MoveRefused(issue);
   await refuseWork(from, projectId, REFUSED_SECONDS);
   await onStep('refusing');
-  const endMs = clock.now().getTime() + REFUSED_SECONDS * 1_000;
+  await clock.sleep(SETTLE_MS);
+  const endMs = clock.now().getTime() + REFUSED_SECONDS * 1_000 - SETTLE_MS;
   for (;;) {
     try {
       return await transfer({ from, to }, move, () => onStep('departed'));

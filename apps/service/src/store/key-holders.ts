@@ -20,6 +20,8 @@ import {
 export interface FoundKeyHolder {
   readonly key: FoundApiKey;
   readonly project: FoundProject;
+  /** True while the project is about to move to another shard. */
+  readonly isMoving: boolean;
   readonly limit: RateLimitState | null;
   /** The batch of pipelines that the request names; null if it names none of this project. */
   readonly batch: BatchWithoutPipelines | null;
@@ -58,6 +60,7 @@ export async function findKeyHolder(
       lastUsedAt: row.last_used_at,
     },
     project: toProject(row),
+    isMoving: row.is_moving,
     limit: row.points === null ? null : stateOf(row, limit, nowMs),
     batch: row.batch_id === undefined || row.batch_id === null ? null : toBatch(withoutPrefix(row)),
   };
@@ -103,6 +106,7 @@ function selectHolder(db: Db, prefix: RawBuilder<string>) {
       'api_keys.revoked_at',
       'api_keys.last_used_at',
     ])
+    .select(sql<boolean>`coalesce(projects.moving_until > clock_timestamp(), false)`.as('is_moving'))
     .where('api_keys.prefix', '=', prefix);
 }
 
@@ -122,5 +126,5 @@ function withoutPrefix(row: PrefixedBatch): BatchRow {
 /** Finds a key whose project has no token or no flywheel any more. */
 async function findWithoutProject(db: Db, prefix: string): Promise<FoundKeyHolder | null> {
   const key = await findApiKey(db, prefix);
-  return key && { key, project: await findProject(db, key.projectId), limit: null, batch: null };
+  return key && { key, project: await findProject(db, key.projectId), isMoving: false, limit: null, batch: null };
 }

@@ -11,8 +11,8 @@ export interface AuthenticateDeps {
   readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
   /** Finds a key by its first twelve characters, and counts the request if the key has this hash and can be used. */
   findKeyHolder(given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null>;
-  /** Tells if a project with a key of this prefix has left this shard. */
-  hasDeparted(by: { readonly keyPrefix: string }): Promise<boolean>;
+  /** Tells if a project, or the one with a key of this prefix, has left this shard. */
+  hasDeparted(by: { readonly keyPrefix: string } | { readonly projectId: string }): Promise<boolean>;
   /** Records that the key was used at this time. */
   touchApiKey(keyId: string, now: Date): Promise<void>;
   /** Finds the open session of a cookie's token; null when there is none or it has expired. */
@@ -37,6 +37,8 @@ export interface FoundKeyHolder {
   readonly key: FoundApiKey;
   /** `token-gone` or `flywheel-gone` when that part of the project was archived. */
   readonly project: Project | null | 'token-gone' | 'flywheel-gone';
+  /** True while the project is about to move to another shard. */
+  readonly isMoving: boolean;
   /** The limit after this request; null when the key cannot be used, so that nothing was counted. */
   readonly limit: RateLimitState | null;
   /** The batch of pipelines that the request reads; null if it reads none, or none of this project. */
@@ -84,7 +86,7 @@ export interface SessionHolder extends OpenSession {
  * archived; ERR_PROJECT_MOVING when its project has left this shard; ERR_RATE_LIMITED when too many keys of the address were unknown.
  * @param address the caller's, as it is counted.
  * @param batchId the batch that the request reads; null for none.
- * @returns the caller, and the state of the limit, which may be passed.
+ * @returns the caller, the state of the limit, which may be passed, and if the project is about to move to another shard.
  */
 export async function authenticateKey(
   deps: AuthenticateDeps,
@@ -94,7 +96,7 @@ export async function authenticateKey(
     rateLimit,
     batchId,
   }: { readonly address: string; readonly rateLimit: RateLimitName; readonly batchId: string | null },
-): Promise<{ readonly holder: KeyHolder; readonly limit: RateLimitState }> {
+): Promise<{ readonly holder: KeyHolder; readonly limit: RateLimitState; readonly isMoving: boolean }> {
   if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
   const given = parseApiKey(apiKey);
   if (!given) {
@@ -113,7 +115,7 @@ export async function authenticateKey(
   deps.addressLimits.record(address, credential, found !== null && matches && found.key.revokedAt === null);
   if (!found || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
 
-  const { key, project, limit, batch } = found;
+  const { key, project, isMoving, limit, batch } = found;
   if (key.revokedAt) throw unauthorized(`The API key was revoked at ${key.revokedAt.toISOString()}.`);
   if (key.expiresAt && key.expiresAt <= now) {
     throw unauthorized(`The API key expired at ${key.expiresAt.toISOString()}.`);
@@ -124,7 +126,7 @@ export async function authenticateKey(
   if (limit === null) throw new Error(`A request of key ${key.id} was not counted.`);
   const isTouchDue = key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_INTERVAL_MS;
   if (isTouchDue) await deps.touchApiKey(key.id, now);
-  return { holder: { project, keyId: key.id, keyScopes: key.scopes, batch }, limit };
+  return { holder: { project, keyId: key.id, keyScopes: key.scopes, batch }, limit, isMoving };
 }
 
 const NO_HASH = new Uint8Array(32);

@@ -9,6 +9,7 @@ import {
 } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { projectMoving } from '../../model/project.ts';
 import { tracedRequest } from '../../telemetry/tracing.ts';
 import { API_KEY_HEADER } from '../wire/errors.ts';
 import { parseInput } from '../wire/parse-input.ts';
@@ -43,6 +44,8 @@ export interface Exchange {
   caller: { readonly keyId: string; readonly projectId: string } | { readonly wallet: string } | null;
   /** The context with the authenticated caller; null until the request was admitted. */
   admitted: RequestContext | null;
+  /** The API key's project while it is about to move to another shard; null otherwise. */
+  leaving: string | null;
   /** The error code that was answered; null for a success. */
   errorCode: ErrorCode | null;
 }
@@ -73,8 +76,10 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
       if (!context) throw new Error(`${bound.operationId} was reached without being admitted.`);
       const { headers, params, query, body } = request;
       const attributes = { 'http.request.method': operation.method, 'http.route': operation.path };
-      const answer = await tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
-        bound.handle(context, parseInput(operation, { headers, params, query, body }, { checksBody })),
+      const answer = await unlessDeparted(deps, request.exchange, () =>
+        tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
+          bound.handle(context, parseInput(operation, { headers, params, query, body }, { checksBody })),
+        ),
       );
       if (answer.status === NO_CONTENT) return reply.status(NO_CONTENT).send();
       if (operation.responses[answer.status]?.mediaType === 'text/event-stream') {
@@ -90,6 +95,22 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
       return reply;
     },
   };
+}
+
+/**
+ * Withholds the answer of a request during which its project has left this shard: what it has read may be nothing.
+ * @throws ApiError ERR_PROJECT_MOVING, also in the place of the handler's error.
+ */
+async function unlessDeparted<Answer>(
+  { hasDeparted }: Pick<OperationRouteDeps, 'hasDeparted'>,
+  { leaving }: Exchange,
+  handle: () => Promise<Answer>,
+): Promise<Answer> {
+  if (leaving === null) return handle();
+  const [result] = await Promise.allSettled([handle()]);
+  if (await hasDeparted({ projectId: leaving })) throw projectMoving();
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }
 
 /** Checks everything that can be checked before the body is read, and limits by address before any query. Returns the context that the handler takes. */
@@ -109,8 +130,9 @@ async function admit(
       const { rateLimit } = operation;
       const apiKey = single(request.headers[API_KEY_HEADER]);
       const batchId = batchReadBy(operation, request.params);
-      const { holder, limit } = await authenticateKey(deps, apiKey, { address, rateLimit, batchId });
+      const { holder, limit, isMoving } = await authenticateKey(deps, apiKey, { address, rateLimit, batchId });
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
+      exchange.leaving = isMoving ? holder.project.id : null;
       limitRate(deps, rateLimit, limit, reply);
       return { ...context, ...holder };
     }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
+import { randomAddress, storeProject } from '@flywheel/testing/records';
+import { parseDocument, runCommand } from './run-command.ts';
+
+describe('flywheel move-project', () => {
+  let source: TestDatabase;
+  let destination: TestDatabase;
+  let env: Record<string, string>;
+
+  before(async () => {
+    [source, destination] = [await openTestDatabase(), await openTestDatabase()];
+    env = { DATABASE_URL: source.url, DESTINATION_DATABASE_URL: destination.url };
+  });
+
+  it('moves a project, and does nothing when it is repeated', async () => {
+    const { id, flywheel } = await storeProject(source.db);
+    const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating' } as const;
+    const { operator: authority } = flywheel.multisig;
+    await destination.db
+      .insertInto('nonces')
+      .values({ ...nonce, authority })
+      .execute();
+    const moved = parseDocument(await runCommand(['move-project', id, '--json'], env));
+    assert.deepEqual(parseDocument(await runCommand(['move-project', id, '--json'], env)), moved);
+    const there = await destination.db.selectFrom('projects').select('id').execute();
+    assert.deepEqual(there, [{ id }]);
+  });
+
+  it('says what is missing, and moves nothing', async () => {
+    const { id } = await storeProject(source.db);
+    const run = async (words: readonly string[], variables = env) => {
+      const { exitCode, stderr } = await runCommand(['move-project', ...words, '--json'], variables);
+      return [exitCode, JSON.parse(stderr).error];
+    };
+    assert.deepEqual(await run(['no-uuid']), [2, 'ERR_USAGE']);
+    assert.deepEqual(await run([randomUUID()]), [1, 'ERR_MOVE_REFUSED']);
+    assert.deepEqual(await run([id]), [1, 'ERR_MOVE_REFUSED'], 'the destination never had its operator');
+    const { DATABASE_URL = '' } = env;
+    assert.deepEqual(await run([id], { DATABASE_URL }), [1, 'ERR_CONFIGURATION']);
+    assert.deepEqual(await run([id], { DATABASE_URL, DESTINATION_DATABASE_URL: DATABASE_URL }), [
+      1,
+      'ERR_MOVE_REFUSED',
+    ]);
+  });
+});
