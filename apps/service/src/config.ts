@@ -31,7 +31,7 @@ const SETTINGS = {
   metricsPort: setting(
     'METRICS_PORT',
     port(),
-    'separate port for `/metrics` and `/health/*`, also of a worker; keep it inside your network',
+    'separate port for `/metrics` and `/health/*`, also of a worker, and of `serve` for [`/shard/*`](how-to/scale.md); keep it inside your network',
   ),
   trustedProxies: settingWithDefault(
     'TRUST_PROXY',
