@@ -22,6 +22,10 @@ import {
   untilVerified,
 } from './story.ts';
 
+/** As long as a name may be: no screen may become wider by it. */
+const LONG_NAME = 'watch ad to its end and then tell a friend about what was seen i';
+const TYPE = LONG_NAME.toUpperCase().replaceAll(' ', '_');
+
 describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
   let story: Story;
   let person: Person;
@@ -40,7 +44,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.goto(`/p/${project.projectId}/settings`);
     await page.getByRole('button', { name: 'Change proof types' }).click();
     await page.getByRole('button', { name: 'Add a proof type' }).click();
-    await page.getByLabel('Name').fill('watch ad');
+    await page.getByRole('textbox', { name: 'Name' }).fill(LONG_NAME);
     await page.getByLabel('Description').fill('A video, watched to its end');
     const schema = page.getByLabel(/^JSON Schema/);
     const save = page.getByRole('button', { name: 'Save proof types' });
@@ -55,7 +59,8 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByText('This payload satisfies the schema.').waitFor();
     await save.click();
     await page.getByText('Payloads must match a schema').waitFor();
-    assert.equal(await page.locator('code', { hasText: /^WATCH_AD$/ }).count(), 1);
+    assert.equal(await page.locator('code').getByText(TYPE, { exact: true }).count(), 1);
+    await checkScreenOnBoth(person, 'settings-long-type');
   });
 
   it('is composed, shows its issues and sizes, is approved and executed', async () => {
@@ -91,15 +96,16 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await untilVerified(person);
     await approve(person);
     await page.getByText('2 of 2 pipelines executed.').waitFor();
+    await page.getByRole('link', { name: 'View batch' }).click();
+    await page.getByText('Executed').first().waitFor();
+    await checkScreenOnBoth(person, 'by-hand-executed');
     assert.equal(await tokensOf(story, project, recipient), (BASE_UNITS * 3n) / 2n);
   });
 
   it('needs only the keyboard, and the focus is always visible', async () => {
     const { page } = person;
     const { projectId } = project;
-    const batchId = await initByApi(story, project, [
-      { ...burnPipeline(3), type: 'WATCH_AD', payload: '{"adId":"keys"}' },
-    ]);
+    const batchId = await initByApi(story, project, [{ ...burnPipeline(3), type: TYPE, payload: '{"adId":"keys"}' }]);
     await page.goto(`/p/${projectId}`);
     await page.getByText('Burned today').waitFor();
     for (const [keys, place] of [
@@ -155,9 +161,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
 
   it('shows no motion to visitors who prefer reduced motion', async () => {
     const { page } = person;
-    const batchId = await initByApi(story, project, [
-      { ...burnPipeline(1), type: 'WATCH_AD', payload: '{"adId":"still"}' },
-    ]);
+    const batchId = await initByApi(story, project, [{ ...burnPipeline(1), type: TYPE, payload: '{"adId":"still"}' }]);
     await openApproval(person, project, batchId);
     const undo = await alterAnswers(page, {
       of: new RegExp(`/batches/${batchId}(/progress)?$`),

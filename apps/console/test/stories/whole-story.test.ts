@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
+import type { Page } from 'playwright-core';
 import { noBrowser } from '../browser.ts';
 import { alterAnswers } from './alterations.ts';
 import { isShownElsewhere } from './other-site.ts';
@@ -45,7 +46,12 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         const { page } = person;
         await checkScreen(person, 'home');
         await signIn(person);
-        project = await register(person, { onScreen: (name) => checkScreen(person, name) });
+        project = await register(person, {
+          onScreen: async (name) => {
+            await checkScreen(person, name);
+            if (name === 'register-6-created') await staysWithKey(page);
+          },
+        });
         const deposit = 'The vault has no SOL and no tokens. Deposit SOL and tokens so that batches can execute.';
         await page.getByText(deposit).waitFor();
         await page.getByText('0 of 5 done').waitFor();
@@ -208,3 +214,14 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     await openApproval(person, project, batchId);
   });
 });
+
+/** Asserts that the page asks before it takes the new key away, and stays if the person does not want that. */
+async function staysWithKey(page: Page): Promise<void> {
+  const asked = page.waitForEvent('dialog').then(async (dialog) => {
+    await dialog.dismiss();
+    return dialog.message();
+  });
+  await page.getByRole('link', { name: 'Flywheel' }).click();
+  assert.match(await asked, /only once/);
+  await page.getByText('Project created').waitFor();
+}

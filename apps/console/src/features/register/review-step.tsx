@@ -9,6 +9,7 @@ import {
   verifyRegistration,
 } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
@@ -260,11 +261,12 @@ interface CreatedProps {
 /** Shows the API key, which is readable only once, the vault to fund, and a first request. */
 function Created({ project, draft }: CreatedProps) {
   const { projectId, apiKey, vaultAddress, mintAddress } = project;
-  useEffect(() => {
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, []);
+  // The browser asks before it leaves the site, and this page before it shows another screen than the project’s.
+  useBlocker({
+    shouldBlockFn: ({ next: { pathname } }) =>
+      !pathname.startsWith(`/p/${projectId}`) && !confirm('The API key is shown only once. Leave without it?'),
+    enableBeforeUnload: true,
+  });
   return (
     <div className="flex flex-col gap-6">
       <div className="flex items-center gap-3">
