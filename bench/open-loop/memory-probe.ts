@@ -8,8 +8,6 @@ const { gc: collectGarbage } = globalThis;
 
 if (isMainThread && collectGarbage !== undefined) {
   process.on('SIGUSR2', async () => {
-    // The second collection takes what finalizers of the first have released.
-    collectGarbage();
     collectGarbage();
     const { rss, heapUsed, external } = process.memoryUsage();
     const file = join(directory, String(process.pid));
