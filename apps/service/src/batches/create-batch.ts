@@ -6,7 +6,7 @@ import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
 import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
 import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/new-batches.ts';
-import { findHaltAndBatch, type Halt } from '../store/company/pauses.ts';
+import { type BeginningFacts, findBeginningFacts } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch, admitUnadmitted, askOfCaps } from './admission.ts';
@@ -74,21 +74,20 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
 class PoolEmpty extends Error {}
 
 /** The facts that decide first about a request for a batch. */
-export interface Beginning {
-  /** The batch that its key created before. */
+export interface Beginning extends Omit<BeginningFacts, 'batchId'> {
+  /** The batch that its key created before. All else only matters without one. */
   readonly earlier: CreatedBatch | null;
-  /** What keeps the project from new batches, which only matters without an earlier one. */
-  readonly halt: Halt | null;
 }
 
 /**
- * Finds the batch that an idempotency key created before, and what halts its project.
+ * Finds the batch that an idempotency key created before, what halts its project, and if a rule counts new token accounts.
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY when the batch was created from another body.
  */
 export async function findBeginning(db: Db, key: BatchKey): Promise<Beginning> {
   const { project, kind, idempotencyKey } = key;
-  const { halt, batchId } = await findHaltAndBatch(db, { projectId: project.id, kind, idempotencyKey });
-  return { earlier: batchId === null ? null : await findCreatedBatch(db, key), halt };
+  const { address: multisig } = project.flywheel.multisig;
+  const { batchId, ...facts } = await findBeginningFacts(db, { projectId: project.id, multisig, kind, idempotencyKey });
+  return { earlier: batchId === null ? null : await findCreatedBatch(db, key), ...facts };
 }
 
 /**

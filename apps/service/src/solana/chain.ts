@@ -124,8 +124,8 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   const nodes = createNodes({ ...options, urls: rpcUrls });
   const senders = nodes.each.map((transport) => createSolanaRpcFromTransport(transport));
   const rentLamports = new Map<number, bigint>();
-  /** One for each node: all views of a node ask together. */
-  const statusReaders = new Map<RpcTransport, StatusReader>();
+  /** One for each node: all views of a node ask together, and kit takes a moment to make one. */
+  const clients = new Map<RpcTransport, { readonly rpc: ChainRpc; readonly readStatuses: StatusReader }>();
   const { clock = { sleep } } = options;
   const facts = {
     ...createPastReads(() => nodes.inOrder().map((transport) => createSolanaRpcFromTransport(transport))),
@@ -133,9 +133,9 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   };
   const view: Chain['view'] = (seenSlot = 0n, subject = '') => {
     const { transport, host, leave } = nodes.pin(subject);
-    const rpc = createSolanaRpcFromTransport(transport);
-    const readStatuses = statusReaders.get(transport) ?? createStatusReader(rpc, clock);
-    statusReaders.set(transport, readStatuses);
+    const client = clients.get(transport) ?? createClient(transport, clock);
+    clients.set(transport, client);
+    const { rpc, readStatuses } = client;
     const reads = createReads(rpc, createFloor(clock, seenSlot), rentLamports, readStatuses);
     return { ...reads, ...facts, view, decide, host, leaveNode: leave };
   };
@@ -156,6 +156,11 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
     view,
     decide,
   };
+}
+
+function createClient(transport: RpcTransport, clock: NonNullable<ChainOptions['clock']>) {
+  const rpc = createSolanaRpcFromTransport(transport);
+  return { rpc, readStatuses: createStatusReader(rpc, clock) };
 }
 
 /** Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough. */

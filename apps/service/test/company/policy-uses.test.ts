@@ -84,6 +84,32 @@ describe('what the company’s rules count of a day', () => {
     assert.equal((await countedOf(project)).length, 1);
   });
 
+  it('is read from the chain beside the checks of a request, whose errors do not wait for it', async () => {
+    const project = await createProject(world);
+    await setRules(world, operator, project, { newTokenAccounts: 9 });
+    const recipients = await newAddresses(7);
+    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.gate.intercept('getMultipleAccounts', async ({ params: [asked] }, pass) => {
+      if (!Array.isArray(asked) || asked.length !== recipients.length) return pass();
+      begun.resolve();
+      await end.promise;
+      return pass();
+    });
+    const [answering] = await world.db.transaction().execute(async (trx) => {
+      // The check of the recipients waits for this lock.
+      await sql`lock table non_wallets`.execute(trx);
+      const asked = init(world.url, project.apiKey, newPayments(recipients));
+      await Promise.race([begun.promise, asked.then(() => assert.fail('The chain was not asked.'))]);
+      return [asked];
+    });
+    const toMint = newPayments([...recipients.slice(1), project.mint]);
+    assertError(await init(world.url, project.apiKey, toMint), 400, 'ERR_FLYWHEEL_INVALID_ACTION', /is a mint/);
+    end.resolve();
+    requireOk(await (answering ?? assert.fail()));
+    assert.equal((await countedOf(project)).length, recipients.length);
+    world.gate.clear();
+  });
+
   it('counts new token accounts again on the day of the signature: a batch of yesterday leaves the next one waiting', async () => {
     const project = await createProject(world);
     await setRules(world, operator, project, { newTokenAccounts: 1 });

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { prepare, type Slots } from '../prepare.ts';
+import { limitsTokenAccounts } from './policies.ts';
 
 /** The pause that stops a project's transactions. */
 export interface Pause {
@@ -28,20 +29,28 @@ export async function findHalt(db: Db, projectId: string): Promise<Halt | null> 
 /** The idempotency key of a batch that is asked for. */
 export interface BatchQuestion {
   readonly projectId: string;
+  readonly multisig: Address;
   readonly kind: BatchKind;
   readonly idempotencyKey: string;
 }
 
-/** Reads what halts a project like `findHalt`, and the id of the batch that a key has created. */
-export async function findHaltAndBatch(
-  db: Db,
-  question: BatchQuestion,
-): Promise<{ readonly halt: Halt | null; readonly batchId: string | null }> {
-  const [row] = await selectHaltAndBatch(db, question);
-  return row ? { halt: toHalt(row), batchId: row.batch_id } : { halt: null, batchId: null };
+export interface BeginningFacts {
+  /** What keeps the project from new batches. */
+  readonly halt: Halt | null;
+  /** The batch that the key has created. */
+  readonly batchId: string | null;
+  /** True if the present rules of the company limit the token accounts that the vault pays for. */
+  readonly limitsTokenAccounts: boolean;
 }
 
-const selectHaltAndBatch = prepare((db, slot: Slots<BatchQuestion>) =>
+/** Reads what halts a project like `findHalt`, and what else decides first about a request for a batch. */
+export async function findBeginningFacts(db: Db, question: BatchQuestion): Promise<BeginningFacts> {
+  const [row] = await selectBeginning(db, question);
+  if (!row) return { halt: null, batchId: null, limitsTokenAccounts: false };
+  return { halt: toHalt(row), batchId: row.batch_id, limitsTokenAccounts: row.limits_token_accounts };
+}
+
+const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
   selectPauses(db)
     .leftJoin('batches', (join) =>
       join
@@ -49,7 +58,7 @@ const selectHaltAndBatch = prepare((db, slot: Slots<BatchQuestion>) =>
         .on('batches.kind', '=', slot('kind'))
         .on('batches.idempotency_key', '=', slot('idempotencyKey')),
     )
-    .select('batches.id as batch_id')
+    .select(['batches.id as batch_id', limitsTokenAccounts(slot('multisig')).as('limits_token_accounts')])
     .where('projects.id', '=', slot('projectId')),
 );
 

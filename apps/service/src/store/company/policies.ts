@@ -1,6 +1,6 @@
 import { type CompanyPolicy, fromPolicyJson, toPolicyJson } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
 
 /** A version of the company's rules for a project. */
@@ -20,16 +20,12 @@ export async function findPolicyVersions(db: Db, multisig: Address, limit: numbe
   return rows.map(toVersion);
 }
 
-/** Tells if the present rules limit the token accounts that the vault pays for. */
-export async function limitsTokenAccounts(db: Db, multisig: Address): Promise<boolean> {
-  const row = await db
-    .selectFrom('company_policies')
-    .select(sql<boolean>`policy->>'newTokenAccounts' is not null`.as('limits'))
-    .where('multisig', '=', multisig)
-    .orderBy('version', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.limits ?? false;
+/** A part of a statement that tells if the present rules limit the token accounts that the vault pays for. */
+export function limitsTokenAccounts(multisig: RawBuilder<Address>): RawBuilder<boolean> {
+  return sql`coalesce((
+    select policy->>'newTokenAccounts' is not null from company_policies
+    where company_policies.multisig = ${multisig} order by version desc limit 1
+  ), false)`;
 }
 
 /** Lists the versions that were in force at any time from `since` on, the present one included, newest first. */

@@ -1,6 +1,7 @@
 import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { prepare } from '../prepare.ts';
 
 /** The share of a batch in the cap of a recipient or a proof type, or a token account that the vault would pay for. */
 export interface PolicyUse {
@@ -39,19 +40,25 @@ interface BatchOfDay {
  * roll back.
  * @returns what the other batches have used.
  */
-export async function countPolicyUses(
-  trx: Db,
-  { batchId, projectId, day }: BatchOfDay,
-  uses: readonly PolicyUse[],
-): Promise<DayUses> {
-  const { rows } = await sql<UsedRow>`
-    with asked as (select * from ${unnestUses(uses)}), counted as (
-      insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
-      select ${batchId}::uuid, ${projectId}::uuid, ${day}::date, kind, subject, amount from asked
-    )
-    ${selectUsed({ projectId, day, exceptId: null }, uses)}
-  `.execute(trx);
-  return toDayUses(rows);
+export async function countPolicyUses(trx: Db, batch: BatchOfDay, uses: readonly PolicyUse[]): Promise<DayUses> {
+  const count = namesTokenAccounts(uses) ? COUNT_USES.withTokenAccounts : COUNT_USES.others;
+  return toDayUses(await count(trx, { ...batch, ...columnsOf(uses) }));
+}
+
+const COUNT_USES = { withTokenAccounts: prepareCount(true), others: prepareCount(false) };
+
+function prepareCount(withTokenAccounts: boolean) {
+  return prepare<BatchOfDay & UseColumns, UsedRow>((_db, slot) => {
+    const [projectId, day] = [sql<string>`${slot('projectId')}::uuid`, sql<string>`${slot('day')}::date`];
+    const uses = { kinds: slot('kinds'), subjects: slot('subjects'), amounts: slot('amounts') };
+    return sql<UsedRow>`
+      with asked as (select * from ${unnestColumns(uses)}), counted as (
+        insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
+        select ${slot('batchId')}::uuid, ${projectId}, ${day}, kind, subject, amount from asked
+      )
+      ${selectUsed({ projectId, day, exceptId: null }, withTokenAccounts)}
+    `;
+  });
 }
 
 /** Reads what the batches of a day have used, without one of them if `exceptId` names it. */
@@ -63,7 +70,8 @@ export async function findPolicyUses(
 ): Promise<DayUses> {
   if (uses.length === 0) return NO_USES;
   const { rows } = await sql<UsedRow>`
-    with asked as (select * from ${unnestUses(uses)}) ${selectUsed({ projectId, day, exceptId }, uses)}
+    with asked as (select * from ${unnestUses(uses)})
+    ${selectUsed({ projectId: sql.val(projectId), day: sql.val(day), exceptId }, namesTokenAccounts(uses))}
   `.execute(db);
   return toDayUses(rows);
 }
@@ -137,14 +145,34 @@ export async function deleteOldUses(db: Db, day: string): Promise<void> {
 
 /** Rows `asked (kind, subject, amount)`. The arrays keep the statement the same for every number of them. */
 export function unnestUses(uses: readonly PolicyUse[]): RawBuilder<unknown> {
-  const kinds = uses.map(({ kind }) => kind);
-  const subjects = uses.map(({ subject }) => subject);
-  const amounts = uses.map(({ amount }) => String(amount));
-  return sql`unnest(${sql.val(kinds)}::text[], ${sql.val(subjects)}::text[], ${sql.val(amounts)}::numeric[])
-    as asked (kind, subject, amount)`;
+  const { kinds, subjects, amounts } = columnsOf(uses);
+  return unnestColumns({ kinds: sql.val(kinds), subjects: sql.val(subjects), amounts: sql.val(amounts) });
 }
 
-interface Counted extends Omit<BatchOfDay, 'batchId'> {
+/** Uses by column, in one order. */
+interface UseColumns {
+  readonly kinds: readonly string[];
+  readonly subjects: readonly string[];
+  readonly amounts: readonly string[];
+}
+
+function columnsOf(uses: readonly PolicyUse[]): UseColumns {
+  return {
+    kinds: uses.map(({ kind }) => kind),
+    subjects: uses.map(({ subject }) => subject),
+    amounts: uses.map(({ amount }) => String(amount)),
+  };
+}
+
+function unnestColumns(columns: { readonly [Name in keyof UseColumns]: RawBuilder<UseColumns[Name]> }) {
+  const { kinds, subjects, amounts } = columns;
+  return sql`unnest(${kinds}::text[], ${subjects}::text[], ${amounts}::numeric[]) as asked (kind, subject, amount)`;
+}
+
+interface Counted {
+  readonly projectId: RawBuilder<string>;
+  readonly day: RawBuilder<string>;
+  /** A batch that does not count. */
   readonly exceptId: string | null;
 }
 
@@ -155,22 +183,27 @@ interface UsedRow {
 }
 
 /** Looks each subject up: a join would read all uses of the day. Only token accounts are counted over all subjects. */
-function selectUsed({ projectId, day, exceptId }: Counted, asked: readonly PolicyUse[]): RawBuilder<unknown> {
-  const tokenAccounts = asked.some(({ kind }) => kind === 'token-account')
+function selectUsed({ projectId, day, exceptId }: Counted, withTokenAccounts: boolean): RawBuilder<unknown> {
+  const others = exceptId === null ? sql`` : sql`and uses.batch_id <> ${exceptId}::uuid`;
+  const tokenAccounts = withTokenAccounts
     ? sql`(
       select count(distinct uses.subject) from policy_uses uses
       where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = 'token-account' and uses.amount > 0
-        and uses.batch_id is distinct from ${exceptId}::uuid
+        ${others}
     )`
     : sql`0::bigint`;
   return sql`
     select asked.kind || ' ' || asked.subject as key, coalesce((
       select sum(uses.amount) from policy_uses uses
       where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = asked.kind and uses.subject = asked.subject
-        and uses.batch_id is distinct from ${exceptId}::uuid
+        ${others}
     ), 0) as used, ${tokenAccounts} as token_accounts
     from asked
   `;
+}
+
+function namesTokenAccounts(uses: readonly PolicyUse[]): boolean {
+  return uses.some(({ kind }) => kind === 'token-account');
 }
 
 function toDayUses(rows: readonly UsedRow[]): DayUses {
