@@ -29,17 +29,17 @@ export async function openProcessWorld(
     work: { ...world.environment, ...work },
   };
   const started: Promise<ServiceProcess>[] = [];
-  let isStopping = false;
+  const over = new AbortController();
   return {
     world,
     async start(command, processOptions) {
-      if (isStopping) throw new Error('The world is stopping.');
-      const starting = startServiceProcess(command, variables[command], processOptions);
+      if (over.signal.aborted) throw new Error('The world is stopping.');
+      const starting = startServiceProcess(command, variables[command], { ...processOptions, signal: over.signal });
       started.push(starting);
       return starting;
     },
     async stop() {
-      isStopping = true;
+      over.abort();
       const ready = (await Promise.allSettled(started)).filter((each) => each.status === 'fulfilled');
       await Promise.all(ready.map(({ value }) => value.stop()));
       await world.stop();

@@ -16,7 +16,7 @@ export interface ServiceProcess {
   peakMemory(): Promise<number>;
   /** Ends the process with SIGKILL, without a chance to clean up. */
   kill(): Promise<void>;
-  /** Ends the process with SIGTERM. @returns its exit code. */
+  /** Ends the process with SIGTERM, or kills it if it has not ended 30 s later. @returns its exit code; null if it was killed. */
   stop(): Promise<number | null>;
 }
 
@@ -25,13 +25,15 @@ export interface ServiceProcessOptions {
   readonly root?: string;
   /** Gets each line of the log, which is printed otherwise. */
   readonly onLogLine?: (line: string) => void;
+  /** Ends the process like `stop`, also one that never becomes ready. */
+  readonly signal?: AbortSignal;
 }
 
 /** Starts a process; resolves when it is ready. */
 export async function startServiceProcess(
   command: 'serve' | 'work',
   environment: Readonly<Record<string, string>>,
-  { root = ROOT, onLogLine }: ServiceProcessOptions = {},
+  { root = ROOT, onLogLine, signal }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   // Sources that are deleted after the test leave nothing behind in the cache of this checkout.
   const compileCache = root === ROOT ? process.env.NODE_COMPILE_CACHE : join(root, 'node_modules/.cache');
@@ -40,6 +42,7 @@ export async function startServiceProcess(
     stdio: ['ignore', 'pipe', onLogLine ? 'pipe' : 'inherit'],
   });
   if (onLogLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLogLine);
+  signal?.addEventListener('abort', () => void end(child, 'SIGTERM'), { once: true });
   const { url, metricsUrl } = await readyLine(child, command);
   if (child.pid === undefined) throw new Error('A process that is ready has an id.');
   return {
@@ -78,6 +81,11 @@ async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exited = once(child, 'exit');
   child.kill(signal);
+  const killing = setTimeout(() => child.kill('SIGKILL'), KILLED_AFTER_MS);
   await exited;
+  clearTimeout(killing);
   return child.exitCode;
 }
+
+/** Kubernetes waits this long. A process that hangs must not keep the test that has failed because of it. */
+const KILLED_AFTER_MS = 30_000;
