@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { ProjectSummary } from '@flywheel/api';
 import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
-import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
+import { type Answer, burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
 import { changeAdmission } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
@@ -112,10 +112,11 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       });
       const expected = { refusing: ['first'], departed: [], arrived: ['second'] }[step];
       assert.deepEqual(await findLive(shards, one), expected, `after ${step}`);
-      if (step === 'departed') {
-        const { status, body, headers } = await getBatch(proxy.url, one.apiKey, waiting.id);
-        assert.deepEqual([status, body.error, headers.get('retry-after')], [503, 'ERR_PROJECT_MOVING', '2']);
+      if (step === 'refusing') {
+        assertMoving(await init(proxy.url, one.apiKey, [burnPipeline()]));
+        requireOk(await getBatch(proxy.url, one.apiKey, waiting.id));
       }
+      if (step === 'departed') assertMoving(await getBatch(proxy.url, one.apiKey, waiting.id));
     }
     const { moveId } = await moveProject({ from: first.db, to: second.db, clock }, one.projectId, none);
     assert.equal((await moveProject({ from: first.db, to: second.db, clock }, one.projectId, none)).moveId, moveId);
@@ -173,6 +174,10 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     ];
   }
 });
+
+function assertMoving({ status, body, headers }: Answer): void {
+  assert.deepEqual([status, body.error, headers.get('retry-after')], [503, 'ERR_PROJECT_MOVING', '2']);
+}
 
 const none = async () => undefined;
 
