@@ -15,14 +15,14 @@ export const DEFAULT_LANES = LANES.filter((lane) => lane !== 'image');
 export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>> = {
   // Tests that build the image and run it.
   image: ['test/image/**'],
-  // Tests that kill processes, run at random, or install packages.
+  // Tests that kill processes, run at random, search states, or install packages.
   slow: [
     'apps/service/test/{soak,fleet,agave}/**',
     'packages/localnet/test/older-sdks/**',
     'packages/localnet/test/squads-emulation-differential.test.ts',
     'packages/sdk/test/{package,soak}/**',
     'apps/cli/test/kills.test.ts',
-    'test/npm-start.test.ts',
+    'test/{model,npm-start}.test.ts',
   ],
   // Tests of screens in Chromium.
   browser: ['apps/console/test/stories/**', 'apps/console/test/{build,policy,tooltip}.test.ts'],

@@ -5,14 +5,22 @@
   :: entry >= ROWS -> expired##at = entry - ROWS \
   :: else -> \
     if \
-    :: isError[entry] \
-    :: !isError[entry] && rowPhase[entry] == SETUP -> status##at[rowBatch[entry]] = ACTIVE \
-    :: !isError[entry] && rowPhase[entry] == BURN -> status##at[rowBatch[entry]] = CLOSED \
-    :: !isError[entry] && rowPhase[entry] == EXECUTION -> \
+    :: !hasEffect(entry) \
+    :: hasEffect(entry) && rowPhase[entry] == SETUP -> status##at[rowBatch[entry]] = ACTIVE \
+    :: hasEffect(entry) && rowPhase[entry] == BURN -> status##at[rowBatch[entry]] = CLOSED \
+    :: hasEffect(entry) && rowPhase[entry] == EXECUTION -> \
       status##at[rowBatch[entry]] = APPROVED; \
-      cursor##at[rowBatch[entry]] = cursor##at[rowBatch[entry]] + rowCount[entry] \
+      cursor##at[rowBatch[entry]] = cursor##at[rowBatch[entry]] + executedBy(entry) \
     fi \
   fi
+
+#ifdef LOGGED
+#define hasEffect(r) changes[r]
+#define executedBy(r) part[r]
+#else
+#define hasEffect(r) (!isError[r])
+#define executedBy(r) rowCount[r]
+#endif
 
 inline append(entry) {
   tip[tipLength] = entry;
@@ -23,6 +31,7 @@ inline append(entry) {
 inline land(r) {
   d_step {
     r < rows && onWay[r] && level[r] == 0 && expiredP <= r && tipLength < DEPTH ->
+    assert(rowState[r] != LOST); /* what counts as lost never lands */
     execute(r, ok);
     level[r] = PROCESSED;
     isError[r] = !ok;
@@ -33,13 +42,20 @@ inline land(r) {
   }
 }
 
+/* For a bundle that has landed it makes no difference, unless its status was read before the height. */
+#ifdef STATUS_BEFORE_HEIGHT
+#define mayExpire(r) (level[r] == 0 || readUnknown[r])
+#else
+#define mayExpire(r) (level[r] == 0)
+#endif
+
 /* The height passes a bundle's last valid one. Costs a loss, unless no living worker sends the bundle. */
 inline expire(r) {
   d_step {
-    r < rows && level[r] == 0 && expiredP <= r && tipLength < DEPTH &&
-      (losses > 0 || !(onWay[r] || sending[0] == r || sending[1] == r)) ->
+    r < rows && mayExpire(r) && expiredP <= r && tipLength < DEPTH &&
+      (may(losses) || !(onWay[r] || sending[0] == r || sending[1] == r)) ->
     if
-    :: onWay[r] || sending[0] == r || sending[1] == r -> losses--
+    :: onWay[r] || sending[0] == r || sending[1] == r -> spend(losses)
     :: else
     fi;
     append(ROWS + r + 1)
@@ -76,15 +92,15 @@ inline finalize() {
     tip[tipLength] = 0;
     if :: seen[0] > 0 -> seen[0]-- :: else fi;
     if :: seen[1] > 0 -> seen[1]-- :: else fi;
-    k = 0
+    forget(k, j)
   }
 }
 
 /* Another block replaces those behind the first entries of the tip. Their bundles may land again until they expire. */
 inline fork(kept) {
   d_step {
-    forks > 0 && tipLength > kept ->
-    forks--;
+    may(forks) && tipLength > kept ->
+    spend(forks);
     k = 0;
     do
     :: k < BATCHES -> statusP[k] = statusF[k]; cursorP[k] = cursorF[k]; k++
@@ -123,62 +139,89 @@ inline fork(kept) {
   }
 }
 
+/* A worker that has no run follows nothing. */
+inline rest(w) {
+  at[w] = NONE;
+  first[w] = NONE;
+  sending[w] = NONE;
+  seen[w] = 0
+}
+
 inline crash(w) {
   d_step {
-    crashes > 0 && busy[w] ->
-    crashes--;
+    mayDie && busy[w] ->
+    spend(crashes);
     dies[w] = true;
     busy[w] = false;
-    seen[w] = 0;
-    sending[w] = NONE;
-    if :: owner == w -> owner = NONE :: else fi
+    rest(w);
+    if :: owner == w -> owner = NONE :: else fi;
+    forget(k, j)
   }
 }
 
 inline writeFailed(b, executed) {
-  db[b] = FAILED;
+  must(cursorF[b] < SIZE(b));   /* FAILED never after full execution */
+  must(executed <= cursorF[b]); /* none lost: what counts as executed is executed for good */
+  must(executed >= cursorP[b]); /* no pipeline twice: what counts as unexecuted is not executed */
+  write(b, FAILED, executed);
   endAsked[b] = false;
   returned[b]++;
-  assert(returned[b] == 1);       /* limits return once */
-  assert(cursorF[b] < SIZE(b));   /* FAILED never after full execution */
-  assert(executed <= cursorF[b]); /* none lost: what counts as executed is executed for good */
-  assert(executed >= cursorP[b])  /* no pipeline twice: what counts as unexecuted is not executed */
+  must(returned[b] == 1)        /* limits return once */
 }
+
+#ifdef CANCEL_BEGUN
+#define mayEndAtOnce(b) (statusC[b] != APPROVED)
+#else
+#define mayEndAtOnce(b) (!began[b] && statusC[b] != APPROVED)
+#endif
 
 /* A client cancels a batch, or it expires. If nothing was sent it ends at once; otherwise a worker ends it. */
 inline cancel(b) {
-  d_step {
-    cancels > 0 && isOpen(b) && !endAsked[b] ->
-    cancels--;
+  atomic {
+    may(cancels) && isOpen(b) && (!endAsked[b] || mayEndAtOnce(b)) && isNextWrite(FAILED) ->
+    spend(cancels);
     if
-#ifdef CANCEL_BEGUN
-    :: statusC[b] != APPROVED ->
-#else
-    :: !began[b] && statusC[b] != APPROVED ->
-#endif
-      writeFailed(b, 0)
+    :: mayEndAtOnce(b) -> writeFailed(b, 0)
     :: else -> endAsked[b] = true
     fi
   }
 }
 
+#ifdef LOGGED
+#define ROW(r) LAND(r) :: expire(r)
+#else
 #define ROW(r) :: land(r) :: expire(r)
+#endif
 
 active proctype Network() {
-  byte k;
+  byte k, j;
   bool ok;
   do
   ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7)
-  ROW(8) ROW(9) ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15)
   :: confirm()
   :: finalize()
+#if ROWS > 8
+  ROW(8) ROW(9) ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15)
+#endif
+#if ROWS > 16
+  ROW(16) ROW(17) ROW(18) ROW(19) ROW(20) ROW(21) ROW(22) ROW(23)
+#endif
   :: fork(0)
   :: fork(1)
   :: fork(2)
+#if DEPTH > 3
+  :: fork(3)
+  :: fork(4)
+  :: fork(5)
+  :: fork(6)
+  :: fork(7)
+#endif
   :: crash(0)
   :: crash(1)
   :: cancel(0)
+#if BATCHES > 1
   :: cancel(1)
+#endif
 #if BATCHES == 3
   :: d_step { /* A rotation does not wait any longer for those that are not approved. */
       !isGraceOver && db[ROTATION] == FINALIZED && !began[ROTATION] && (isUndrained(0) || isUndrained(1)) ->

@@ -7,19 +7,22 @@
 #include "runs.pml"
 
 active [2] proctype Worker() {
-  byte b, r, x, s, su, first, count, ex, mode;
+  byte b, x, s, su, count, ex, mode, flying, k, j;
   bool isApproving, isSingle;
 idle:
   {
     atomic {
       busy[self] = false;
-      seen[self] = 0;
+      rest(self);
       if :: owner == self -> owner = NONE :: else fi;
-      b = 0; r = 0; x = 0; s = 0; su = 0; first = 0; count = 0; ex = 0; mode = 0; isApproving = false; isSingle = false
+      forget(k, j);
+      b = 0; x = 0; s = 0; su = 0; count = 0; ex = 0; mode = 0; flying = 0; isApproving = false; isSingle = false
     }
     if
     JOBS(0)
+#if BATCHES > 1
     JOBS(1)
+#endif
 #if BATCHES == 3
     JOBS(2)
 #endif
@@ -27,9 +30,10 @@ idle:
     fi;
     if
     :: mode == EXECUTE && db[b] == AVAILABLE -> goto setUp
-    :: mode == EXECUTE && db[b] != AVAILABLE -> goto resume
+    :: mode == EXECUTE && db[b] == FINALIZED -> goto resume
     :: mode == CLOSE -> goto closing
     :: mode == END -> goto ending
+    :: else -> goto idle
     fi;
 
     /* Brings this batch and those before it on chain, because Squads takes indices in order only. */
@@ -39,20 +43,20 @@ setUp:
       do
       :: x < b && !(db[x] == AVAILABLE || statusC[x] == ABSENT) -> x++
       :: else -> break
-      od
+      od;
+      if
+      :: db[x] == FAILED && x < b -> goto burn
+      :: db[x] == FAILED && x == b -> goto idle
+      :: db[x] != FAILED && x == b && db[b] != AVAILABLE && statusC[b] != ABSENT -> goto isSetUp
+      :: else
+      fi
     }
-    if
-    :: db[x] == FAILED && x < b -> goto burn
-    :: db[x] == FAILED && x == b -> goto idle
-    :: db[x] != FAILED && x == b && db[b] != AVAILABLE && statusC[b] != ABSENT -> goto isSetUp
-    :: else
-    fi;
     settleAll(x, true);
     if
     :: atomic { statusC[x] != ABSENT ->
         if
         :: !isFenced(self) -> goto idle
-        :: isFenced(self) && db[x] == AVAILABLE -> db[x] = FINALIZED
+        :: isFenced(self) && db[x] == AVAILABLE && isNextWrite(FINALIZED) -> write(x, FINALIZED, 0)
         :: else
         fi;
         goto setUp
@@ -61,16 +65,22 @@ setUp:
     :: else
     fi;
     send(x, SETUP, 0, 0, false);
-    awaitFate(r);
-    atomic { settle(r); r = 0; goto setUp }
+#ifdef LOGGED
+    do
+    :: break
+    :: send(x, SETUP, 0, 0, false)
+    od;
+#endif
+    settleMine();
+    goto setUp;
 
 burn:
 #ifdef NO_BURN
     goto idle;
 #endif
     send(x, BURN, 0, 0, false);
-    awaitFate(r);
-    atomic { settle(r); r = 0; goto setUp }
+    settleMine();
+    goto setUp;
 
 isSetUp:
     atomic {
@@ -86,7 +96,8 @@ resume:
     settleAll(b, true);
 progress:
     atomic {
-      r = 0; first = 0; count = 0; s = 0; isApproving = false; isSingle = false;
+      rest(self); forget(k, j);
+      count = 0; s = 0; flying = 0; isApproving = false; isSingle = false;
       if
       :: cursorC[b] == SIZE(b) -> goto executed
       :: cursorC[b] < SIZE(b) && statusC[b] == ABSENT -> goto setUp
@@ -97,78 +108,70 @@ progress:
       s = cursorC[b];
       isApproving = (statusC[b] == ACTIVE);
       isSingle = (s < su);
-      first = rows
+      oldest = rows
     }
 flight:
-    atomic {
-      count = (isSingle -> (isApproving -> 0 : 1) : (SIZE(b) - s < PER_BUNDLE -> SIZE(b) - s : PER_BUNDLE))
-    }
+    count = (isSingle -> (isApproving -> 0 : 1) : (SIZE(b) - s < PER_BUNDLE -> SIZE(b) - s : PER_BUNDLE));
     send(b, EXECUTION, s, count, isApproving);
-    atomic { s = s + count; count = 0; isApproving = false }
+    atomic { s = s + count; count = 0; isApproving = false; flying++; skipOthers() }
     /* The next one leaves when this one is processed. */
     do
-    :: atomic { level[r] >= PROCESSED && !isError[r] ->
+    :: atomic { level[mine] >= PROCESSED && !isError[mine] ->
         if
         :: isSingle || s == SIZE(b) -> goto landing
         :: else -> break
         fi
       }
-    :: atomic { isKnown(r) -> settle(r);
+    :: atomic { isKnown(mine) -> settle(mine);
         if
-        :: rowState[r] != LANDED || isSingle || s == SIZE(b) -> goto landing
+        :: rowState[mine] != LANDED || isSingle || s == SIZE(b) -> goto landing
         :: else -> break
         fi
       }
-    :: atomic { losses > 0 && level[r] == 0 -> losses--; goto landing } /* an engine says that it has dropped it */
-    :: atomic { first < r && rowState[first] == SENT && isKnown(first) -> settle(first) }
+    :: atomic { may(losses) && level[mine] == 0 -> spend(losses); goto landing } /* an engine says that it has dropped it */
+    :: atomic { oldest < mine && rowBatch[oldest] == b && rowState[oldest] == SENT && isKnown(oldest) -> settle(oldest) }
     od;
     do
-    :: rows - first < WINDOW -> goto flight
-    :: else ->
-      awaitFate(first);
-      atomic {
-        settle(first);
-        if
-        :: rowState[first] == LANDED -> first++
-        :: else -> r = first; goto unlanded
-        fi
-      }
+    :: flying < WINDOW -> goto flight
+    :: flying >= WINDOW -> awaitOldest()
+#ifdef LOGGED
+    :: goto landing /* a pause, a cancellation, or a pipeline that has to be the very next one */
+#endif
     od;
 landing:
     do
-    :: atomic { first == rows -> goto progress }
-    :: first < rows ->
+    :: atomic { flying == 0 -> goto progress }
+    :: flying > 0 && !may(losses) -> awaitOldest()
+    :: flying > 0 && may(losses) ->
       if
-      :: atomic { isKnown(first) ->
-          settle(first);
-          if
-          :: rowState[first] == LANDED -> first++
-          :: else -> r = first; goto unlanded
-          fi
-        }
-      :: atomic { losses > 0 && level[first] == 0 -> losses--; r = first; goto unlanded }
+      :: awaitOldest()
+      :: atomic { level[oldest] == 0 -> spend(losses); mine = oldest; goto unlanded }
       fi
     od;
     /* Only a bundle of one pipeline, sent alone, can end a batch. */
 unlanded:
     atomic {
       if
-      :: isSingle && rowCount[r] == 1 && !rowApproves[r] && cursorC[b] <= rowStart[r] && statusC[b] == APPROVED &&
-          (rowState[r] == REFUSED || (b == 0 && bad == cursorC[b])) ->
+      :: isSingle && rowCount[mine] == 1 && !rowApproves[mine] && cursorC[b] <= rowStart[mine] && statusC[b] == APPROVED &&
+          (rowState[mine] == REFUSED || (b == 0 && bad == cursorC[b])) ->
         s = cursorC[b]
+#ifdef LOGGED
+      /* The log does not say which bundle was sent alone. */
+      :: cursorC[b] <= rowStart[mine] && statusC[b] == APPROVED -> s = cursorC[b]
+      :: true ->
+#else
       :: else ->
+#endif
         if
-        :: rowState[r] == REFUSED && su < rowStart[r] + rowCount[r] -> su = rowStart[r] + rowCount[r]
+        :: rowState[mine] == REFUSED && su < rowStart[mine] + rowCount[mine] -> su = rowStart[mine] + rowCount[mine]
         :: else
         fi;
         goto progress
       fi;
-      r = 0; first = 0
+      rest(self); forget(k, j); flying = 0
     }
-#ifndef FAILED_UNSETTLED
     settleAll(b, false);
     awaitFinality(b);
-#endif
     atomic {
       ex = DECIDED[b];
       if
@@ -190,7 +193,7 @@ executed:
     fi;
     atomic {
       if
-      :: isFenced(self) && isOpen(b) -> db[b] = EXECUTED; endAsked[b] = false
+      :: isFenced(self) && isOpen(b) && isNextWrite(EXECUTED) -> ex = SIZE(b); write(b, EXECUTED, ex); endAsked[b] = false
       :: else
       fi;
       goto idle
@@ -206,9 +209,10 @@ closing:
     :: atomic { cursorF[b] == SIZE(b) ->
 #endif
         if
-        :: isFenced(self) && db[b] == EXECUTED ->
+        :: isFenced(self) && db[b] == EXECUTED && !endFinal[b] && isNextFinal ->
           endFinal[b] = true;
-          assert(cursorF[b] == SIZE(b)) /* no pipeline lost */
+          next();
+          must(cursorF[b] == SIZE(b)) /* no pipeline lost */
         :: else
         fi;
         goto idle
@@ -249,7 +253,7 @@ failed:
 #ifdef LIMITS_TWICE
       :: isFenced(self) -> writeFailed(b, ex)
 #else
-      :: isFenced(self) && (isOpen(b) || (db[b] == EXECUTED && !endFinal[b] && mode == CLOSE)) -> writeFailed(b, ex)
+      :: isFenced(self) && isNextWrite(FAILED) && (isOpen(b) || (db[b] == EXECUTED && !endFinal[b] && mode == CLOSE)) -> writeFailed(b, ex)
 #endif
       :: else
       fi;
@@ -260,3 +264,20 @@ failed:
 done:
   skip
 }
+
+#ifdef LOGGED
+active proctype Follower() {
+  byte k, j;
+  do
+  :: d_step { IS_ACCEPTED -> assert(false) } /* what the search is for */
+  FOLLOW(0) FOLLOW(1) FOLLOW(2) FOLLOW(3) FOLLOW(4) FOLLOW(5) FOLLOW(6) FOLLOW(7)
+  FOLLOW(8) FOLLOW(9) FOLLOW(10) FOLLOW(11) FOLLOW(12) FOLLOW(13) FOLLOW(14) FOLLOW(15)
+  FOLLOW(16) FOLLOW(17) FOLLOW(18) FOLLOW(19) FOLLOW(20) FOLLOW(21) FOLLOW(22) FOLLOW(23)
+  od
+}
+#endif
+
+#ifdef PROGRESS
+/* While every process that can go on does so, all batches end. */
+ltl all_end { <> (ALL_OVER) }
+#endif

@@ -1,11 +1,14 @@
 /* The steps of a worker's run: begin, send, settle, await finality. */
 /* A second worker begins only beside a first one: which of two idle ones begins makes no difference. */
-#define isFree(w) (!busy[w] && !dies[w] && (w == 0 || busy[0]) && (!(busy[1 - w] && owner == 1 - w) || takeovers > 0))
+#define isFree(w) (!busy[w] && !dies[w] && (w == 0 || busy[0]) && (!(busy[1 - w] && owner == 1 - w) || may(takeovers)))
 #define isStuck(b) (statusC[b] == ACTIVE && isStale(cursorC))
 #define mayExecute(b) (isOpen(b) && (db[b] == AVAILABLE || isReady(b)) && !isStuck(b))
 #define mayFinalize(b) (db[b] == EXECUTED && !endFinal[b] && (cursorF[b] == SIZE(b) || cursorC[b] < SIZE(b)))
 
 #define self (_pid - 1)
+/* The bundle that this worker follows, and the oldest that it has in flight. */
+#define mine at[self]
+#define oldest first[self]
 
 /* Jobs. */
 #define EXECUTE 0
@@ -14,11 +17,12 @@
 
 inline begin(job, batch, isWanted) {
   d_step {
-    isFree(self) && isWanted ->
+    isFree(self) && isWanted && isNextBegin(job) ->
     if
-    :: busy[1 - self] && owner == 1 - self -> takeovers--
+    :: busy[1 - self] && owner == 1 - self -> spend(takeovers)
     :: else
     fi;
+    next();
     busy[self] = true;
     owner = self;
     mode = job;
@@ -26,32 +30,36 @@ inline begin(job, batch, isWanted) {
   }
 }
 
-#define JOBS(b) :: begin(EXECUTE, b, mayExecute(b)) :: begin(CLOSE, b, mayFinalize(b)) :: begin(END, b, (isOpen(b) && endAsked[b]))
-
-#ifdef ENGINE_DECIDES
-#define isGone(r) (level[r] == 0)
+#ifdef LOGGED
+/* A job may begin that has nothing to do any more. */
+#define JOBS(b) :: begin(EXECUTE, b, true) :: begin(CLOSE, b, true) :: begin(END, b, true) :: begin(NOTHING, b, true)
 #else
+#define JOBS(b) :: begin(EXECUTE, b, mayExecute(b)) :: begin(CLOSE, b, mayFinalize(b)) :: begin(END, b, (isOpen(b) && endAsked[b]))
+#endif
+
 #ifdef STATUS_BEFORE_HEIGHT
 #define isGone(r) (expiredF > r && (level[r] == 0 || readUnknown[r]))
 #else
 #define isGone(r) (expiredF > r && level[r] == 0)
 #endif
-#endif
-#ifdef PROCESSED_DECIDES
-#define RESULT PROCESSED
+#ifdef LOGGED
+#define isKnown(r) (rowState[r] != SENT) /* Follower stores it. */
 #else
-#define RESULT CONFIRMED
+#define isKnown(r) (level[r] >= CONFIRMED || isGone(r))
 #endif
-#define isKnown(r) (level[r] >= RESULT || isGone(r))
 
-inline awaitFate(r) {
+inline awaitFate() {
+#ifdef LOGGED
+  rowState[mine] != SENT
+#else
 #ifdef STATUS_BEFORE_HEIGHT
   do
-  :: isKnown(r) -> break
-  :: level[r] == 0 && !readUnknown[r] -> readUnknown[r] = true
+  :: isKnown(mine) -> break
+  :: level[mine] == 0 && !readUnknown[mine] -> readUnknown[mine] = true
   od
 #else
-  isKnown(r)
+  isKnown(mine)
+#endif
 #endif
 }
 
@@ -63,55 +71,81 @@ inline settle(r) {
   fi;
   if
   :: rowState[r] != SENT
-  :: rowState[r] == SENT && isGone(r) -> rowState[r] = LOST
+  :: rowState[r] == SENT && isGone(r) ->
+    must(level[r] == 0); /* what counts as lost has not landed */
+    rowState[r] = LOST
   :: rowState[r] == SENT && !isGone(r) && isError[r] -> rowState[r] = REFUSED
   :: rowState[r] == SENT && !isGone(r) && !isError[r] -> rowState[r] = LANDED
   fi
+}
+
+/* Settles the bundle that this worker follows, and follows nothing then. */
+inline settleMine() {
+  awaitFate();
+  atomic { settle(mine); mine = NONE; forget(k, j) }
+}
+
+/* Bundles of other batches may be recorded between those of a flight. */
+inline skipOthers() {
+  do
+  :: rowBatch[oldest] != b -> oldest++
+  :: else -> break
+  od
+}
+
+/* Settles the oldest bundle in flight. If it has not landed, those behind it are left as they are recorded. */
+inline awaitOldest() {
+  atomic {
+    rowState[oldest] != SENT || isKnown(oldest) ->
+    settle(oldest);
+    if
+    :: rowState[oldest] == LANDED ->
+      flying--;
+      oldest++;
+      if
+      :: flying > 0 -> skipOthers()
+      :: else
+      fi
+    :: else -> mine = oldest; goto unlanded
+    fi
+  }
 }
 
 /* Follows each bundle of a batch that is in flight to its end. Sends it again before, with the same signatures. */
 inline settleAll(batch, isSending) {
   do
   :: atomic {
-      r = 0;
+      k = 0;
       do
-      :: r < rows && !(rowBatch[r] == batch && rowState[r] == SENT) -> r++
+      :: k < rows && !(rowBatch[k] == batch && rowState[k] == SENT) -> k++
       :: else -> break
-      od
+      od;
+      if
+      :: k == rows -> k = 0; break
+      :: else -> mine = k; k = 0
+      fi
     }
-    if
-    :: r == rows -> break
-    :: else
-    fi;
 #ifdef NEW_SIGNATURES
     if
-    :: isSending -> rowState[r] = LOST
-    :: else -> awaitFate(r); atomic { settle(r) }
+    :: isSending -> atomic { rowState[mine] = LOST; mine = NONE; forget(k, j) }
+    :: else -> settleMine()
     fi
 #else
     if
-    :: isSending && !onWay[r] ->
+    :: isSending && !onWay[mine] ->
       atomic {
         if
-        :: isFenced(self) -> onWay[r] = true
-        :: else -> goto idle
+        :: isFenced(self) && isNextSend(mine) -> onWay[mine] = true; next()
+        :: !isFenced(self) -> goto idle
         fi
       }
     :: else
     fi;
-    awaitFate(r);
-    atomic { settle(r) }
+    settleMine()
 #endif
-  od;
-  r = 0
+  od
 }
 
-#ifdef PROCESSED_DECIDES
-#define DECIDED cursorP
-#define STATUS_DECIDED statusP
-#define isFinalRow(batch, r) true
-#define SEEN 0
-#else
 #ifdef CONFIRMED_DECIDES
 #define DECIDED cursorC
 #define STATUS_DECIDED statusC
@@ -120,17 +154,28 @@ inline settleAll(batch, isSending) {
 #else
 #define DECIDED cursorF
 #define STATUS_DECIDED statusF
-#define isFinalRow(batch, r) (rowBatch[r] != batch || rowPhase[r] == BURN || rowState[r] == NO_ROW || rowState[r] == LOST || \
-  level[r] == FINAL || expiredF > r)
+#define isFinalRow(batch, r) (r >= rows || rowBatch[r] != batch || rowPhase[r] == BURN || rowState[r] == NO_ROW || \
+  rowState[r] == LOST || level[r] == FINAL || expiredF > r)
 #define SEEN tipLength
 #endif
+#define areFinalFrom(batch, r) (isFinalRow(batch, r) && isFinalRow(batch, (r) + 1) && isFinalRow(batch, (r) + 2) && isFinalRow(batch, (r) + 3))
+
+#define areFirstFinal(batch) (areFinalFrom(batch, 0) && areFinalFrom(batch, 4))
+#if ROWS > 16
+#define areFinal(batch) (areFirstFinal(batch) && areFinalFrom(batch, 8) && areFinalFrom(batch, 12) && areFinalFrom(batch, 16) && \
+  areFinalFrom(batch, 20))
+#else
+#if ROWS > 8
+#define areFinal(batch) (areFirstFinal(batch) && areFinalFrom(batch, 8) && areFinalFrom(batch, 12))
+#else
+#define areFinal(batch) areFirstFinal(batch)
 #endif
-#define areFinal(batch, r) (isFinalRow(batch, r) && isFinalRow(batch, (r) + 1) && isFinalRow(batch, (r) + 2) && isFinalRow(batch, (r) + 3))
+#endif
 
 /* Waits until all that has landed so far is finalized, and all that was sent for the batch. */
 inline awaitFinality(batch) {
   seen[self] = SEEN;
-  seen[self] == 0 && areFinal(batch, 0) && areFinal(batch, 4) && areFinal(batch, 8) && areFinal(batch, 12)
+  seen[self] == 0 && areFinal(batch)
 }
 
 #ifdef NO_PHASE
@@ -140,7 +185,7 @@ inline awaitFinality(batch) {
   (((phase) == SETUP && db[batch] == AVAILABLE) || db[batch] == FINALIZED || (db[batch] == EXECUTED && !endFinal[batch])))
 #endif
 
-/* Records a bundle, and sends it in a second step. Its number is in `r`. */
+/* Records a bundle, and sends it in a second step. This worker follows it then. */
 inline send(batch, phase, start, count, isApproving) {
 #ifdef ROW_AFTER_SEND
 #define FIRST_STATE NO_ROW
@@ -149,29 +194,37 @@ inline send(batch, phase, start, count, isApproving) {
 #endif
   atomic {
     if
-    :: isFenced(self) && mayRecord(batch, phase)
-    :: else -> goto idle
+    :: isFenced(self) && mayRecord(batch, phase) && isNextRecord(phase)
+    :: !(isFenced(self) && mayRecord(batch, phase)) -> goto idle
     fi;
     assert(rows < ROWS);
-    r = rows;
+    mine = rows;
     rows++;
-    rowBatch[r] = batch;
-    rowPhase[r] = phase;
-    rowStart[r] = start;
-    rowCount[r] = count;
-    rowApproves[r] = isApproving;
-    rowState[r] = FIRST_STATE;
-    sending[self] = r;
+    rowBatch[mine] = batch;
+    rowPhase[mine] = phase;
+#ifdef LOGGED
+    rowName[mine] = field(1);
+    rowStart[mine] = field(3);
+    rowCount[mine] = field(4);
+    rowApproves[mine] = field(5);
+    next();
+#else
+    rowStart[mine] = start;
+    rowCount[mine] = count;
+    rowApproves[mine] = isApproving;
+#endif
+    rowState[mine] = FIRST_STATE;
+    sending[self] = mine;
     if
     :: (phase) == EXECUTION -> began[batch] = true
     :: else
     fi
   }
-  d_step { onWay[r] = true; sending[self] = NONE }
+  d_step { isNextSend(mine) -> onWay[mine] = true; sending[self] = NONE; next() }
 #ifdef ROW_AFTER_SEND
   atomic {
     if
-    :: isFenced(self) -> rowState[r] = SENT
+    :: isFenced(self) -> rowState[mine] = SENT
     :: else -> goto idle
     fi
   }

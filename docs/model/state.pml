@@ -1,4 +1,7 @@
 /* Sizes of the model, its state, and what follows from it. */
+#ifdef LOGGED
+#define N_A (c_expr { pipelineCount })
+#endif
 #ifndef N_A
 #define N_A 2 /* pipelines of the first batch */
 #endif
@@ -32,12 +35,20 @@
 #ifndef FAILURES
 #define FAILURES 0 /* 1: a pipeline may fail on chain, and may be executable again later */
 #endif
+#ifndef ROWS
+#define ROWS 8 /* bundles that still matter: 8, 16 or 24 */
+#endif
+#ifndef DEPTH
+#define DEPTH 3 /* entries of the chain that are not finalized */
+#endif
 
-#define ROWS 16  /* bundles */
-#define DEPTH 3  /* entries of the chain that are not finalized */
 #define NONE 255
 #define ROTATION 2
+#if BATCHES == 1
+#define SIZE(b) N_A
+#else
 #define SIZE(b) ((b) == 0 -> N_A : ((b) == 1 -> N_B : 1))
+#endif
 
 /* Status of a proposal on chain. */
 #define ABSENT 0
@@ -64,6 +75,10 @@
 #define CONFIRMED 2
 #define FINAL 3
 
+#ifdef LOGGED
+#include "log.pml"
+#endif
+
 /* The chain as it is at each commitment. */
 byte statusP[BATCHES], statusC[BATCHES], statusF[BATCHES];
 byte cursorP[BATCHES], cursorC[BATCHES], cursorF[BATCHES];
@@ -73,12 +88,18 @@ byte tip[DEPTH], tipLength, confirmedLength;
 byte bad = NONE; /* the pipeline of the first batch that fails now */
 bool hasTurned;
 
-/* Bundles: their content, their row, and what the network and the chain have of them. */
+/* Bundles in the order in which they were recorded: their content, their row, and what the network and the chain have of them. */
 byte rows;
 byte rowBatch[ROWS], rowPhase[ROWS], rowStart[ROWS], rowCount[ROWS], rowState[ROWS], level[ROWS];
 bool rowApproves[ROWS], onWay[ROWS], isError[ROWS];
 #ifdef STATUS_BEFORE_HEIGHT
 bool readUnknown[ROWS];
+#endif
+
+#ifdef LOGGED
+byte rowName[ROWS]; /* the place of a bundle among those of the log */
+byte part[ROWS];    /* pipelines of a bundle that have landed */
+bool changes[ROWS]; /* the bundle has an effect on chain */
 #endif
 
 /* The database. */
@@ -90,9 +111,41 @@ bool isGraceOver;
 
 /* Workers. */
 bool busy[2], dies[2];
-byte seen[2];                 /* entries of the tip that a worker waits for, until they are finalized */
+byte at[2] = NONE;            /* the bundle that a worker follows */
+byte first[2] = NONE;         /* the oldest bundle that a worker has in flight */
 byte sending[2] = NONE;       /* the bundle that a worker has recorded and sends next */
+byte seen[2];                 /* entries of the tip that a worker waits for, until they are finalized */
 byte crashes = CRASHES, takeovers = TAKEOVERS, forks = FORKS, losses = LOSSES, cancels = CANCELS;
+
+#ifdef LOGGED
+/* Everything may happen at any time. A worker that died does nothing, so that it may as well die right before the next run. */
+#define may(budget) (budget > 0)
+#define spend(budget) skip
+#define mayDie isNext(BEGIN)
+#define must(condition) (condition)
+#define isNextBegin(job) (isNext(BEGIN) && field(2) == job)
+#define isNextRecord(phase) (isNext(RECORD) && field(2) == phase)
+#define isNextSend(r) (isNext(SEND) && field(1) == rowName[r])
+#define isNextFinal isNext(SHOW_FINAL)
+#define isNextWrite(status) (isNext(SHOW) && field(2) == status)
+inline write(b, status, executed) {
+  isNext(SHOW) && field(2) == status && (status == FINALIZED || field(3) == executed);
+  db[b] = status;
+  next()
+}
+#else
+#define may(budget) (budget > 0)
+#define spend(budget) budget--
+#define mayDie may(crashes)
+#define must(condition) assert(condition)
+#define isNextBegin(job) true
+#define isNextRecord(phase) true
+#define isNextSend(r) true
+#define isNextFinal true
+#define isNextWrite(status) true
+#define next() skip
+#define write(b, status, executed) db[b] = status
+#endif
 
 #define isOpen(b) (db[b] == AVAILABLE || db[b] == FINALIZED)
 #define isOver(b) (db[b] == FAILED || (db[b] == EXECUTED && endFinal[b]))
@@ -106,7 +159,11 @@ byte crashes = CRASHES, takeovers = TAKEOVERS, forks = FORKS, losses = LOSSES, c
 #define isReady(b) ((b) != ROTATION || began[ROTATION] || !(isUndrained(0) || isUndrained(1)))
 #endif
 #else
+#if BATCHES == 2
 #define ALL_OVER (isOver(0) && isOver(1))
+#else
+#define ALL_OVER isOver(0)
+#endif
 #define isStale(cursor) false
 #define isReady(b) true
 #endif
@@ -133,4 +190,66 @@ inline execute(r, ok) {
     fi
   :: else -> ok = false
   fi
+}
+
+/* A bundle whose fate is stored and cannot change has no effect any more. */
+#define isFollowed(r) (at[0] == r || at[1] == r || sending[0] == r || sending[1] == r || r >= first[0] || r >= first[1])
+#define isDead(r) (rowState[r] != SENT && (level[r] == FINAL || (level[r] == 0 && expiredF > r)) && !isFollowed(r))
+
+/* Forgets bundles that have no effect any more, so that states that differ only in them are one. */
+inline forget(i, j) {
+  i = 0;
+  do
+  :: i < rows && isDead(i) ->
+    rows--;
+    j = i;
+    do
+    :: j < rows ->
+      rowBatch[j] = rowBatch[j + 1]; rowPhase[j] = rowPhase[j + 1]; rowStart[j] = rowStart[j + 1];
+      rowCount[j] = rowCount[j + 1]; rowState[j] = rowState[j + 1]; level[j] = level[j + 1];
+      rowApproves[j] = rowApproves[j + 1]; onWay[j] = onWay[j + 1]; isError[j] = isError[j + 1];
+#ifdef STATUS_BEFORE_HEIGHT
+      readUnknown[j] = readUnknown[j + 1];
+#endif
+#ifdef LOGGED
+      rowName[j] = rowName[j + 1]; part[j] = part[j + 1]; changes[j] = changes[j + 1];
+#endif
+      j++
+    :: else -> break
+    od;
+    rowBatch[rows] = 0; rowPhase[rows] = 0; rowStart[rows] = 0; rowCount[rows] = 0; rowState[rows] = 0; level[rows] = 0;
+    rowApproves[rows] = false; onWay[rows] = false; isError[rows] = false;
+#ifdef STATUS_BEFORE_HEIGHT
+    readUnknown[rows] = false;
+#endif
+#ifdef LOGGED
+    rowName[rows] = 0; part[rows] = 0; changes[rows] = false;
+#endif
+    if :: expiredP > i -> expiredP-- :: else fi;
+    if :: expiredC > i -> expiredC-- :: else fi;
+    if :: expiredF > i -> expiredF-- :: else fi;
+    j = 0;
+    do
+    :: j < tipLength ->
+      if
+      :: (tip[j] < ROWS && tip[j] > i) || (tip[j] >= ROWS && tip[j] - ROWS > i) -> tip[j] = tip[j] - 1
+      :: else
+      fi;
+      j++
+    :: else -> break
+    od;
+    j = 0;
+    do
+    :: j < 2 ->
+      if :: at[j] != NONE && at[j] > i -> at[j]-- :: else fi;
+      if :: first[j] != NONE && first[j] > i -> first[j]-- :: else fi;
+      if :: sending[j] != NONE && sending[j] > i -> sending[j]-- :: else fi;
+      j++
+    :: else -> break
+    od
+  :: i < rows && !isDead(i) -> i++
+  :: else -> break
+  od;
+  i = 0;
+  j = 0
 }

@@ -67,7 +67,11 @@ export async function openGatedWorld(
 /** Path of the block engine, on the local cluster as at Jito. */
 const BUNDLES_PATH = '/api/v1/bundles';
 
-export async function openGate({ url, blockEngineUrl }: World['localnet']): Promise<Gate> {
+/** @param observe sees each call before it is handled or passes. */
+export async function openGate(
+  { url, blockEngineUrl }: World['localnet'],
+  observe?: (call: Call) => Promise<void>,
+): Promise<Gate> {
   const handlers = new Map<string, CallHandler>();
   let cleared = Promise.withResolvers<'hang up'>();
   const server = createServer(async (request, response) => {
@@ -77,6 +81,7 @@ export async function openGate({ url, blockEngineUrl }: World['localnet']): Prom
     const target = path.startsWith(BUNDLES_PATH) ? blockEngineUrl : url;
     const pass = () => forward(new URL(path, target), request.method ?? 'GET', body);
     const handler = handlers.get(call.method) ?? handlers.get('*');
+    await observe?.(call);
     const answered = (handler ? handler(call, pass) : pass()).catch(() => 'hang up' as const);
     const answer = await Promise.race([answered, cleared.promise]);
     if (answer === 'hang up') response.destroy();

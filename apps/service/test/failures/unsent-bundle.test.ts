@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, openBatch, waitForBatch } from '@flywheel/testing/batches';
-import { burnPipeline } from '@flywheel/testing/client';
+import { executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { clearJobs } from '@flywheel/testing/jobs';
 import { createProject } from '@flywheel/testing/project';
+import { resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
 
-describe('a bundle that was recorded and never sent', WITH_BUNDLES, () => {
+describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
   let world: GatedWorld;
   before(async () => {
     world = await openGatedWorld();
@@ -29,11 +31,39 @@ describe('a bundle that was recorded and never sent', WITH_BUNDLES, () => {
     assert.deepEqual(await countBundles(batch.id), { setup: 1, execution: 1 });
   });
 
-  /** Resolves when the first bundle was dropped. */
-  function dropBundles(): Promise<void> {
-    const dropped = Promise.withResolvers<void>();
-    world.gate.intercept('sendBundle', async () => {
-      dropped.resolve();
+  it('is waited for by a cancellation, and counts if it lands late', async () => {
+    const project = await createProject(world);
+    const batch = await setUpAndPause(world, project, [burnPipeline(1)]);
+    const dropped = dropBundles();
+    assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
+    const landLate = await dropped;
+    assert.deepEqual(await countBundles(batch.id), { setup: 1, execution: 1 }, 'it is recorded before it is sent');
+    await world.app.stop();
+    // No run of the execution comes before the cancellation.
+    await clearJobs(world.db);
+    await restart();
+
+    let reads = 0;
+    world.gate.intercept('getSignatureStatuses', (_call, pass) => {
+      reads += 1;
+      return pass();
+    });
+    const path = `/v1/flywheel/batch/${batch.id}/cancel`;
+    await send(world.url, 'POST', path, { key: project.apiKey, headers: { prefer: 'wait=0' }, body: {} });
+    const readStatus = () =>
+      world.db.selectFrom('batches').select('status').where('id', '=', batch.id).executeTakeFirstOrThrow();
+    await waitUntil('the cancellation to wait', readStatus, ({ status }) => reads >= 3 || status === 'FAILED');
+    assert.equal((await readStatus()).status, 'FINALIZED');
+    await landLate();
+    await resumeSlots(world);
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  /** Resolves when the first bundle was dropped, with a function that lets it arrive after all. */
+  function dropBundles(): Promise<() => Promise<GateAnswer>> {
+    const dropped = Promise.withResolvers<() => Promise<GateAnswer>>();
+    world.gate.intercept('sendBundle', async (_call, pass) => {
+      dropped.resolve(pass);
       return 'hang up';
     });
     return dropped.promise;

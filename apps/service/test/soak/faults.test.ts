@@ -20,8 +20,15 @@ for (let slice = 0; slice * SLICE_BATCHES < BATCHES; slice += 1) {
     const projects = Math.min(10, Math.ceil(batches / 2));
     const random = seededRandom(seed);
     const began = Date.now();
-    const turned = await soakFaults({ projects, batches, pipelinesPerBatch: 8, hasBlockEngine, random });
+    const { turned, modelCheck } = await soakFaults({
+      projects,
+      batches,
+      pipelinesPerBatch: 8,
+      hasBlockEngine,
+      random,
+    });
     test.diagnostic(`${Math.round((Date.now() - began) / 1_000)} s; ${JSON.stringify(Object.fromEntries(turned))}`);
+    test.diagnostic(modelCheck);
     for (const knob of KNOBS) assert.ok(turned.get(knob), `${knob} was never turned`);
   });
 }

@@ -4,8 +4,10 @@ import { isClusterShared } from '@flywheel/testing/cluster';
 import { type CallHandler, type Gate, openGate } from '@flywheel/testing/gate';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
 import { createProject, type TestProject } from '@flywheel/testing/project';
+import { observeSend, startProtocolLog } from '@flywheel/testing/protocol-log';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
+import { assertModelled } from './modelled.ts';
 import { assertExact, awaitRest } from './soak.ts';
 
 export interface FaultOptions {
@@ -29,13 +31,17 @@ const REST_SECONDS = 180;
 
 /**
  * Executes batches while the cluster loses bundles, lands parts of them, and answers late, twice, wrongly or not at
- * all, in random combinations; then asserts that every token has moved exactly once and that nothing is left behind.
+ * all, in random combinations; then asserts that every token has moved exactly once and that nothing is left behind, and
+ * that the model of the landing protocol has a run with the same steps.
  * @returns how often each fault was injected.
  */
-export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Knob, number>> {
+export async function soakFaults(
+  options: FaultOptions,
+): Promise<{ readonly turned: ReadonlyMap<Knob, number>; readonly modelCheck: string }> {
   const { hasBlockEngine } = options;
   const world = await openWorld({ LOG_LEVEL: 'fatal' });
-  const gate = await openGate(world.localnet);
+  await startProtocolLog(world);
+  const gate = await openGate(world.localnet, (call) => observeSend(world, call));
   const ending = new AbortController();
   try {
     await world.restart({ ...gate.environment, ...(!hasBlockEngine && { JITO_BLOCK_ENGINE_URL: '' }) });
@@ -49,7 +55,7 @@ export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Kno
     ending.abort();
     const [turned] = await background;
     await assertExact(world, { projects, batches });
-    return turned;
+    return { turned, modelCheck: await assertModelled(world, { hasFaults: true }) };
   } finally {
     ending.abort();
     gate.clear();

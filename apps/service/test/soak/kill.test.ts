@@ -34,7 +34,7 @@ it(`the service moves every token exactly once while ${KILLS} workers are killed
   const everyStep = KILLS >= EVERY_STEP_KILLS;
   const size = everyStep ? { workers: 4, projects: 10 } : { workers: 2, projects: 5 };
   const began = Date.now();
-  const { batches, atRandom, atSteps } = await soakKills({
+  const { batches, atRandom, atSteps, modelCheck } = await soakKills({
     ...size,
     stories: STORIES,
     kills: KILLS,
@@ -46,6 +46,7 @@ it(`the service moves every token exactly once while ${KILLS} workers are killed
   test.diagnostic(
     `${batches} batches in ${seconds} s; killed ${atRandom} at random, ${atStepsCount} at ${atSteps.size} steps`,
   );
+  test.diagnostic(modelCheck);
   assert.ok(atRandom + atStepsCount >= KILLS);
   for (const expected of EXPECTED) {
     const names = [...atSteps.keys()].filter((name) => expected.test(name));

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openGate } from '@flywheel/testing/gate';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
+import { observeSend, startProtocolLog } from '@flywheel/testing/protocol-log';
 import { seededRandom } from '@flywheel/testing/random';
 import { openWorld } from '@flywheel/testing/world';
 import type { Role } from '../../src/app.ts';
 import type { SoakBatch } from './load.ts';
+import { assertModelled } from './modelled.ts';
 import { assertExact, awaitRest } from './soak.ts';
 import { createStoryProject, STORIES, type StoryContext, type StoryProject } from './stories.ts';
 import { openWebhookWitness, WITNESS_ENVIRONMENT } from './webhook-witness.ts';
@@ -26,6 +29,8 @@ export interface KillOptions {
 
 export interface Killings {
   readonly batches: number;
+  /** What was compared with the model of the landing protocol, or why nothing was. */
+  readonly modelCheck: string;
   readonly atRandom: number;
   /** How often processes died at each step that occurred. */
   readonly atSteps: ReadonlyMap<string, number>;
@@ -38,13 +43,16 @@ const REST_SECONDS = 120;
 /**
  * Runs every story of a batch while worker processes are killed with SIGKILL, at the steps of their jobs and at random
  * moments, each replaced at once. Then asserts that every token has moved exactly once, that nothing is left behind,
- * and that every project's webhook received the end of every batch.
+ * that every project's webhook received the end of every batch, and that the model of the landing protocol has a run
+ * with the same steps.
  */
 export async function soakKills(options: KillOptions): Promise<Killings> {
   const world = await openWorld({ LOG_LEVEL: 'fatal', ...WITNESS_ENVIRONMENT }, { roles: HTTP_ONLY });
   const witness = await openWebhookWitness(seededRandom(Math.floor(options.random() * 2 ** 31)));
+  await startProtocolLog(world);
+  const gate = await openGate(world.localnet, (call) => observeSend(world, call));
   const killer = createKiller(options);
-  const pool = startWorkerPool(world, options.workers, killer.decide);
+  const pool = startWorkerPool(world, { ...world.environment, ...gate.environment }, options.workers, killer.decide);
   const ending = new AbortController();
   try {
     await pool.ready();
@@ -68,10 +76,12 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
     const batches = done.flat();
     await assertExact(world, { projects, batches });
     await witness.assertDelivered(world, batches);
-    return { batches: batches.length, atRandom: killer.atRandom(), atSteps: killer.atSteps };
+    const modelCheck = await assertModelled(world, { hasFaults: false });
+    return { modelCheck, batches: batches.length, atRandom: killer.atRandom(), atSteps: killer.atSteps };
   } finally {
     ending.abort();
     await pool.stop();
+    await gate.stop();
     await world.stop();
     await witness.close();
   }

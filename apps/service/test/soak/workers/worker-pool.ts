@@ -15,11 +15,17 @@ export interface WorkerPool {
 /** Decides if the process that waits at this step dies there. */
 export type Decide = (step: Step) => Promise<'go on' | 'die'>;
 
-export function startWorkerPool(world: World, size: number, decide: Decide): WorkerPool {
+/** Starts as many workers of a world, with these variables. */
+export function startWorkerPool(
+  world: World,
+  environment: World['environment'],
+  size: number,
+  decide: Decide,
+): WorkerPool {
   let stopping = false;
   const start = (place: number): Worker => {
     const { promise: replaced, resolve: replacedNow } = Promise.withResolvers<void>();
-    const process = startWorkerProcess(world.environment, async (step) => {
+    const process = startWorkerProcess(environment, async (step) => {
       // A job is held by the process that took it last: an attempt that fails is not reported.
       for (const { heldJobs } of workers) heldJobs.delete(step.job.id);
       worker.heldJobs.add(step.job.id);

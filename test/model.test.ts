@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { it } from 'node:test';
+import { describeMissingTools, findRejectedLogs } from '@flywheel/testing/model';
+import type { ModelStep } from '@flywheel/testing/protocol-log';
+import { ROOT } from './lanes.ts';
+
+const missing = describeMissingTools();
+const WITH_SPIN = { skip: missing !== null && `the model is not checked: ${missing}` };
+
+it('docs/model has no state that is wrong in small sizes, and its checker finds each seeded error', WITH_SPIN, () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/model.ts', '--small'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, `${stdout}${stderr}`);
+});
+
+/** A batch of two pipelines that is set up, and of which both are executed by one bundle with the approval. */
+const [BEGUN, SET_UP, RECORDED, SENT] = [
+  [0, 0, 0],
+  [
+    [0, 0, 0],
+    [1, 0, 0, 0, 0, 0],
+    [2, 0],
+    [3, 0, 1, 0, 0],
+    [4, 0, 1, 0],
+  ],
+  [1, 1, 1, 0, 2, 1],
+  [2, 1],
+] satisfies [ModelStep, ModelStep[], ModelStep, ModelStep];
+const SETTLED: ModelStep = [3, 1, 1, 2, 1];
+const EXECUTED: ModelStep = [4, 0, 2, 2];
+const FAILED: ModelStep = [4, 0, 3, 0];
+
+it(
+  'docs/model has a run with the steps of an execution, and none in which a step comes too early',
+  WITH_SPIN,
+  async () => {
+    const logs = {
+      right: [...SET_UP, BEGUN, RECORDED, SENT, SETTLED, EXECUTED],
+      'sent before its row': [...SET_UP, BEGUN, SENT, RECORDED, SETTLED, EXECUTED],
+      'executed before the bundle is settled': [...SET_UP, BEGUN, RECORDED, SENT, EXECUTED, SETTLED],
+      'failed before the bundle is settled': [...SET_UP, BEGUN, RECORDED, SENT, FAILED, SETTLED],
+      'executed and failed': [...SET_UP, BEGUN, RECORDED, SENT, SETTLED, FAILED],
+    };
+    const named = Object.entries(logs).map(([batchId, steps]) => ({ batchId, pipelines: 2, steps }));
+    const rejected = await findRejectedLogs(named, { hasFaults: false });
+    assert.deepEqual(
+      rejected.map(({ log, step }) => [log.batchId, step]),
+      [
+        ['sent before its row', 6],
+        ['executed before the bundle is settled', 8],
+        ['failed before the bundle is settled', 8],
+        ['executed and failed', 9],
+      ],
+    );
+  },
+);
