@@ -113,7 +113,7 @@ interface Day extends Scenario {
 }
 
 interface OpenCell extends Cell {
-  /** Jobs of a multisig run one after another. The service is faster: it sets up beside other jobs. */
+  /** Jobs of a multisig run one after another. */
   readonly lane: Lane;
   /** Open batches of each of its projects. */
   open: number;
@@ -221,7 +221,7 @@ function* live(day: Day, cell: OpenCell): Process {
   tally.nonces.add(-projects);
 }
 
-/** Waits for the turn of a multisig's job, and then for a place of a worker. */
+/** Waits for the turn of a multisig's job, and then for a place of a worker: a project has one place at most. */
 function* takePlace({ places }: Day, lane: Lane): Process {
   yield lane;
   yield places;

@@ -33,7 +33,6 @@ import * as countedTokenAccounts from '../../migrations/0031-counted-token-accou
 import * as partitions from '../../migrations/0032-partitions.ts';
 import * as requiredMigration from '../../migrations/0033-required-migration.ts';
 import * as removeVaultWatch from '../../migrations/0034-remove-vault-watch.ts';
-import * as lanes from '../../migrations/0035-lanes.ts';
 import * as indexesOfLongPasts from '../../migrations/0037-indexes-of-long-pasts.ts';
 import * as projectMoves from '../../migrations/0038-project-moves.ts';
 import type { Db } from './db.ts';
@@ -73,7 +72,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0032-partitions': partitions,
   '0033-required-migration': requiredMigration,
   '0034-remove-vault-watch': removeVaultWatch,
-  '0035-lanes': lanes,
   '0037-indexes-of-long-pasts': indexesOfLongPasts,
   '0038-project-moves': projectMoves,
 };
@@ -87,12 +85,9 @@ export async function migrate(db: Db): Promise<string[]> {
   return db.connection().execute(async (connection) => {
     // Neither a migration nor waiting for another process's has a time limit.
     await sql`set statement_timeout = 0`.execute(connection);
-    // The migrator lists all tables before it takes a lock, and fails if another process removes one meanwhile.
-    await sql`select pg_advisory_lock(${MIGRATION_LOCK})`.execute(connection);
     try {
       return await migrateOn(connection);
     } finally {
-      await sql`select pg_advisory_unlock(${MIGRATION_LOCK})`.execute(connection);
       await sql`reset statement_timeout`.execute(connection);
     }
   });
@@ -157,24 +152,9 @@ function requireKnown({ unknown, isTooNew }: MigrationState): void {
   );
 }
 
-const MIGRATION_LOCK = 0x6d696772; // 'migr'
-
-/**
- * Applies each migration in a transaction of its own. Processes of the previous release keep running, and lock tables in other
- * orders: one transaction that changed two tables would now and then end in a deadlock with one of theirs.
- */
 async function migrateOn(connection: Db): Promise<string[]> {
   const migrator = new Migrator({ db: connection, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
-  const applied: string[] = [];
-  for (;;) {
-    const names = await migrateNext(connection, migrator);
-    if (names.length === 0) return applied;
-    applied.push(...names);
-  }
-}
-
-async function migrateNext(connection: Db, migrator: Migrator): Promise<string[]> {
-  const { error, results = [] } = await migrator.migrateUp();
+  const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) {
     // The migrator refuses every database that has migrations which it does not know.
     const state = await compareMigrations(connection);
