@@ -290,7 +290,7 @@ export const ERRORS = {
     503,
     'The project is being moved to another database of the service.',
     (c: { retryAfterSeconds: number }) =>
-      `This project is being moved to another database of the service. Nothing is lost, and no key changes. Try again in ${c.retryAfterSeconds} s.`,
+      `This project is being moved to another database of the service. Nothing is lost. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_WEBHOOKS_UNAVAILABLE: define(
     503,
