@@ -48,6 +48,8 @@ export type HeldUp =
 export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'ended' | 'dissolved' | 'tooBig'> {
   const { journal, signal } = deps;
   const items = await journal.store.read({ batchKey: opened.key });
+  // Another process that has taken over may have ended the batch: without its items, its key would name another request.
+  await journal.requireEpoch();
   const pipelines = pipelinesOf(items);
   let batch = opened;
   for (let attempt = 1; ; attempt += 1) {

@@ -81,6 +81,26 @@ it('a collector that stood still before init does not sign what another has divi
   await Promise.all([first.stop(), second.stop()]);
 });
 
+it('a collector that stood still before it read its batch pays nothing of what another has made of it, and goes on', async () => {
+  const service = world.serve();
+  const open = () => openPostgresStore(pool, { tablePrefix: 'read_late' });
+  const frozen = freezable(service, await open(), 'read');
+  frozen.arm();
+  const first = await world.open(frozen.service, frozen.store, { ...SHARED, maxAgeMs: 600_000 });
+  const ids = ['a', 'b', 'c', 'd', 'e'];
+  await Promise.all(ids.map((id) => first.collect(event(id, 'ada'))));
+  await frozen.isFrozen;
+  const second = await world.open(service, await open(), { ...SHARED, leaseMs: 600_000 });
+  await second.idle();
+  const hasClaimed = frozen.hasClaimed();
+  frozen.thaw();
+  await hasClaimed;
+  assert.equal(first.stopped.error, null);
+  assert.deepEqual(service.inits, [ids]);
+  assert.deepEqual(service.paid.toSorted(), ids);
+  await Promise.all([first.stop(), second.stop()]);
+});
+
 it('a collector that stops gives its lease to another at once', async () => {
   const service = world.serve();
   const open = async () =>
@@ -101,8 +121,11 @@ function openStore(): Promise<CollectorStore> {
   return openPostgresStore(pool, { tablePrefix: 'shared_by_many' });
 }
 
-/** A process that can stand still before or after its next init: none of its calls goes on until it thaws. */
-function freezable(service: FakeService, store: CollectorStore, when: 'before' | 'after') {
+/** A process can stand still before it reads a batch, before its next init, or after it. */
+type Moment = 'read' | 'before' | 'after';
+
+/** A process that can stand still once: none of its calls goes on until it thaws. */
+function freezable(service: FakeService, store: CollectorStore, when: Moment) {
   let gate: Promise<void> = Promise.resolve();
   let thaw: () => void = () => undefined;
   const { promise: isFrozen, resolve: noteFrozen } = Promise.withResolvers<void>();
@@ -113,8 +136,8 @@ function freezable(service: FakeService, store: CollectorStore, when: 'before' |
     await gate;
     return result;
   };
-  function freezeAt(moment: 'before' | 'after', asked: unknown): void {
-    if (!isArmed || moment !== when || !String(asked).endsWith('/init')) return;
+  function freezeAt(moment: Moment, isReached: boolean): void {
+    if (!isArmed || moment !== when || !isReached) return;
     isArmed = false;
     gate = new Promise((resolve) => {
       thaw = resolve;
@@ -131,7 +154,11 @@ function freezable(service: FakeService, store: CollectorStore, when: 'before' |
       return store.renew(epoch, leaseMs);
     },
     add: (items) => wait(store.add(items)),
-    read: (query) => wait(store.read(query)),
+    read: async (query) => {
+      freezeAt('read', 'batchKey' in query);
+      await gate;
+      return wait(store.read(query));
+    },
     readBatches: () => wait(store.readBatches()),
     readRecipients: (addresses) => wait(store.readRecipients(addresses)),
     count: () => wait(store.count()),
@@ -145,10 +172,11 @@ function freezable(service: FakeService, store: CollectorStore, when: 'before' |
     store: held,
     service: {
       fetch: (async (...asked) => {
-        freezeAt('before', asked[0]);
+        const isInit = String(asked[0]).endsWith('/init');
+        freezeAt('before', isInit);
         await gate;
         const answer = await service.fetch(...asked);
-        freezeAt('after', asked[0]);
+        freezeAt('after', isInit);
         await gate;
         return answer;
       }) as typeof fetch,
