@@ -184,9 +184,7 @@ export function toChange(action: ConfigAction): MemberChange {
 
 function required(account: ChainAccount | null | undefined, kind: string): ChainAccount {
   if (!account) {
-    throw new Error(
-      `The node shows no ${kind}. It may be behind the chain: retry in a minute, or choose another node.`,
-    );
+    throw new Error(`The node shows no ${kind}. It may be behind: retry in a minute, or name another node.`);
   }
   return account;
 }
