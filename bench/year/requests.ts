@@ -6,7 +6,7 @@ import { makePipelines } from '../init.ts';
 import { CYCLE, copyHash, copyId, copyKey, copySignature, templateOf } from './fill.ts';
 import { LARGEST, type PastWorld } from './worlds.ts';
 
-/** What is measured of a database with a past. The sample counts from 1. */
+/** The requests that are measured on a database with a past. The sample counts from 1. */
 export type Request = (past: PastWorld, sample: number) => Promise<unknown>;
 
 /** In the order in which they are measured: an init leaves an open batch. */

@@ -1,4 +1,5 @@
-import { ApiError, type ErrorCode, type ErrorContext, errorBody } from './errors.ts';
+import { errorBody } from './error-body.ts';
+import { ApiError, type ErrorCode, type ErrorContext } from './errors.ts';
 
 /** Builds an example of an error's body from the context in `ERROR_NOTES`. */
 export function errorExample(code: ErrorCode) {

@@ -47,7 +47,7 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
           target="_blank"
           rel="noreferrer"
           aria-label={`${name} in the explorer`}
-          // As large as a finger needs (WCAG 2.5.8), beside an icon of 13 pixels.
+          // The button is as large as a finger needs (WCAG 2.5.8), its icon has 13 pixels.
           className="-ml-1 grid size-6 shrink-0 place-items-center text-quiet hover:text-accent"
         >
           <ExternalLink size={13} aria-hidden />

@@ -22,7 +22,7 @@ import {
   untilVerified,
 } from './story.ts';
 
-/** As long as a name may be: no screen may become wider by it. */
+/** The longest name that is allowed: no screen may become wider by it. */
 const LONG_NAME = 'watch ad to its end and then tell a friend about what was seen i';
 const TYPE = LONG_NAME.toUpperCase().replaceAll(' ', '_');
 

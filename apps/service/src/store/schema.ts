@@ -18,9 +18,10 @@ import type { ColumnType, Generated } from 'kysely';
 import type { BatchAction, Bundle, EndCause, ExecutionIssue } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
 import type { CompanyTables } from './company/tables.ts';
+import type { ShardTables } from './shards/tables.ts';
 
 /** The tables as migrations/ leaves them. */
-export interface Schema extends CompanyTables {
+export interface Schema extends CompanyTables, ShardTables {
   projects: ProjectsTable;
   proof_types: ProofTypesTable;
   tokens: TokensTable;
@@ -47,10 +48,6 @@ export interface Schema extends CompanyTables {
   webhook_deliveries: WebhookDeliveriesTable;
   vault_balance_checks: VaultBalanceChecksTable;
   schema_compatibility: SchemaCompatibilityTable;
-  shard_identity: ShardIdentityTable;
-  project_moves: ProjectMovesTable;
-  departed_rows: DepartedRowsTable;
-  project_arrivals: ProjectArrivalsTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -392,38 +389,4 @@ interface SchemaCompatibilityTable {
   only_row: Generated<boolean>;
   /** A release works with the schema if it has this migration. */
   required_migration: string;
-}
-
-/** One row, once the database has been the source or the destination of a move. */
-interface ShardIdentityTable {
-  only_row: Generated<boolean>;
-  id: Generated<string>;
-}
-
-/** Projects that have left this shard. */
-interface ProjectMovesTable {
-  id: string;
-  project_id: string;
-  /** The `shard_identity` of the database that it moves to. */
-  destination: string;
-  multisig: Address;
-  /** Prefixes of its API keys, by which this shard recognizes a request for it. */
-  key_prefixes: string[];
-  departed_at: Generated<Date>;
-  /** null until the other shard has taken all its rows. */
-  arrived_at: Date | null;
-}
-
-/** Rows of a project that is on its way, in parts of one table each. */
-interface DepartedRowsTable {
-  move_id: string;
-  table_name: string;
-  part: number;
-  rows: Json<readonly object[]>;
-}
-
-/** Moves whose rows this shard has taken. */
-interface ProjectArrivalsTable {
-  move_id: string;
-  arrived_at: Generated<Date>;
 }

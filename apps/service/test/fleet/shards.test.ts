@@ -130,7 +130,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const again = requireOk(await init(proxy.url, one.apiKey, pipelines, key));
       assert.equal(again.batch.id, id, 'an idempotency key has the batch that it had');
     }
-    // Of the earlier tests two, and the one that waits.
+    // Two batches are of the earlier tests, and one waits.
     assert.equal(await countBatches(second, one), client.created.size + 3);
     assert.equal(requireOk(await executeSigned(proxy, one, waiting)).status, 'EXECUTED');
     await receiver.until(1);

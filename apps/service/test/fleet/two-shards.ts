@@ -131,7 +131,7 @@ export function startInits({ url }: ShardProxy, { apiKey }: Pick<TestProject, 'a
           created.set(key, { id: body.batch.id, pipelines });
           break;
         }
-        // What was under way when the rows left is undone, and repeated like every failed init.
+        // An init that was under way when the rows left is undone, and repeated like every failed init.
         if (body.error !== 'ERR_BATCH_INIT_FAILED') {
           assert.deepEqual([status, body.error], [503, 'ERR_PROJECT_MOVING'], JSON.stringify(body));
           assert.ok(Number(headers.get('retry-after')) > 0);

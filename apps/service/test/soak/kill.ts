@@ -29,7 +29,7 @@ export interface KillOptions {
 
 export interface Killings {
   readonly batches: number;
-  /** What was compared with the model of the landing protocol, or why nothing was. */
+  /** Says how many steps the model of the landing protocol has accepted, or why none were compared. */
   readonly modelCheck: string;
   readonly atRandom: number;
   /** How often processes died at each step that occurred. */

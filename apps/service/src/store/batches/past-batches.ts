@@ -123,7 +123,7 @@ export async function findPrecedents(
   const executed = db
     .selectFrom('batches')
     .where('project_id', '=', projectId)
-    // As in the index that finds the largest.
+    // The index that finds the largest batch has the same condition.
     .where(sql<boolean>`status = 'EXECUTED' and kind = 'pipelines'`)
     .where('id', '!=', batchId);
   const amount = sql<bigint>`burn_amount + airdrop_amount`;

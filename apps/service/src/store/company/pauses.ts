@@ -35,7 +35,7 @@ export interface BatchQuestion {
 }
 
 export interface BeginningFacts {
-  /** What keeps the project from new batches. */
+  /** The pause or the move that keeps the project from new batches; null without one. */
   readonly halt: Halt | null;
   /** The batch that the key has created. */
   readonly batchId: string | null;

@@ -117,7 +117,7 @@ async function putIn(trx: Db, from: Db, moveId: string, { table, keepsIds }: Bel
   }
 }
 
-/** As text: a driver that parses numbers would round amounts. */
+/** Rows are read as text: a driver that parses numbers would round amounts. */
 async function readPart(
   from: Db,
   { moveId, table, part }: { readonly moveId: string; readonly table: string; readonly part: number },

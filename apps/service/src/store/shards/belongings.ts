@@ -104,7 +104,7 @@ const JOBS: Belonging = {
   ),
 };
 
-/** What moves with a project, in the order in which another database can store it. */
+/** The rows that move with a project, in the order in which another database can store it. */
 export const BELONGINGS: readonly Belonging[] = [
   ...Object.entries(TABLES).flatMap(([table, rows]) => (rows === STAYS ? [] : [{ table, ...rows }])),
   JOBS,
