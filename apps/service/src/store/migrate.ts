@@ -85,9 +85,12 @@ export async function migrate(db: Db): Promise<string[]> {
   return db.connection().execute(async (connection) => {
     // Neither a migration nor waiting for another process's has a time limit.
     await sql`set statement_timeout = 0`.execute(connection);
+    // The migrator lists all tables before it takes a lock, and fails if another process removes one meanwhile.
+    await sql`select pg_advisory_lock(${MIGRATION_LOCK})`.execute(connection);
     try {
       return await migrateOn(connection);
     } finally {
+      await sql`select pg_advisory_unlock(${MIGRATION_LOCK})`.execute(connection);
       await sql`reset statement_timeout`.execute(connection);
     }
   });
@@ -152,9 +155,24 @@ function requireKnown({ unknown, isTooNew }: MigrationState): void {
   );
 }
 
+const MIGRATION_LOCK = 0x6d696772; // 'migr'
+
+/**
+ * Applies each migration in a transaction of its own. Processes of the previous release keep running, and lock tables in other
+ * orders: one transaction that changed two tables would now and then end in a deadlock with one of theirs.
+ */
 async function migrateOn(connection: Db): Promise<string[]> {
   const migrator = new Migrator({ db: connection, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
-  const { error, results = [] } = await migrator.migrateToLatest();
+  const applied: string[] = [];
+  for (;;) {
+    const names = await migrateNext(connection, migrator);
+    if (names.length === 0) return applied;
+    applied.push(...names);
+  }
+}
+
+async function migrateNext(connection: Db, migrator: Migrator): Promise<string[]> {
+  const { error, results = [] } = await migrator.migrateUp();
   if (error !== undefined) {
     // The migrator refuses every database that has migrations which it does not know.
     const state = await compareMigrations(connection);

@@ -41,6 +41,22 @@ test('a failing migration is named and rolled back completely', async () => {
   await closeDb(database);
 });
 
+test('a migration that fails leaves those before it applied', async () => {
+  const [database] = await emptyDatabases(1);
+  assert.ok(database);
+  await sql`create table schema_compatibility (id integer)`.execute(database);
+  await assert.rejects(migrate(database), /Migration 0033-required-migration failed/);
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(database);
+  const failed = NAMES.indexOf('0033-required-migration');
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    NAMES.slice(0, failed),
+  );
+  await sql`drop table schema_compatibility`.execute(database);
+  assert.deepEqual(await migrate(database), NAMES.slice(failed));
+  await closeDb(database);
+});
+
 test('a database of the next release is used as it is, and one of a later release is rejected', async () => {
   const [database] = await emptyDatabases(1);
   assert.ok(database);
