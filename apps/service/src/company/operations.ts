@@ -4,7 +4,7 @@ import type { Deps } from '../batches/deps.ts';
 import { answerWithin, utcDay } from '../model/clock.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { readLamportsUse, readUnadmittedUse } from '../store/batches/exposure.ts';
-import { readCounts, readSpending } from '../store/company/overview.ts';
+import { readCounts, readSpending, SPENDING_DAYS } from '../store/company/overview.ts';
 import { findPauseForAll } from '../store/company/pauses.ts';
 import { findJobSubject, findJobs, type JobRecord, retryJob as retryStoredJob } from '../store/jobs/job-records.ts';
 import { readServiceState } from '../store/service-state.ts';
@@ -16,18 +16,14 @@ export interface OperationsDeps extends Pick<Deps, 'db' | 'chain' | 'clock' | 'l
   readonly company: Address;
 }
 
-const SPENDING_DAYS = 7n;
-const DAY_MS = 86_400_000;
-
 /** Reads the state of the service: the operator's balance and spending, batches that wait for a person, stuck jobs. */
 export async function readCompany(deps: OperationsDeps): Promise<CompanyOverview> {
   const { db, clock, operator, company, caps } = deps;
   const now = clock.now();
-  const since = new Date(now.getTime() - Number(SPENDING_DAYS) * DAY_MS);
   const [pause, counts, spending, taken, unadmitted, state, jobs, lamports] = await Promise.all([
     findPauseForAll(db),
     readCounts(db),
-    readSpending(db, since),
+    readSpending(db, now),
     readLamportsUse(db, utcDay(now)),
     readUnadmittedUse(db, utcDay(now)),
     readServiceState(db, now),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
-import { DAY, storeProject } from '@flywheel/testing/records';
+import { DAY, later, NOW, storeProject } from '@flywheel/testing/records';
+import { readSpending } from '../../src/store/company/overview.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { releaseDailyAmounts, reserveDailyAmounts } from '../../src/store/projects/daily-limits.ts';
 
@@ -86,6 +87,18 @@ test('released amounts can be used again, and nothing is released twice', async 
   await releaseDailyAmounts(db, project.id, DAY, { burnBaseUnits: 7n, airdropBaseUnits: 23n });
   await assert.rejects(releaseDailyAmounts(db, project.id, DAY, limits), /check constraint/);
   assert.equal(await reserveDailyAmounts(db, project, DAY, limits), null);
+});
+
+test('the spending of the last days is that of all projects, and of the oldest day the part that is not over', async () => {
+  const projects = [await storeProject(db), await storeProject(db)];
+  const days = ['2026-11-13', '2026-11-14', '2026-11-15', DAY, '2026-11-22'];
+  for (const { id } of projects) {
+    const charged = days.map((day, i) => ({ project_id: id, key_id: null, day, lamports: 10n ** BigInt(i) }));
+    await db.insertInto('daily_spending').values(charged).execute();
+  }
+  // It is noon: seven days before, half of the 14th was over.
+  assert.equal((await readSpending(db, NOW)).spentLamports, 2n * (5n + 100n + 1_000n));
+  assert.equal((await readSpending(db, later(-43_200_000))).spentLamports, 2n * (10n + 100n + 1_000n));
 });
 
 function used(projectId: string) {

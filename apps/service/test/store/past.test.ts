@@ -42,16 +42,23 @@ const PAST = 4_000;
 /** Far fewer than the past, and more than any page. */
 const FEW = 300;
 
+/** Executed batches of another project. Twice as many rows and index entries as they have pipelines are all of it. */
+const LARGE_BATCHES = 12;
+const PIPELINES_OF_LARGE = 1_000;
+
 /** PostgreSQL may plan a statement for all values from its sixth execution on; it is prepared with the third. */
 const EXECUTIONS = 8;
 
 describe('statements beside a long past', () => {
   let project: Project;
+  let ofLargeBatches: Project;
   before(async () => {
     await storeNonces(db, 4);
     project = await storeProject(db);
     await storePast(project);
     await storeBatch(db, project);
+    ofLargeBatches = await storeProject(db);
+    await storeLargeBatches(ofLargeBatches);
     await sql`vacuum analyze`.execute(db);
   });
 
@@ -84,7 +91,7 @@ describe('statements beside a long past', () => {
     'proofs by a signature': (trx) => findProofsBySignature(trx, SIGNATURES[0] ?? '', 20),
     'the slot that has landed': (trx, { flywheel: { id } }) => findLandedSlot(trx, id),
     'the numbers of the company': (trx) => readCounts(trx),
-    'the spending of the company': (trx) => readSpending(trx, later(-60_000)),
+    'the spending of the company': (trx) => readSpending(trx, NOW),
     'the jobs that a pause has held': (trx, { id }) => findHeldJobs(trx, id),
     'all jobs that a pause has held': (trx) => findHeldJobs(trx, null),
     'the batches of a day': (trx, { id }) => lockBatchesOfDays(trx, id, { firstDay: DAY, after: 0n, limit: 50 }),
@@ -101,6 +108,9 @@ describe('statements beside a long past', () => {
   it('read the newest batches only for the precedents of a batch', async () => {
     const rows = await countRowsRead((trx) => findPrecedents(trx, { projectId: project.id, batchId: project.id }));
     assert.ok(rows < PAST, `${rows} rows and index entries were read`);
+    const { id } = ofLargeBatches;
+    const ofLarge = await countRowsRead((trx) => findPrecedents(trx, { projectId: id, batchId: id }));
+    assert.ok(ofLarge < LARGE_BATCHES * PIPELINES_OF_LARGE, `${ofLarge} rows and index entries were read`);
   });
 
   it('read the newest batches only to judge the past by a rule', async () => {
@@ -187,6 +197,14 @@ async function storePast(project: Project): Promise<void> {
     select (jsonb_populate_record(bundles, jsonb_build_object('id', ${id}::bigint + n, 'batch_id', md5('batch' || n), 'landed_signatures', '[]'::jsonb))).*
     from bundles, generate_series(1, ${PAST}::int) n where bundles.id = ${id}
   `.execute(db);
+  await sql`
+    insert into ledger_entries (signature, batch_id, phase, fee_lamports, tip_lamports, rent_out_lamports, rent_back_lamports, vault_rent_lamports)
+    select md5('entry' || n), md5('batch' || n)::uuid, 'execution', 1, 1, 0, 0, 0 from generate_series(1, ${PAST}::int) n
+  `.execute(db);
+  await sql`
+    insert into daily_spending (project_id, day, lamports)
+    select ${project.id}, ${DAY}::date - n, 1 from generate_series(0, ${PAST}::int / 100) n
+  `.execute(db);
   await db
     .updateTable('batches')
     .set({ batch_index: BigInt(PAST + 2) })
@@ -197,4 +215,25 @@ async function storePast(project: Project): Promise<void> {
     .set({ last_batch_index: BigInt(PAST + 2) })
     .where('id', '=', project.flywheel.id)
     .execute();
+}
+
+/** Stores executed batches, each a copy of one with as many pipelines. */
+async function storeLargeBatches(project: Project): Promise<void> {
+  const { id } = await storeBatch(db, project);
+  await db.updateTable('batches').set({ status: 'FINALIZED' }).where('id', '=', id).execute();
+  await sql`
+    insert into batches
+    select (jsonb_populate_record(batches, jsonb_build_object(
+      'id', md5('large' || n), 'batch_index', n + 1, 'idempotency_key', md5('large' || n), 'status', 'EXECUTED',
+      'pipeline_count', ${PIPELINES_OF_LARGE}::int, 'closed_at', ${NOW}::timestamptz, 'ended_at', ${NOW}::timestamptz,
+      'end_finalized_at', ${NOW}::timestamptz
+    ))).*
+    from batches, generate_series(1, ${LARGE_BATCHES}::int) n where id = ${id}
+  `.execute(db);
+  await sql`
+    insert into pipelines
+    select (jsonb_populate_record(pipelines, jsonb_build_object('batch_id', md5('large' || n), 'position', place))).*
+    from pipelines, generate_series(1, ${LARGE_BATCHES}::int) n, generate_series(0, ${PIPELINES_OF_LARGE}::int - 1) place
+    where batch_id = ${id} and position = 0
+  `.execute(db);
 }

@@ -16,7 +16,7 @@ export const CompanyOverview = z
       address: z.string(),
       lamports: lamports.nullable().describe('null while the cluster does not respond.'),
       rentOutLamports: lamports.describe('Rent locked in open batches; it is returned when they are closed.'),
-      spentPerDayLamports: lamports.describe('Mean of fees and tips of the last seven days.'),
+      spentPerDayLamports: lamports.describe('Mean of the last seven days: what batches were charged, fees and tips.'),
       runwayDays: z
         .int()
         .nullable()

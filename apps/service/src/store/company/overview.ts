@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { startOfUtcDay, utcDay } from '../../model/clock.ts';
 import type { Db } from '../db.ts';
 
 export interface Counts {
@@ -29,16 +30,25 @@ export async function readCounts(db: Db): Promise<Counts> {
   return counts;
 }
 
-/** The operator's locked rent and spending, from the ledger. */
+/** The operator's locked rent and spending. */
 export interface Spending {
-  /** Rent in accounts of batches that are not closed. */
+  /** Rent in accounts of batches that are not closed, from the ledger. */
   readonly rentOutLamports: bigint;
-  /** Fees and tips of landed transactions, successful or failed, since the given time. */
+  /** What batches were charged in the window, as the caps of a day count it: fees and tips of landed transactions, successful or failed. */
   readonly spentLamports: bigint;
 }
 
-/** Reads the rent that the operator has locked now, and its fees and tips since a time. */
-export async function readSpending(db: Db, since: Date): Promise<Spending> {
+/** Length of the window of `readSpending`, before the moment that is asked for. */
+export const SPENDING_DAYS = 7n;
+const DAY_MS = 86_400_000;
+
+/**
+ * Reads the rent that the operator has locked now, and what batches were charged in the last days, from the sums of the days: the
+ * transactions of a past may be millions. The day in which the window begins counts by the part that is within it.
+ */
+export async function readSpending(db: Db, now: Date): Promise<Spending> {
+  const today = utcDay(now);
+  const partOfOldest = 1 - (now.getTime() - startOfUtcDay(now).getTime()) / DAY_MS;
   const { rows } = await sql<Spending>`
     select
       (
@@ -47,10 +57,9 @@ export async function readSpending(db: Db, since: Date): Promise<Spending> {
         where closed_at is null
       ) as "rentOutLamports",
       (
-        select coalesce(sum(fee_lamports + ledger_entries.tip_lamports), 0)
-        from bundles
-        join ledger_entries on ledger_entries.batch_id = bundles.batch_id and signature = any(signatures)
-        where settled_at > ${since}
+        select floor(coalesce(sum(lamports * case when day = oldest then ${partOfOldest}::numeric else 1 end), 0))
+        from (select ${today}::date - ${Number(SPENDING_DAYS)}::int as oldest) as days, daily_spending
+        where day >= oldest and day <= ${today}::date
       ) as "spentLamports"
   `.execute(db);
   const [spending] = rows;
