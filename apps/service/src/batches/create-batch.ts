@@ -9,9 +9,11 @@ import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/ne
 import { type BeginningFacts, findBeginningFacts } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
-import { admitBatch, admitUnadmitted, askOfCaps } from './admission.ts';
+import { admitBatch, admitUnadmitted, askOfCaps, type LockedCandidate } from './admission.ts';
 import type { AskedOfCaps } from './caps.ts';
 import type { Deps } from './deps.ts';
+import { TokenAccountsUnread } from './policy/at-init.ts';
+import { readTokenAccounts } from './policy/token-accounts.ts';
 
 /** Identifies the request that creates a batch. Each kind of batch has idempotency keys of its own. */
 export interface BatchKey {
@@ -27,8 +29,6 @@ export interface NewBatch {
   /** The API key that asks; null for the console. */
   readonly keyId: string | null;
   readonly pipelines: readonly CompiledPipeline[];
-  /** Token accounts that it would create; null, the default, if no rule of the company counts them. */
-  readonly newTokenAccounts?: readonly Address[] | null;
   /** Warnings found before the batch is admitted. */
   readonly warnings?: readonly InitWarning[];
   /** Audit entry to write with the batch; null for API keys. */
@@ -51,9 +51,27 @@ export interface CreatedBatch {
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
   const { keyId, pipelines } = newBatch;
   const asked = await askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
+  for (let newTokenAccounts: readonly Address[] | null = null; ; ) {
+    try {
+      return await leaseAndWrite(deps, key, { ...newBatch, asked, newTokenAccounts });
+    } catch (error) {
+      // Batches that are created meanwhile may make this necessary again.
+      if (!(error instanceof TokenAccountsUnread)) throw error;
+      newTokenAccounts = await readTokenAccounts(deps, key.project, pipelines, error.day);
+    }
+  }
+}
+
+/** A batch as one transaction writes it. */
+interface WrittenBatch extends NewBatch, Pick<LockedCandidate, 'newTokenAccounts'> {
+  readonly asked: AskedOfCaps;
+}
+
+/** @throws TokenAccountsUnread after the transaction is undone. */
+function leaseAndWrite(deps: Deps, key: BatchKey, written: WrittenBatch): Promise<CreatedBatch> {
   return deps.nonceQueue.lease(key.project, async () => {
     try {
-      return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch, asked));
+      return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, written));
     } catch (error) {
       // Thrown to undo the transaction.
       const isUndone = error instanceof PoolEmpty;
@@ -80,13 +98,12 @@ export interface Beginning extends Omit<BeginningFacts, 'batchId'> {
 }
 
 /**
- * Finds the batch that an idempotency key created before, what halts its project, and if a rule counts new token accounts.
+ * Finds the batch that an idempotency key created before, and what halts its project.
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY when the batch was created from another body.
  */
 export async function findBeginning(db: Db, key: BatchKey): Promise<Beginning> {
   const { project, kind, idempotencyKey } = key;
-  const { address: multisig } = project.flywheel.multisig;
-  const { batchId, ...facts } = await findBeginningFacts(db, { projectId: project.id, multisig, kind, idempotencyKey });
+  const { batchId, ...facts } = await findBeginningFacts(db, { projectId: project.id, kind, idempotencyKey });
   return { earlier: batchId === null ? null : await findCreatedBatch(db, key), ...facts };
 }
 
@@ -116,8 +133,7 @@ async function writeBatch(
   deps: Deps,
   trx: Db,
   key: BatchKey,
-  { keyId, pipelines, newTokenAccounts = null, warnings: known = [], audit }: NewBatch,
-  asked: AskedOfCaps,
+  { keyId, pipelines, newTokenAccounts, warnings: known = [], audit, asked }: WrittenBatch,
 ): Promise<CreatedBatch> {
   const { jobs, clock, batchExpirySeconds } = deps;
   const { project, kind, idempotencyKey, requestHash } = key;

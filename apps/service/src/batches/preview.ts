@@ -21,6 +21,7 @@ import type { InitDeps, InitRequest } from './init.ts';
 import { toPolicyIssues } from './policy/at-init.ts';
 import { findMetRules, findWaits, type MetRule } from './policy/evaluate.ts';
 import { countAdded, readFacts, tokenAccountUses, usesOf } from './policy/facts.ts';
+import { readUnreadTokenAccounts } from './policy/token-accounts.ts';
 import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
 import { findMixedRecipients } from './recipients.ts';
 
@@ -48,7 +49,7 @@ export interface PreviewIssue {
 }
 
 /**
- * Computes what init and execute would do with a request now. Stores nothing. Issues that depend on the current state
+ * Computes what init and execute would do with a request now. Stores nothing of it. Issues that depend on the current state
  * (limits, funds, accounts on chain) are returned, not thrown.
  * @throws ApiError the same errors as `initBatch` for an invalid request; ERR_OPERATOR_UNFUNDED.
  */
@@ -113,16 +114,20 @@ interface PreviewedDay {
 
 /** Lists the rules of the company that a batch would meet now. */
 async function judgePreview(
-  { db, clock }: Deps,
-  { id: projectId, token, flywheel }: Project,
+  deps: Deps,
+  project: Project,
   pipelines: readonly CompiledPipeline[],
   { policy, limits: { burn, airdrop }, created }: PreviewedDay,
 ): Promise<MetRule[]> {
+  const { db, clock } = deps;
+  const { id: projectId, token, flywheel } = project;
   const now = clock.now();
   const day = utcDay(now);
   const facts = readFacts(pipelines, token);
   const counts = policy.newTokenAccounts !== null;
   const asked = [...usesOf([policy], facts), ...(counts ? tokenAccountUses(created) : [])];
+  // Init asks the chain as well before it refuses.
+  if (counts) await readUnreadTokenAccounts(deps, project, day);
   const used = await findPolicyUses(db, { projectId, day }, asked);
   const moved = burn.usedBaseUnits + airdrop.usedBaseUnits;
   const judged = { day, moved, uses: used.uses, tokenAccounts: countAdded(asked, used) };

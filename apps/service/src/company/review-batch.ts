@@ -5,10 +5,11 @@ import type { Deps } from '../batches/deps.ts';
 import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
 import { findMetRules, findWaits, findWithdrawalRule, presentMetRule } from '../batches/policy/evaluate.ts';
 import { countAdded, readFacts, tokenAccountUses, usesOf } from '../batches/policy/facts.ts';
+import { readUnreadTokenAccounts } from '../batches/policy/token-accounts.ts';
 import { throwDamaged } from '../batches/read.ts';
 import type { Batch } from '../model/batch.ts';
 import { answerWithin, utcDay } from '../model/clock.ts';
-import type { Project } from '../model/project.ts';
+import type { Project, Token } from '../model/project.ts';
 import { readMint } from '../solana/mint.ts';
 import { findBatch, findWarnings } from '../store/batches/batches.ts';
 import { findApprovers } from '../store/batches/company-approvals.ts';
@@ -51,7 +52,8 @@ export async function reviewBatch(deps: ReviewDeps, batchId: string): Promise<Ba
 }
 
 /** Lists the rules that a batch meets now, each once: several versions may have the same one. */
-async function findRules({ db, clock }: ReviewDeps, project: Project, batch: Batch): Promise<BatchReview['rules']> {
+async function findRules(deps: ReviewDeps, project: Project, batch: Batch): Promise<BatchReview['rules']> {
+  const { db, clock } = deps;
   const { token } = project;
   const now = clock.now();
   const facts = readFacts(batch.pipelines, token);
@@ -61,6 +63,7 @@ async function findRules({ db, clock }: ReviewDeps, project: Project, batch: Bat
   }
   const day = utcDay(batch.createdAt);
   const counts = policies.some(({ newTokenAccounts }) => newTokenAccounts !== null);
+  if (counts) await unlessSlow(deps, project.token, readUnreadTokenAccounts(deps, project, day));
   const created = counts ? await findNewTokenAccounts(db, batch.id) : [];
   const asked = [...usesOf(policies, facts), ...tokenAccountUses(created)];
   const [counted, amounts] = await Promise.all([
@@ -83,7 +86,17 @@ function unique(rules: BatchReview['rules']): BatchReview['rules'] {
 }
 
 /** The screen shows everything else meanwhile. */
-const MINT_TIMEOUT_MS = 2_000;
+const CHAIN_TIMEOUT_MS = 2_000;
+
+/** @returns null if the node does not answer in time. */
+async function unlessSlow<T>({ clock, log }: ReviewDeps, { mint }: Token, answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answerWithin(clock, CHAIN_TIMEOUT_MS, answer);
+  } catch (error) {
+    log.warn({ err: error, mint }, 'the chain cannot be read for a review');
+    return null;
+  }
+}
 
 async function findUnusual(deps: ReviewDeps, project: Project, batch: Batch): Promise<BatchReview['unusual']> {
   const { token } = project;
@@ -91,10 +104,7 @@ async function findUnusual(deps: ReviewDeps, project: Project, batch: Batch): Pr
   const [precedents, warnings, mint] = await Promise.all([
     findPrecedents(deps.db, { projectId: project.id, batchId: batch.id }),
     findWarnings(deps.db, batch.id),
-    answerWithin(deps.clock, MINT_TIMEOUT_MS, readMint(deps.chain, token.mint)).catch((error: unknown) => {
-      deps.log.warn({ err: error, mint: token.mint }, 'the mint cannot be read for a review');
-      return null;
-    }),
+    unlessSlow(deps, token, readMint(deps.chain, token.mint)),
   ]);
   const { paid, isWhole, largestBaseUnits } = precedents;
   const firstTime = [...byRecipient.keys()].filter((recipient) => !paid.has(recipient));

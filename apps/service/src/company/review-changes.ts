@@ -8,6 +8,7 @@ import { utcDay } from '../model/clock.ts';
 import { presentTerms } from '../projects/settings.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { lockFlywheel } from '../store/batches/new-batches.ts';
+import { lockUnfinishedBatches } from '../store/batches/past-batches.ts';
 import { deleteAdmission, insertAdmission, isAdmitted } from '../store/company/admissions.ts';
 import {
   type AdmissionChange,
@@ -170,6 +171,7 @@ async function reviewPolicy(
       return `The rules have changed meanwhile: the next version is ${next}. Sign the change again.`;
     const appliedAt = clock.now();
     if (!(await insertReview(trx, id, { nonce }, appliedAt))) return USED;
+    await lockUnfinishedBatches(trx, projectId);
     await countEarlierBatches(trx, project, policy, { day, after: counted });
     if (policy.newTokenAccounts !== null) await countEarlierTokenAccounts(trx, { projectId, day });
     await insertPolicy(trx, multisig, { version, mint: token.mint, policy, operator, appliedAt });

@@ -284,16 +284,20 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     // Init counts a batch, and a cancellation gives back what was not executed.
     serve: {
       select: true,
-      insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount'],
-      update: ['amount'],
+      insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount', 'is_read'],
+      update: ['amount', 'is_read'],
     },
     // A worker counts the earlier batches of the day when it applies a cap, and deletes old rows.
     work: {
       select: true,
-      insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount'],
-      update: ['amount'],
+      insert: ['batch_id', 'project_id', 'day', 'kind', 'subject', 'amount', 'is_read'],
+      update: ['amount', 'is_read'],
       delete: true,
     },
+  },
+  policy_sums: {
+    serve: { select: true },
+    work: { select: true, delete: true },
   },
   key_successions: {
     serve: { select: true },
@@ -378,6 +382,8 @@ const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
 
 /** Functions that do for a role what only the tables' owner may do otherwise (migration 0032). */
 const FUNCTIONS: Readonly<Record<string, RightsOfTable<string>>> = {
+  // Triggers run it.
+  'function keep_policy_sums()': { serve: NONE, work: NONE },
   'function add_partitions(timestamp with time zone)': { serve: NONE, work: { execute: true } },
   'function drop_partition(text,integer,timestamp with time zone)': { serve: NONE, work: { execute: true } },
 };

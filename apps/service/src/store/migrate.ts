@@ -35,6 +35,7 @@ import * as requiredMigration from '../../migrations/0033-required-migration.ts'
 import * as removeVaultWatch from '../../migrations/0034-remove-vault-watch.ts';
 import * as indexesOfLongPasts from '../../migrations/0037-indexes-of-long-pasts.ts';
 import * as projectMoves from '../../migrations/0038-project-moves.ts';
+import * as policySums from '../../migrations/0044-policy-sums.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -74,6 +75,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0034-remove-vault-watch': removeVaultWatch,
   '0037-indexes-of-long-pasts': indexesOfLongPasts,
   '0038-project-moves': projectMoves,
+  '0044-policy-sums': policySums,
 };
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pipeline } from '@flywheel/api';
+import { associatedTokenAddress } from '@flywheel/protocol';
 import {
   assertError,
   executeSigned,
@@ -15,6 +16,7 @@ import type { GatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { address, generateKeyPairSigner } from '@solana/kit';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { sql } from 'kysely';
 import { unusedOf } from '../../src/batches/policy/facts.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
@@ -38,7 +40,7 @@ describe('what the company’s rules count of a day', () => {
   it('is each new token account once, at init, also for simultaneous requests, and what ends unexecuted is given back', async () => {
     const project = await createProject(world);
     await setRules(world, operator, project, { newTokenAccounts: 2 });
-    const [shared, ...strangers] = await newAddresses(5);
+    const [shared = '', ...strangers] = await newAddresses(5);
     assert.equal(requireOk(await preview(world.url, project.apiKey, [airdropPipeline(shared)])).rules, undefined);
     const attempts = await Promise.all(
       strangers.map((each) => init(world.url, project.apiKey, [airdropPipeline(each)])),
@@ -70,44 +72,68 @@ describe('what the company’s rules count of a day', () => {
     assertError(await init(world.url, project.apiKey, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
   });
 
-  it('is read from the chain before init takes anything: without an answer nothing is counted, and a retry counts once', async () => {
+  it('is read from the chain only where the cap has no room for all recipients; an account that exists does not count', async () => {
+    const project = await createProject(world);
+    const paid = await newAddresses(2);
+    const earlier = await setUpBatch(world, project, newPayments(paid));
+    requireOk(await executeSigned(world, project, earlier));
+    await sql`delete from created_token_accounts where batch_id = ${earlier.id}`.execute(world.db);
+    await setRules(world, operator, project, { newTokenAccounts: 3 });
+    const known = associatedTokenAddress({
+      owner: address(paid[0] ?? ''),
+      tokenProgram: TOKEN_PROGRAM_ADDRESS,
+      mint: project.mint,
+    });
+    let asked = 0;
+    world.gate.intercept('getMultipleAccounts', async ({ params: [accounts] }, pass) => {
+      if (Array.isArray(accounts) && accounts.includes(known)) asked += 1;
+      return pass();
+    });
+    requireOk(await init(world.url, project.apiKey, newPayments(paid)));
+    assert.deepEqual([asked, await sumOf(project)], [0, 2n]);
+    // Two of these four exist, and the two of the batch before do.
+    requireOk(await init(world.url, project.apiKey, newPayments([...paid, ...(await newAddresses(2))])));
+    assert.deepEqual([asked, await sumOf(project)], [1, 2n]);
+    const [alice = '', bob = ''] = await newAddresses(2);
+    assertError(await init(world.url, project.apiKey, newPayments([alice, bob])), 429, 'ERR_POLICY_CAP_REACHED');
+    requireOk(await init(world.url, project.apiKey, newPayments([alice])));
+    assert.equal(await sumOf(project), 3n);
+    world.gate.clear();
+  });
+
+  it('is what a worker has found, as soon as it has checked the batch', async () => {
+    const project = await createProject(world);
+    await setRules(world, operator, project, { newTokenAccounts: 9 });
+    const recipients = await newAddresses(2);
+    const first = await setUp(project, 0, recipients);
+    assert.equal(await sumOf(project), 2n);
+    requireOk(await executeSigned(world, project, first));
+    const second = await setUp(project, 1, recipients);
+    requireOk(await executeSigned(world, project, second));
+    assert.equal(await sumOf(project), 3n);
+    assert.deepEqual((await countedOf(project)).map(({ is_read, amount }) => [is_read, amount]).toSorted(), [
+      [true, 0n],
+      [true, 0n],
+      [true, 1n],
+      [true, 1n],
+      [true, 1n],
+    ]);
+  });
+
+  it('needs an answer of the chain before it refuses: without one nothing is counted, and a retry counts once', async () => {
     const [project, other] = await Promise.all([createProject(world), createProject(world)]);
     await setRules(world, operator, project, { newTokenAccounts: 1 });
+    requireOk(await init(world.url, project.apiKey, newPayments(await newAddresses(1))));
     const pipelines = newPayments(await newAddresses(1));
     const key = crypto.randomUUID();
     world.gate.intercept('getMultipleAccounts', async () => ({ status: 200, body: '<html></html>' }));
     assertError(await init(world.url, project.apiKey, pipelines, key), 500, 'ERR_BATCH_INIT_FAILED');
     requireOk(await init(world.url, other.apiKey, newPayments(await newAddresses(1))));
     world.gate.clear();
-    assert.deepEqual(await countedOf(project), []);
-    for (const _ of [1, 2]) requireOk(await init(world.url, project.apiKey, pipelines, key));
     assert.equal((await countedOf(project)).length, 1);
-  });
-
-  it('is read from the chain beside the checks of a request, whose errors do not wait for it', async () => {
-    const project = await createProject(world);
-    await setRules(world, operator, project, { newTokenAccounts: 9 });
-    const recipients = await newAddresses(7);
-    const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    world.gate.intercept('getMultipleAccounts', async ({ params: [asked] }, pass) => {
-      if (!Array.isArray(asked) || asked.length !== recipients.length) return pass();
-      begun.resolve();
-      await end.promise;
-      return pass();
-    });
-    const [answering] = await world.db.transaction().execute(async (trx) => {
-      // The check of the recipients waits for this lock.
-      await sql`lock table non_wallets`.execute(trx);
-      const asked = init(world.url, project.apiKey, newPayments(recipients));
-      await Promise.race([begun.promise, asked.then(() => assert.fail('The chain was not asked.'))]);
-      return [asked];
-    });
-    const toMint = newPayments([...recipients.slice(1), project.mint]);
-    assertError(await init(world.url, project.apiKey, toMint), 400, 'ERR_FLYWHEEL_INVALID_ACTION', /is a mint/);
-    end.resolve();
-    requireOk(await (answering ?? assert.fail()));
-    assert.equal((await countedOf(project)).length, recipients.length);
-    world.gate.clear();
+    for (const _ of [1, 2])
+      assertError(await init(world.url, project.apiKey, pipelines, key), 429, 'ERR_POLICY_CAP_REACHED');
+    assert.equal((await countedOf(project)).length, 1);
   });
 
   it('counts new token accounts again on the day of the signature: a batch of yesterday leaves the next one waiting', async () => {
@@ -231,8 +257,19 @@ describe('what the company’s rules count of a day', () => {
   }
 
   /** Sets up a batch that pays so many new recipients. */
-  async function setUp(project: TestProject, recipients: number): Promise<OpenBatch> {
-    return setUpBatch(world, project, newPayments(await newAddresses(recipients)));
+  async function setUp(project: TestProject, recipients: number, known: readonly string[] = []): Promise<OpenBatch> {
+    return setUpBatch(world, project, newPayments([...known, ...(await newAddresses(recipients))]));
+  }
+
+  /** The token accounts that the day has, as init reads them. */
+  async function sumOf({ projectId }: TestProject): Promise<bigint | undefined> {
+    const row = await world.db
+      .selectFrom('policy_sums')
+      .select('amount')
+      .where('project_id', '=', projectId)
+      .where('kind', '=', 'token-accounts')
+      .executeTakeFirst();
+    return row?.amount;
   }
 
   function countedOf({ projectId }: TestProject) {
@@ -254,10 +291,6 @@ function newPayments(recipients: readonly string[]): Pipeline[] {
   return recipients.map((each) => airdropPipeline(each));
 }
 
-async function newAddresses(count: number): Promise<[string, ...string[]]> {
-  const [first, ...more] = await Promise.all(
-    Array.from({ length: count }, async () => (await generateKeyPairSigner()).address),
-  );
-  if (first === undefined) throw new Error('A test needs an address.');
-  return [first, ...more];
+function newAddresses(count: number): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, async () => (await generateKeyPairSigner()).address));
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { NO_POLICY } from '@flywheel/protocol';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
@@ -24,12 +25,12 @@ import { findLandedSlot, insertBundle, settleBundle } from '../../src/store/batc
 import { findDeadIndices, findUnclosedIds } from '../../src/store/batches/ends.ts';
 import { readLamportsUse } from '../../src/store/batches/exposure.ts';
 import { findOpenBatches } from '../../src/store/batches/open-batches.ts';
-import { findPrecedents, lockBatchesOfDays } from '../../src/store/batches/past-batches.ts';
+import { findPrecedents, lockBatchesOfDays, lockUnfinishedBatches } from '../../src/store/batches/past-batches.ts';
 import { findLastFinalProof, findProofsBySignature } from '../../src/store/batches/proofs.ts';
 import { findMissedRotation, findOpenIds, findRotations } from '../../src/store/batches/rotations.ts';
 import { readCounts, readSpending } from '../../src/store/company/overview.ts';
 import { findHeldJobs } from '../../src/store/company/pauses.ts';
-import { countEarlierTokenAccounts } from '../../src/store/company/policy-uses.ts';
+import { countEarlierTokenAccounts, countPolicyUses } from '../../src/store/company/policy-uses.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { sumFinalBurns } from '../../src/store/projects/daily-limits.ts';
 import { findProjectSummaries } from '../../src/store/projects/projects.ts';
@@ -39,6 +40,11 @@ const { db, poolConfig } = await openTestDatabase();
 
 /** Closed batches of one project. */
 const PAST = 4_000;
+/** What each of them has counted for the company's rules, on one day. */
+const USES = [
+  { kind: 'type', subject: 'WATCH_AD', amount: 1n },
+  { kind: 'token-account', subject: 'shared', amount: 1n },
+] as const;
 /** Far fewer than the past, and more than any page. */
 const FEW = 300;
 
@@ -95,7 +101,10 @@ describe('statements beside a long past', () => {
     'the jobs that a pause has held': (trx, { id }) => findHeldJobs(trx, id),
     'all jobs that a pause has held': (trx) => findHeldJobs(trx, null),
     'the batches of a day': (trx, { id }) => lockBatchesOfDays(trx, id, { firstDay: DAY, after: 0n, limit: 50 }),
+    'the batches whose end may change': (trx, { id }) => lockUnfinishedBatches(trx, id),
     'the token accounts of a day': (trx, { id: projectId }) => countEarlierTokenAccounts(trx, { projectId, day: DAY }),
+    'what a rule counts of a day': (trx, { id: projectId }) =>
+      countPolicyUses(trx, { batchId: randomUUID(), projectId, day: DAY, isRead: true }, USES),
     'the state of the service': (trx) => readServiceState(trx, NOW),
   };
   for (const [name, read] of Object.entries(reads)) {
@@ -204,6 +213,12 @@ async function storePast(project: Project): Promise<void> {
   await sql`
     insert into daily_spending (project_id, day, lamports)
     select ${project.id}, ${DAY}::date - n, 1 from generate_series(0, ${PAST}::int / 100) n
+  `.execute(db);
+  await sql`
+    insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
+    select md5('batch' || n)::uuid, ${project.id}, ${DAY}::date, kind, subject, 1
+    from generate_series(1, ${PAST}::int) n,
+      lateral (values ('type', 'WATCH_AD'), ('token-account', 'shared'), ('token-account', 'own' || n)) as uses (kind, subject)
   `.execute(db);
   await db
     .updateTable('batches')

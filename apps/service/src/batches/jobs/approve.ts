@@ -14,6 +14,7 @@ import {
 } from '../../store/batches/company-approvals.ts';
 import { planTokenAccounts } from '../../store/batches/created-token-accounts.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
+import { recordCheckedTokenAccounts } from '../../store/company/policy-uses.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
@@ -89,7 +90,10 @@ export async function approve(
   const awaitsCompany = await fencedTransaction(deps, async (trx) => {
     await planTokenAccounts(trx, batch, toCreate);
     await requireUnpaused(trx, batch.flywheelId);
-    return askCompany(trx, batch.id, deps.clock.now());
+    const isAsked = await askCompany(trx, batch.id, deps.clock.now());
+    // Sums are locked after the batch, as by its end.
+    await recordCheckedTokenAccounts(trx, batch.id, toCreate);
+    return isAsked;
   });
   // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
   if (awaitsCompany) return 'awaits company';

@@ -1,30 +1,27 @@
 import { ApiError, type ErrorCode } from '@flywheel/api';
 import type { CompanyPolicy } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { requirements } from '../../compile/totals.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import { startOfNextUtcDay } from '../../model/clock.ts';
 import type { Project } from '../../model/project.ts';
-import { findMissingTokenAccounts } from '../../solana/vault.ts';
 import { countPolicyUses, NO_USES } from '../../store/company/policy-uses.ts';
 import type { Db } from '../../store/db.ts';
 import { type BatchIssue, toProblem } from '../check/check-batch.ts';
-import type { Deps } from '../deps.ts';
 import { findMetRules, type MetRule } from './evaluate.ts';
 import { countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
+import { recipientTokenAccounts } from './token-accounts.ts';
 
 /**
- * Reads from the chain which of its recipients' token accounts a batch would create. Makes no call for a batch of burns. An
- * account that a node does not show yet, because an earlier batch of the day has just created it, is counted once all the same.
+ * The day has no room for all token accounts that a batch might create, some of which nobody has looked up on chain: those that
+ * exist do not count. Thrown to undo the transaction, which is made again after they were looked up.
  */
-export async function readNewTokenAccounts(
-  { chain }: Pick<Deps, 'chain'>,
-  { token }: Project,
-  pipelines: readonly CompiledPipeline[],
-): Promise<Address[]> {
-  const addresses = requirements(pipelines, token).tokenAccounts.map(({ address }) => address);
-  if (addresses.length === 0) return [];
-  return chain.decide(0n, (view) => findMissingTokenAccounts(view, token, addresses));
+export class TokenAccountsUnread extends Error {
+  /** The UTC day of init. */
+  readonly day: string;
+  constructor(day: string) {
+    super(`Token accounts that batches of ${day} count were not looked up on chain.`);
+    this.day = day;
+  }
 }
 
 export interface JudgedRequest {
@@ -33,7 +30,7 @@ export interface JudgedRequest {
   readonly day: string;
   readonly now: Date;
   readonly policy: CompanyPolicy;
-  /** Token accounts that it would create; null if no rule counted them when the chain was to be read. */
+  /** Token accounts that it would create; null if nobody has looked, so that all of its recipients' count. */
   readonly newTokenAccounts: readonly Address[] | null;
 }
 
@@ -41,6 +38,7 @@ export interface JudgedRequest {
  * Judges a new batch by the company's rules, and counts it for its caps. The caller must hold the lock of the project's
  * flywheel, and must roll back when this throws.
  * @throws ApiError ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED
+ * @throws TokenAccountsUnread if that decides.
  */
 export async function admitByPolicy(
   trx: Db,
@@ -49,14 +47,17 @@ export async function admitByPolicy(
   { batchId, day, now, policy, newTokenAccounts }: JudgedRequest,
 ): Promise<void> {
   const facts = readFacts(pipelines, token);
-  // A rule that was set since the chain was to be read is judged when the company signs, as for the batches before it.
-  const counted = policy.newTokenAccounts === null ? [] : (newTokenAccounts ?? []);
+  const isRead = newTokenAccounts !== null;
+  const counted =
+    policy.newTokenAccounts === null ? [] : (newTokenAccounts ?? recipientTokenAccounts(pipelines, token));
   const asked = [...usesOf([policy], facts), ...tokenAccountUses(counted)];
-  const used = asked.length === 0 ? NO_USES : await countPolicyUses(trx, { batchId, projectId, day }, asked);
-  const { uses } = used;
+  const used = asked.length === 0 ? NO_USES : await countPolicyUses(trx, { batchId, projectId, day, isRead }, asked);
+  const { uses, hasUnread } = used;
   // What the day has moved matters for rules that need a person only, which refuse nothing.
   const judged = { day, moved: 0n, uses, tokenAccounts: countAdded(asked, used) };
-  const [error] = toPolicyErrors(findMetRules(policy, token, facts, judged), now);
+  const met = findMetRules(policy, token, facts, judged);
+  if ((!isRead || hasUnread) && met.some(({ rule }) => rule === 'newTokenAccounts')) throw new TokenAccountsUnread(day);
+  const [error] = toPolicyErrors(met, now);
   if (error) throw error;
 }
 

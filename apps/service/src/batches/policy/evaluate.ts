@@ -150,13 +150,14 @@ interface Details {
   readonly until?: Date;
 }
 
-/** Joins a fact with the sentence of its rule. */
+/** Joins a fact with the sentence of its rule. The sentences are written when a rule is met, which is seldom. */
 function describer(policy: CompanyPolicy, token: Decimals) {
-  const sentences = new Map(
-    describePolicy(policy, token).map(({ rule, type, sentence }) => [`${rule} ${type ?? ''}`, sentence]),
-  );
+  let sentences: ReadonlyMap<string, string> | null = null;
   return (rule: PolicyRuleName, effect: MetRule['effect'], fact: string, details: Details = {}): MetRule => {
     const { type = '', recipient = null, until = null } = details;
+    sentences ??= new Map(
+      describePolicy(policy, token).map((each) => [`${each.rule} ${each.type ?? ''}`, each.sentence]),
+    );
     return { rule, effect, message: `${fact} ${sentences.get(`${rule} ${type}`) ?? ''}`, recipient, until };
   };
 }

@@ -85,6 +85,21 @@ export async function lockBatchesOfDays(
   );
 }
 
+/**
+ * Locks the batches of a project whose end may still change, until the transaction ends. An end locks its batch and then the sums of
+ * the day, so a transaction that counts several batches locks them all before it counts the first.
+ */
+export async function lockUnfinishedBatches(trx: Db, projectId: string): Promise<void> {
+  await trx
+    .selectFrom('batches')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('end_finalized_at', 'is', null)
+    .orderBy('batch_index')
+    .forNoKeyUpdate()
+    .execute();
+}
+
 /** Reads what the pipelines of batches do, in order. */
 export async function findPastPipelines(
   db: Db,

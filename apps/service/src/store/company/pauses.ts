@@ -4,7 +4,6 @@ import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { prepare, type Slots } from '../prepare.ts';
-import { limitsTokenAccounts } from './policies.ts';
 
 /** The pause that stops a project's transactions. */
 export interface Pause {
@@ -29,7 +28,6 @@ export async function findHalt(db: Db, projectId: string): Promise<Halt | null> 
 /** The idempotency key of a batch that is asked for. */
 export interface BatchQuestion {
   readonly projectId: string;
-  readonly multisig: Address;
   readonly kind: BatchKind;
   readonly idempotencyKey: string;
 }
@@ -39,15 +37,12 @@ export interface BeginningFacts {
   readonly halt: Halt | null;
   /** The batch that the key has created. */
   readonly batchId: string | null;
-  /** True if the present rules of the company limit the token accounts that the vault pays for. */
-  readonly limitsTokenAccounts: boolean;
 }
 
 /** Reads what halts a project like `findHalt`, and what else decides first about a request for a batch. */
 export async function findBeginningFacts(db: Db, question: BatchQuestion): Promise<BeginningFacts> {
   const [row] = await selectBeginning(db, question);
-  if (!row) return { halt: null, batchId: null, limitsTokenAccounts: false };
-  return { halt: toHalt(row), batchId: row.batch_id, limitsTokenAccounts: row.limits_token_accounts };
+  return row ? { halt: toHalt(row), batchId: row.batch_id } : { halt: null, batchId: null };
 }
 
 const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
@@ -58,7 +53,7 @@ const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
         .on('batches.kind', '=', slot('kind'))
         .on('batches.idempotency_key', '=', slot('idempotencyKey')),
     )
-    .select(['batches.id as batch_id', limitsTokenAccounts(slot('multisig')).as('limits_token_accounts')])
+    .select('batches.id as batch_id')
     .where('projects.id', '=', slot('projectId')),
 );
 

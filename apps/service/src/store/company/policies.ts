@@ -1,6 +1,5 @@
 import { type CompanyPolicy, fromPolicyJson, toPolicyJson } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
 
 /** A version of the company's rules for a project. */
@@ -18,14 +17,6 @@ export interface PolicyVersion {
 export async function findPolicyVersions(db: Db, multisig: Address, limit: number): Promise<PolicyVersion[]> {
   const rows = await selectVersions(db, multisig).orderBy('version', 'desc').limit(limit).execute();
   return rows.map(toVersion);
-}
-
-/** A part of a statement that tells if the present rules limit the token accounts that the vault pays for. */
-export function limitsTokenAccounts(multisig: RawBuilder<Address>): RawBuilder<boolean> {
-  return sql`coalesce((
-    select policy->>'newTokenAccounts' is not null from company_policies
-    where company_policies.multisig = ${multisig} order by version desc limit 1
-  ), false)`;
 }
 
 /** Lists the versions that were in force at any time from `since` on, the present one included, newest first. */

@@ -18,20 +18,32 @@ export interface DayUses {
   readonly uses: ReadonlyMap<string, bigint>;
   /** All token accounts of the day, each once, also if several batches count it; 0 if the question names none. */
   readonly tokenAccounts: number;
+  /** True if nobody has looked some of these token accounts up on chain; false if the question names none. */
+  readonly hasUnread: boolean;
 }
 
-export const NO_USES: DayUses = { uses: new Map(), tokenAccounts: 0 };
+export const NO_USES: DayUses = { uses: new Map(), tokenAccounts: 0, hasUnread: false };
 
 /** Key of a recipient, a type or a token account in the sums of a day. */
 export function useKey({ kind, subject }: Pick<PolicyUse, 'kind' | 'subject'>): string {
   return `${kind} ${subject}`;
 }
 
-interface BatchOfDay {
-  readonly batchId: string;
+/** The batches of a project for which one day counts. */
+export interface ProjectDay {
   readonly projectId: string;
   /** The UTC day, `2026-11-21`. */
   readonly day: string;
+}
+
+interface BatchOfDay extends ProjectDay {
+  readonly batchId: string;
+}
+
+/** A batch to be counted. */
+export interface CountedBatch extends BatchOfDay {
+  /** True if its token accounts were looked up on chain, so that it counts those only that are missing. */
+  readonly isRead: boolean;
 }
 
 /**
@@ -40,21 +52,24 @@ interface BatchOfDay {
  * roll back.
  * @returns what the other batches have used.
  */
-export async function countPolicyUses(trx: Db, batch: BatchOfDay, uses: readonly PolicyUse[]): Promise<DayUses> {
+export async function countPolicyUses(trx: Db, batch: CountedBatch, uses: readonly PolicyUse[]): Promise<DayUses> {
   const count = namesTokenAccounts(uses) ? COUNT_USES.withTokenAccounts : COUNT_USES.others;
   return toDayUses(await count(trx, { ...batch, ...columnsOf(uses) }));
 }
 
 const COUNT_USES = { withTokenAccounts: prepareCount(true), others: prepareCount(false) };
 
+/** The triggers of `policy_uses` add the batch to the sums after this statement has read them. */
 function prepareCount(withTokenAccounts: boolean) {
-  return prepare<BatchOfDay & UseColumns, UsedRow>((_db, slot) => {
+  return prepare<CountedBatch & UseColumns, UsedRow>((_db, slot) => {
     const [projectId, day] = [sql<string>`${slot('projectId')}::uuid`, sql<string>`${slot('day')}::date`];
     const uses = { kinds: slot('kinds'), subjects: slot('subjects'), amounts: slot('amounts') };
     return sql<UsedRow>`
       with asked as (select * from ${unnestColumns(uses)}), counted as (
-        insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
-        select ${slot('batchId')}::uuid, ${projectId}, ${day}, kind, subject, amount from asked
+        insert into policy_uses (batch_id, project_id, day, kind, subject, amount, is_read)
+        select ${slot('batchId')}::uuid, ${projectId}, ${day}, kind, subject, amount,
+          ${slot('isRead')}::boolean or kind <> 'token-account'
+        from asked
       )
       ${selectUsed({ projectId, day, exceptId: null }, withTokenAccounts)}
     `;
@@ -64,7 +79,7 @@ function prepareCount(withTokenAccounts: boolean) {
 /** Reads what the batches of a day have used, without one of them if `exceptId` names it. */
 export async function findPolicyUses(
   db: Db,
-  { projectId, day }: Omit<BatchOfDay, 'batchId'>,
+  { projectId, day }: ProjectDay,
   uses: readonly PolicyUse[],
   exceptId: string | null = null,
 ): Promise<DayUses> {
@@ -74,6 +89,47 @@ export async function findPolicyUses(
     ${selectUsed({ projectId: sql.val(projectId), day: sql.val(day), exceptId }, namesTokenAccounts(uses))}
   `.execute(db);
   return toDayUses(rows);
+}
+
+/**
+ * Lists the token accounts that the batches of a day count and that nobody has looked up on chain yet. A batch that a worker has
+ * checked has none.
+ */
+export async function findUnreadTokenAccounts(db: Db, { projectId, day }: ProjectDay): Promise<Address[]> {
+  const { rows } = await sql<{ address: Address }>`
+    select distinct subject as address from policy_uses
+    where project_id = ${projectId} and day = ${day} and kind = 'token-account' and not is_read
+  `.execute(db);
+  return rows.map(({ address }) => address);
+}
+
+/**
+ * Records that token accounts were looked up for the batches of a day which count them unread, and no longer counts those that
+ * exist. Rows of a batch that ends at this moment are left to it.
+ */
+export async function recordReadTokenAccounts(
+  db: Db,
+  { projectId, day }: ProjectDay,
+  { read, missing }: { readonly read: readonly Address[]; readonly missing: readonly Address[] },
+): Promise<void> {
+  await sql`
+    update policy_uses set is_read = true, amount = case when uses.subject = any(${missing}::text[]) then policy_uses.amount else 0 end
+    from (
+      select batch_id, subject from policy_uses
+      where project_id = ${projectId} and day = ${day} and kind = 'token-account' and not is_read
+        and subject = any(${read}::text[])
+      order by batch_id, subject for no key update skip locked
+    ) as uses
+    where policy_uses.batch_id = uses.batch_id and policy_uses.kind = 'token-account' and policy_uses.subject = uses.subject
+  `.execute(db);
+}
+
+/** Records which token accounts of a batch a worker's check has found missing, and no longer counts the others at init's day. */
+export async function recordCheckedTokenAccounts(trx: Db, batchId: string, missing: readonly Address[]): Promise<void> {
+  await sql`
+    update policy_uses set is_read = true, amount = case when subject = any(${missing}::text[]) then amount else 0 end
+    where batch_id = ${batchId} and kind = 'token-account' and not is_read
+  `.execute(trx);
 }
 
 /** Lists the token accounts that a batch would create: those that init has counted, and those that a worker's check found. */
@@ -86,11 +142,14 @@ export async function findNewTokenAccounts(db: Db, batchId: string): Promise<Add
   return rows.map(({ address }) => address);
 }
 
-/** Gives back what a batch has counted and not executed. Does nothing for a batch that was not counted. */
+/** Gives back what a batch has counted and not executed. Does nothing for a batch, or a token account, that was not counted. */
 export async function releasePolicyUses(trx: Db, batchId: string, uses: readonly PolicyUse[]): Promise<void> {
   if (uses.length === 0) return;
   await sql`
-    update policy_uses set amount = policy_uses.amount - asked.amount from ${unnestUses(uses)}
+    update policy_uses set amount = case
+      when policy_uses.kind = 'token-account' then 0 else policy_uses.amount - asked.amount
+    end, is_read = true
+    from ${unnestUses(uses)}
     where policy_uses.batch_id = ${batchId} and policy_uses.kind = asked.kind and policy_uses.subject = asked.subject
   `.execute(trx);
 }
@@ -119,10 +178,7 @@ export async function countEarlierUses(trx: Db, projectId: string, batches: read
  * Counts the token accounts that the vault has paid for since a day began, and those that batches which a worker has checked are
  * about to create. Locks the batches, so that none ends meanwhile without giving back what is counted here.
  */
-export async function countEarlierTokenAccounts(
-  trx: Db,
-  { projectId, day }: Omit<BatchOfDay, 'batchId'>,
-): Promise<void> {
+export async function countEarlierTokenAccounts(trx: Db, { projectId, day }: ProjectDay): Promise<void> {
   const start = new Date(`${day}T00:00:00Z`);
   await sql`
     insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
@@ -140,6 +196,8 @@ export async function countEarlierTokenAccounts(
 /** Deletes what batches used of the caps of days before `day`, as init and as workers have counted it. */
 export async function deleteOldUses(db: Db, day: string): Promise<void> {
   await db.deleteFrom('policy_uses').where('day', '<', day).execute();
+  // After the rows that they sum up, whose deletion is taken from them.
+  await db.deleteFrom('policy_sums').where('day', '<', day).execute();
   await db.deleteFrom('company_uses').where('day', '<', day).execute();
 }
 
@@ -180,24 +238,41 @@ interface UsedRow {
   readonly key: string;
   readonly used: bigint;
   readonly token_accounts: bigint;
+  readonly has_unread: boolean;
 }
 
-/** Looks each subject up: a join would read all uses of the day. Only token accounts are counted over all subjects. */
+/** Looks each subject up. A batch that does not count is taken from the sums, and with it the token accounts of no other one. */
 function selectUsed({ projectId, day, exceptId }: Counted, withTokenAccounts: boolean): RawBuilder<unknown> {
-  const others = exceptId === null ? sql`` : sql`and uses.batch_id <> ${exceptId}::uuid`;
-  const tokenAccounts = withTokenAccounts
-    ? sql`(
-      select count(distinct uses.subject) from policy_uses uses
-      where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = 'token-account' and uses.amount > 0
-        ${others}
-    )`
-    : sql`0::bigint`;
+  const ofDay = (rows: string) =>
+    sql`${sql.ref(`${rows}.project_id`)} = ${projectId} and ${sql.ref(`${rows}.day`)} = ${day}`;
+  const own =
+    exceptId === null
+      ? sql``
+      : sql` - coalesce((
+    select amount from policy_uses own
+    where own.batch_id = ${exceptId}::uuid and ${ofDay('own')} and own.kind = asked.kind and own.subject = asked.subject
+  ), 0)`;
+  const ownTokenAccounts =
+    exceptId === null
+      ? sql``
+      : sql` - (
+    select count(*) from policy_uses own join policy_sums sums on ${ofDay('sums')}
+      and sums.kind = own.kind and sums.subject = own.subject and sums.amount = own.amount
+    where own.batch_id = ${exceptId}::uuid and ${ofDay('own')} and own.kind = 'token-account' and own.amount > 0
+  )`;
+  const ofTokenAccounts = withTokenAccounts
+    ? sql`
+      coalesce((
+        select amount from policy_sums sums where ${ofDay('sums')} and sums.kind = 'token-accounts' and sums.subject = ''
+      ), 0)${ownTokenAccounts} as token_accounts,
+      exists (select from policy_uses unread where ${ofDay('unread')} and not unread.is_read) as has_unread
+    `
+    : sql`0::numeric as token_accounts, false as has_unread`;
   return sql`
     select asked.kind || ' ' || asked.subject as key, coalesce((
-      select sum(uses.amount) from policy_uses uses
-      where uses.project_id = ${projectId} and uses.day = ${day} and uses.kind = asked.kind and uses.subject = asked.subject
-        ${others}
-    ), 0) as used, ${tokenAccounts} as token_accounts
+      select amount from policy_sums sums
+      where ${ofDay('sums')} and sums.kind = asked.kind and sums.subject = asked.subject
+    ), 0)${own} as used, ${ofTokenAccounts}
     from asked
   `;
 }
@@ -210,5 +285,6 @@ function toDayUses(rows: readonly UsedRow[]): DayUses {
   return {
     uses: new Map(rows.map(({ key, used }) => [key, used])),
     tokenAccounts: Number(rows[0]?.token_accounts ?? 0n),
+    hasUnread: rows[0]?.has_unread ?? false,
   };
 }

@@ -18,6 +18,7 @@ export interface CompanyTables {
   company_policies: CompanyPoliciesTable;
   company_uses: CompanyUsesTable;
   policy_uses: PolicyUsesTable;
+  policy_sums: PolicySumsTable;
 }
 
 interface CompanyDecisionsTable {
@@ -140,6 +141,17 @@ interface PolicyUsesTable {
   project_id: string;
   day: string;
   kind: 'recipient' | 'type' | 'token-account';
+  subject: string;
+  amount: bigint;
+  /** False for a token account that nobody has looked up on chain yet. */
+  is_read: Generated<boolean>;
+}
+
+/** Triggers of `policy_uses` write it. */
+interface PolicySumsTable {
+  project_id: string;
+  day: string;
+  kind: PolicyUsesTable['kind'] | 'token-accounts';
   subject: string;
   amount: bigint;
 }

@@ -58,6 +58,8 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   daily_amounts: ofProject(),
   daily_spending: ofProject(),
   policy_uses: ofBatches(),
+  // Triggers sum up again what arrives.
+  policy_sums: STAYS,
   // A batch that waits for its approval keeps its nonce, which both shards' operator may advance.
   nonces: ofBatches(),
   batch_events: { ...ofBatches(sql`id`), keepsIds: true },

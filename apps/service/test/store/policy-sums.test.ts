@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { address, getAddressDecoder } from '@solana/kit';
+import * as fc from 'fast-check';
+import { sql } from 'kysely';
+import {
+  countPolicyUses,
+  findPolicyUses,
+  findUnreadTokenAccounts,
+  type PolicyUse,
+  recordCheckedTokenAccounts,
+  recordReadTokenAccounts,
+  releasePolicyUses,
+  useKey,
+} from '../../src/store/company/policy-uses.ts';
+
+const { db } = await openTestDatabase();
+const DAY = '2026-11-21';
+/** Few, so that batches share them. */
+const ACCOUNTS = Array.from({ length: 6 }, (_, i) => getAddressDecoder().decode(new Uint8Array(32).fill(i)));
+
+/** A batch takes an amount of its recipients and type, and counts its token accounts, read or not. Then these happen to it. */
+const batches = fc.array(
+  fc.record({
+    accounts: fc.uniqueArray(fc.constantFrom(...ACCOUNTS), { maxLength: 4 }),
+    amount: fc.bigInt(0n, 18_446_744_073_709_551_615n),
+    isRead: fc.boolean(),
+    events: fc.array(fc.constantFrom('released', 'checked', 'read', 'moved to the next day'), { maxLength: 3 }),
+    left: fc.subarray(ACCOUNTS),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+
+describe('the sums of a day', () => {
+  it('are those of the batches, however they are counted, given back and looked up at the same time', async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, async (given) => {
+        const projectId = randomUUID();
+        await Promise.all(
+          given.map(async ({ accounts, amount, isRead, events, left }) => {
+            const batchId = randomUUID();
+            const asked = usesOf(accounts, amount);
+            if (asked.length > 0) await countPolicyUses(db, { batchId, projectId, day: DAY, isRead }, asked);
+            for (const event of events) {
+              if (event === 'released') await releasePolicyUses(db, batchId, usesOf(accounts, 0n));
+              if (event === 'checked') await recordCheckedTokenAccounts(db, batchId, left);
+              if (event === 'read') {
+                const read = await findUnreadTokenAccounts(db, { projectId, day: DAY });
+                await recordReadTokenAccounts(db, { projectId, day: DAY }, { read, missing: left });
+              }
+              if (event === 'moved to the next day') {
+                await sql`update policy_uses set day = day + 1 where batch_id = ${batchId}`.execute(db);
+              }
+            }
+          }),
+        );
+        assert.deepEqual(await keptSums(projectId), await computedSums(projectId));
+        await sql`delete from policy_uses where project_id = ${projectId} and amount > 5`.execute(db);
+        assert.deepEqual(await keptSums(projectId), await computedSums(projectId));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('leave out a batch, and the token accounts that only it counts', async () => {
+    const [projectId, batchId] = [randomUUID(), randomUUID()];
+    const [own, shared] = [address(ACCOUNTS[0] ?? ''), address(ACCOUNTS[1] ?? '')];
+    const count = (id: string, uses: PolicyUse[]) =>
+      countPolicyUses(db, { batchId: id, projectId, day: DAY, isRead: false }, uses);
+    const first = await count(batchId, usesOf([own, shared], 5n));
+    assert.deepEqual([first.tokenAccounts, first.hasUnread, first.uses.get('type T')], [0, false, 0n]);
+    const second = await count(randomUUID(), usesOf([shared], 7n));
+    assert.deepEqual([second.tokenAccounts, second.hasUnread, second.uses.get('type T')], [2, true, 5n]);
+    const asked = usesOf([own, shared], 5n);
+    const others = await findPolicyUses(db, { projectId, day: DAY }, asked, batchId);
+    assert.deepEqual(
+      asked.map((use) => others.uses.get(useKey(use))),
+      [0n, 7n, 7n, 0n, 1n],
+    );
+    assert.equal(others.tokenAccounts, 1);
+  });
+});
+
+function usesOf(accounts: readonly string[], amount: bigint): PolicyUse[] {
+  if (accounts.length === 0) return [];
+  return [
+    ...accounts.map((subject) => ({ kind: 'recipient', subject, amount }) as const),
+    { kind: 'type', subject: 'T', amount },
+    ...accounts.map((subject) => ({ kind: 'token-account', subject, amount: 1n }) as const),
+  ];
+}
+
+/** Without zeros: a sum that was given back stays as one. */
+async function keptSums(projectId: string): Promise<string[]> {
+  const { rows } = await sql<{ sum: string }>`
+    select concat_ws(' ', day, kind, subject, amount) as sum from policy_sums
+    where project_id = ${projectId} and amount <> 0 order by 1
+  `.execute(db);
+  return rows.map(({ sum }) => sum);
+}
+
+async function computedSums(projectId: string): Promise<string[]> {
+  const { rows } = await sql<{ sum: string }>`
+    select concat_ws(' ', day, kind, subject, sum(amount)) as sum from policy_uses
+    where project_id = ${projectId} group by day, kind, subject having sum(amount) <> 0
+    union all
+    select concat_ws(' ', day, 'token-accounts', '', count(distinct subject)) from policy_uses
+    where project_id = ${projectId} and kind = 'token-account' and amount > 0 group by day
+    order by 1
+  `.execute(db);
+  return rows.map(({ sum }) => sum);
+}
