@@ -179,7 +179,12 @@ describe('the company’s rules for a project', () => {
     const { execution_error } = await waitUntil('the hold-up', read, (row) => row.execution_error !== null);
     assert.match(execution_error?.reason ?? '', /The company signs from .* only\. It continues at /);
     assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
-    assert.equal(await countOpenJobs(world, 'execute', batch.id), 1, 'one job waits for the hours');
+    // The job that found out has recorded it before it ends itself.
+    await waitUntil(
+      'one job that waits for the hours',
+      () => countOpenJobs(world, 'execute', batch.id),
+      (jobs) => jobs === 1,
+    );
   });
 
   it('can be tried on the batches of the last 30 days before they are saved', async () => {
