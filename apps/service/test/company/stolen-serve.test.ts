@@ -210,6 +210,14 @@ describe('a thief with the database rights of serve', () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await setPause(world, operator, project, true);
+    // The thief's database has the pause that a worker has recorded: what came before it is not held back.
+    const recorded = () =>
+      world.db
+        .selectFrom('company_pauses')
+        .select('multisig')
+        .where('multisig', '=', address(project.multisig))
+        .execute();
+    await waitUntil('the recorded pause', recorded, (rows) => rows.length === 1);
     await storeApproval(batch);
     return { project, batchId: batch.id };
   }
