@@ -27,6 +27,7 @@ import { createFiguresReader } from './proofs/vault-figures.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
+import { isNodeUnavailable } from './solana/node-unavailable.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
 import { deleteOldUses } from './store/company/policy-uses.ts';
@@ -326,6 +327,7 @@ async function listen(
     addressLimits: createAddressLimits({ ...config.addressLimits, heavy: rateLimits.heavy }, clock),
     readiness: readinessOf(deps),
     isUnavailable: isDatabaseUnavailable,
+    isNodeUnavailable,
     site: await readSite(CONSOLE_DIRECTORY),
     readConnectUrls: async () => {
       const { rpcUrl, webSocketUrl } = await readEnvironment();

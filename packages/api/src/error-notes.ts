@@ -175,17 +175,17 @@ export const ERROR_NOTES: {
   },
   ERR_INTERNAL: {
     remedy:
-      'Try again later; `Retry-After` is sent while the database of the service is out of reach. If the error stays, send the value of the header `x-request-id` to the company that runs the service.',
+      'Try again later; `Retry-After` is sent while the database or every node of the service is out of reach. If the error stays, send the value of the header `x-request-id` to the company that runs the service.',
     example: undefined,
   },
   ERR_BATCH_INIT_FAILED: {
     remedy:
-      'Send the request again with the same `x-idempotency-key`. If the batch was stored after all, the response is that batch. `Retry-After` is sent while the database of the service is out of reach.',
+      'Send the request again with the same `x-idempotency-key`. If the batch was stored after all, the response is that batch. `Retry-After` is sent while the database or every node of the service is out of reach.',
     example: undefined,
   },
   ERR_BATCH_EXECUTE_FAILED: {
     remedy:
-      'Execute again: the request continues the earlier one and never executes twice. `Retry-After` is sent while the database of the service is out of reach.',
+      'Execute again: the request continues the earlier one and never executes twice. `Retry-After` is sent while the database or every node of the service is out of reach.',
     example: undefined,
   },
   ERR_BATCH_CURRENT_FAILED: {
@@ -195,6 +195,11 @@ export const ERROR_NOTES: {
   ERR_NONCE_POOL_EMPTY: {
     remedy: 'Wait for `Retry-After` seconds, then send the request again with the same `x-idempotency-key`.',
     example: { retryAfterSeconds: 5 },
+  },
+  ERR_NODE_UNAVAILABLE: {
+    remedy:
+      'Wait for `Retry-After` seconds, then send the same request again: its effect is that of one. If it lasts, tell the company that its RPC nodes are out of reach.',
+    example: { retryAfterSeconds: 2 },
   },
   ERR_OPERATOR_UNFUNDED: {
     remedy:

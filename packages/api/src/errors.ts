@@ -308,6 +308,12 @@ export const ERRORS = {
     (c: { retryAfterSeconds: number }) =>
       `All durable nonces are in use; the pool is being refilled. Try again in ${c.retryAfterSeconds} s.`,
   ),
+  ERR_NODE_UNAVAILABLE: define(
+    503,
+    'No Solana node of the service answers, or all of them are behind the cluster.',
+    (c: { retryAfterSeconds: number }) =>
+      `No Solana node of this service answers now, or all of them are behind the cluster, so the request was not completed. Nothing is lost. Try again in ${c.retryAfterSeconds} s.`,
+  ),
   ERR_OPERATOR_UNFUNDED: define(
     503,
     'The operator, who pays the fees, has no SOL; the batch could not be checked.',

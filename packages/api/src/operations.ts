@@ -80,7 +80,13 @@ export const OPERATIONS = {
     responses: {
       200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
     },
-    errors: [...PIPELINE_ERRORS, 'ERR_TOO_MANY_AT_ONCE', 'ERR_PROJECT_NOT_ADMITTED', 'ERR_OPERATOR_UNFUNDED'],
+    errors: [
+      ...PIPELINE_ERRORS,
+      'ERR_TOO_MANY_AT_ONCE',
+      'ERR_PROJECT_NOT_ADMITTED',
+      'ERR_OPERATOR_UNFUNDED',
+      'ERR_NODE_UNAVAILABLE',
+    ],
     fallback: 'ERR_INTERNAL',
   },
   executeBatch: {
@@ -129,7 +135,7 @@ export const OPERATIONS = {
       200: { description: 'The batch has ended.', schema: CancelBatchResponse },
       202: { description: 'The cancellation continues; poll `Location`.', schema: ExecuteBatchPending },
     },
-    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_CANCELLABLE'],
+    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_CANCELLABLE', 'ERR_NODE_UNAVAILABLE'],
     fallback: 'ERR_INTERNAL',
   },
   listBatches: {
@@ -188,7 +194,7 @@ export const OPERATIONS = {
         ),
     }),
     responses: { 200: { description: 'The batch.', schema: Batch } },
-    errors: ['ERR_BATCH_NOT_FOUND'],
+    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
     fallback: 'ERR_INTERNAL',
   },
   streamBatchEvents: {

@@ -98,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     addressLimits: { count: () => undefined, requireSearch: () => undefined, record: () => undefined },
     readiness: {},
     isUnavailable: () => false,
+    isNodeUnavailable: () => false,
     site: null,
     readConnectUrls: async () => [],
     readVaultFigures: async (address) => {

@@ -12,6 +12,7 @@ import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
 import { throwDamaged } from '../batches/read.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import { NodeBehind } from '../solana/node-unavailable.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
@@ -158,14 +159,13 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   if (problem !== null) return { code: 'ERR_SIGNED_TX_INVALID', context: { problem } };
   if (progress !== null) {
     if (progress.status === 'Absent' || progress.status === 'Draft') {
-      return wouldFail('The cluster does not show its setup now. Approve it again later.');
+      throw new NodeBehind(`The node shows the proposal of batch ${batch.id} as ${progress.status}.`);
     }
     if (progress.status !== 'Active' && progress.status !== 'Approved') {
       return wouldFail(`Its proposal is ${progress.status} on chain. Reject the batch.`);
     }
     const mismatch = await findMismatchedPipeline(deps, multisig, batch);
-    if (mismatch === 'unseen')
-      return wouldFail('The cluster does not show all of its pipelines yet. Approve it again later.');
+    if (mismatch === 'unseen') throw new NodeBehind(`The node does not show all pipelines of batch ${batch.id}.`);
     if (mismatch !== null) return wouldFail(`${describeMismatch(mismatch, batch)} Reject the batch.`);
   }
   const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);

@@ -15,9 +15,9 @@ import { type Exchange, type OperationRouteDeps, operationRoute } from './operat
 import { type MissingPage, missingPage, type SiteDeps, siteRoutes } from './site.ts';
 import { hangUpOnClose } from './wire/connections.ts';
 import {
+  type AnsweredErrors,
   answerClientError,
   answerError,
-  type ContextFreeCode,
   type IsUnavailable,
   MAX_HEADER_BYTES,
   SECURITY_HEADERS,
@@ -30,7 +30,10 @@ export interface ServerDeps extends OperationRouteDeps, SiteDeps, EmbedDeps {
   readonly consoleHandlers: Handlers<typeof CONSOLE_OPERATIONS>;
   /** Checks by name that must pass before this process takes requests. */
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
+  /** Tells a database that is out of reach. */
   readonly isUnavailable: IsUnavailable;
+  /** Tells that no node of the cluster can answer. */
+  readonly isNodeUnavailable: IsUnavailable;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'requestSeconds'>;
   /** The service's public URL; null: the host that a request names. */
@@ -70,13 +73,12 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     leaving: null,
     errorCode: null,
   });
-  const answer = (fallback: ContextFreeCode) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const answer = (answered: AnsweredErrors) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { exchange } = request;
     const { log } = exchange.context;
-    const { isUnavailable } = deps;
-    exchange.errorCode = answerError({ log, fallback, isUnavailable }, error, request, reply);
+    exchange.errorCode = answerError({ ...deps, ...answered, log }, error, request, reply);
   };
-  const answerUnexpected = answer('ERR_INTERNAL');
+  const answerUnexpected = answer({ fallback: 'ERR_INTERNAL', errors: [] });
 
   const server = fastify({
     logger: false,
@@ -135,7 +137,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   const originOf = (request: FastifyRequest) => request.exchange.context.origin;
   addRoutes(server, [
     ...[...bindHandlers(OPERATIONS, deps.handlers), ...bindHandlers(CONSOLE_OPERATIONS, deps.consoleHandlers)].map(
-      (bound) => ({ ...operationRoute(deps, bound), errorHandler: answer(bound.fallback) }),
+      (bound) => ({ ...operationRoute(deps, bound), errorHandler: answer({ ...bound.operation, ...bound }) }),
     ),
     ...documentRoutes(originOf),
     ...referenceRoutes(originOf),

@@ -46,7 +46,8 @@ export function createFloor(clock: Pick<Clock, 'sleep'>, seenSlot: bigint): Floo
  */
 const MISSING_TABLE = /\baddress table (?:account|lookup)\b/;
 
-function isBehind(error: unknown): boolean {
+/** Tells if an error of `ask` is a node that has not reached the slot, or the table, that the request names. */
+export function isBehind(error: unknown): boolean {
   const nodeError = nodeErrorOf(error);
   if (nodeError === null) return false;
   return nodeError.code === MIN_CONTEXT_SLOT_NOT_REACHED || MISSING_TABLE.test(nodeError.message);

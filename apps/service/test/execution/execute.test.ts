@@ -221,6 +221,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
         const answer = await executeSigned(world, project, batch);
         world.localnet.faults.clear();
         assertError(answer, 500, 'ERR_BATCH_EXECUTE_FAILED', /never executed twice/);
+        assert.equal(answer.headers.get('retry-after'), '5');
         assert.doesNotMatch(JSON.stringify(answer.body), /127\.0\.0\.1|getMultipleAccounts|\bat \//);
         const { status, ...read } = await readBatch(world, project, batch.id);
         assert.equal(status, 'FINALIZED');

@@ -49,7 +49,7 @@ export const BATCH_OPERATIONS = {
     ...HEAVY,
     path: '/console/api/projects/{projectId}/batches',
     params: projectParams,
-    errors: [...initBatch.errors, 'ERR_PROJECT_NOT_FOUND'],
+    errors: [...initBatch.errors, 'ERR_PROJECT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
     fallback: initBatch.fallback,
   },
   previewProjectBatch: {
@@ -67,7 +67,7 @@ export const BATCH_OPERATIONS = {
     description: 'Rebuilt if its nonce has advanced. Sign it when the batch is FINALIZED.',
     params: batchParams,
     responses: { 200: { description: 'The approval.', schema: ApprovalToSign } },
-    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_EXECUTABLE'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_EXECUTABLE', 'ERR_NODE_UNAVAILABLE'],
   },
   executeProjectBatch: {
     ...SESSION,
@@ -78,7 +78,7 @@ export const BATCH_OPERATIONS = {
     params: batchParams,
     body: ExecuteRequest,
     responses: { 200: { description: 'Accepted.', schema: BatchProgress } },
-    errors: [...executeBatch.errors, 'ERR_PROJECT_NOT_FOUND'],
+    errors: [...executeBatch.errors, 'ERR_PROJECT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
     fallback: executeBatch.fallback,
   },
   cancelProjectBatch: {

@@ -76,6 +76,7 @@ export const COMPANY_OPERATIONS = {
       'ERR_VAULT_UNDERFUNDED',
       'ERR_BATCH_WOULD_FAIL',
       'ERR_OPERATOR_UNFUNDED',
+      'ERR_NODE_UNAVAILABLE',
     ],
   },
   rejectBatch: {
@@ -87,7 +88,7 @@ export const COMPANY_OPERATIONS = {
     params: batchId,
     body: RejectRequest,
     responses: { 200: { description: 'Rejected.', schema: CompanyVerdict } },
-    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_WAITING'],
+    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_WAITING', 'ERR_NODE_UNAVAILABLE'],
   },
   changeTerms: {
     ...COMPANY,
@@ -102,7 +103,7 @@ export const COMPANY_OPERATIONS = {
       200: { description: 'The changed settings.', schema: ProjectSettings },
       202: { description: 'The present settings: a worker applies the change when one runs.', schema: ProjectSettings },
     },
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
   },
   changeAdmission: {
     ...COMPANY,
@@ -117,7 +118,7 @@ export const COMPANY_OPERATIONS = {
       200: { description: 'The new state.', schema: ProjectAdmission },
       202: { description: 'The present state: a worker applies the decision when one runs.', schema: ProjectAdmission },
     },
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
   },
   pauseProject: {
     ...COMPANY,
@@ -139,7 +140,7 @@ export const COMPANY_OPERATIONS = {
     params: projectParams,
     body: ResumeRequest,
     responses: RESUME_RESPONSES,
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
   },
   pauseAll: {
     ...COMPANY,
@@ -159,7 +160,7 @@ export const COMPANY_OPERATIONS = {
     description: `${RESUME_DESCRIPTION} Projects that were paused one by one stay paused.`,
     body: ResumeRequest,
     responses: RESUME_RESPONSES,
-    errors: [],
+    errors: ['ERR_NODE_UNAVAILABLE'],
   },
   listJobs: {
     ...COMPANY,

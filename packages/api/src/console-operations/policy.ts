@@ -36,7 +36,7 @@ export const POLICY_OPERATIONS = {
       200: { description: 'The new rules.', schema: ProjectPolicy },
       202: { description: 'The present rules: a worker applies the new ones when one runs.', schema: ProjectPolicy },
     },
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
   },
   tryPolicy: {
     ...COMPANY,

@@ -17,7 +17,7 @@ export const PROOF_OPERATIONS = {
     body: ProofCheckRequest,
     maxBodyBytes: PAYLOAD_BODY_BYTES,
     responses: { 200: { description: 'The result and its evidence.', schema: ProofCheck } },
-    errors: ['ERR_TOO_MANY_AT_ONCE'],
+    errors: ['ERR_TOO_MANY_AT_ONCE', 'ERR_NODE_UNAVAILABLE'],
   },
   getVault: {
     ...OPEN,
@@ -27,6 +27,6 @@ export const PROOF_OPERATIONS = {
     description: 'Balance and deposit addresses. The vault’s address is public.',
     params: z.object({ address: base58Address }),
     responses: { 200: { description: 'The vault.', schema: PublicVault } },
-    errors: ['ERR_VAULT_NOT_FOUND'],
+    errors: ['ERR_VAULT_NOT_FOUND', 'ERR_NODE_UNAVAILABLE'],
   },
 } as const satisfies { readonly [operationId: string]: Operation };

@@ -23,7 +23,7 @@ export const REGISTRATION_OPERATIONS = {
       'Program, decimals, supply and name from the chain, and warnings or the reason why it cannot be registered.',
     params: z.object({ mint: base58Address }),
     responses: { 200: { description: 'The token, or why it cannot be registered.', schema: MintPreview } },
-    errors: [],
+    errors: ['ERR_NODE_UNAVAILABLE'],
   },
   trySchema: {
     ...HEAVY,
@@ -54,6 +54,7 @@ export const REGISTRATION_OPERATIONS = {
       'ERR_SCHEMA_CHECK_UNAVAILABLE',
       'ERR_REGISTRATION_CLOSED',
       'ERR_TOO_MANY_REGISTRATIONS',
+      'ERR_NODE_UNAVAILABLE',
     ],
   },
   confirmRegistration: {
@@ -66,6 +67,6 @@ export const REGISTRATION_OPERATIONS = {
     params: z.object({ registrationId: idParam }),
     body: ConfirmRegistrationRequest,
     responses: { 200: { description: 'The project, its vault and its first key.', schema: RegisteredProject } },
-    errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED'],
+    errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED', 'ERR_NODE_UNAVAILABLE'],
   },
 } as const satisfies { readonly [operationId: string]: Operation };

@@ -19,6 +19,7 @@ const rotationErrors = [
   'ERR_CAP_REACHED',
   'ERR_PAUSED',
   'ERR_NONCE_POOL_EMPTY',
+  'ERR_NODE_UNAVAILABLE',
 ] as const;
 
 /** A rotation that an operator of the company requests. */
@@ -54,6 +55,7 @@ export const TREASURY_OPERATIONS = {
       'ERR_ROTATION_OPEN',
       'ERR_PAUSED',
       'ERR_NONCE_POOL_EMPTY',
+      'ERR_NODE_UNAVAILABLE',
     ],
     fallback: initBatch.fallback,
   },

@@ -2,6 +2,7 @@ import { ApiError } from '@flywheel/api';
 import { planTransactions } from '@flywheel/squads';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
+import { NodeBehind } from '../../solana/node-unavailable.ts';
 import { compileUnsigned } from '../../solana/transactions.ts';
 import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Deps } from '../deps.ts';
@@ -33,8 +34,7 @@ const OPERATOR_RETRY_SECONDS = 15;
 /**
  * Simulates the pipelines at these positions, each in a transaction of its own that the vault executes, without
  * signatures and on the node's current state.
- * @throws ApiError ERR_OPERATOR_UNFUNDED if the operator, whose fee a simulation needs, cannot pay it; Error when the node is
- * behind.
+ * @throws ApiError ERR_OPERATOR_UNFUNDED if the operator, whose fee a simulation needs, cannot pay it; NodeBehind.
  */
 export async function simulatePipelines(
   { chain }: Pick<Deps, 'chain'>,
@@ -61,7 +61,9 @@ export async function simulatePipelines(
         if (unitsConsumed !== null) computeUnits.set(pipeline, Number(unitsConsumed));
         continue;
       }
-      if (isNodeBehind(err)) throw new Error(`The node does not show what the multisig's registration created: ${err}`);
+      if (isNodeBehind(err)) {
+        throw new NodeBehind(`The node does not show what the multisig's registration created: ${err}`);
+      }
       if (isOperatorUnable(err)) {
         const context = { operator: multisig.operator, retryAfterSeconds: OPERATOR_RETRY_SECONDS };
         throw new ApiError('ERR_OPERATOR_UNFUNDED', context, { cause: err });

@@ -21,6 +21,8 @@ export const SECURITY_HEADERS = {
 
 /** A server restarts within seconds; a failover takes up to half a minute. */
 export const UNAVAILABLE_RETRY_SECONDS = '5';
+/** The request has waited for seconds by itself, and a node that is behind catches up within a few slots. */
+const NODE_RETRY_SECONDS = 2;
 /** Under load, open batches end within seconds, and a replacement that both sides have approved is executed then. */
 const ROTATION_RETRY_SECONDS = '5';
 
@@ -32,23 +34,28 @@ export type ContextFreeCode = {
   [Code in ErrorCode]: ErrorContext<Code> extends undefined ? Code : never;
 }[ErrorCode];
 
+/** How an operation answers what it did not expect. */
+export interface AnsweredErrors {
+  readonly fallback: ContextFreeCode;
+  /** With ERR_NODE_UNAVAILABLE among them, that is the answer while no node can answer: a repeated request has one effect. */
+  readonly errors: readonly ErrorCode[];
+}
+
+interface AnswerDeps extends AnsweredErrors {
+  readonly log: Logger;
+  readonly isUnavailable: IsUnavailable;
+  readonly isNodeUnavailable: IsUnavailable;
+}
+
 /**
  * Answers an error as `{error, message}`. An unexpected error is logged under the request's id and answered with
- * `fallback`, whose message reveals nothing about it.
+ * `fallback`, whose message reveals nothing about it; or with ERR_NODE_UNAVAILABLE, if the operation has that.
  * @returns the code that was answered.
  */
-export function answerError(
-  {
-    log,
-    fallback,
-    isUnavailable,
-  }: { readonly log: Logger; readonly fallback: ContextFreeCode; readonly isUnavailable: IsUnavailable },
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): ErrorCode {
+export function answerError(deps: AnswerDeps, error: unknown, request: FastifyRequest, reply: FastifyReply): ErrorCode {
+  const { log, isUnavailable, isNodeUnavailable } = deps;
   const expected = isApiError(error) ? error : fromFramework(error, request);
-  const answer = expected ?? new ApiError(fallback, undefined, { cause: error });
+  const answer = expected ?? fromFailure(deps, error);
   const isOurs = answer.status >= 500 && !OTHERS_DECISIONS.some((code) => isApiError(answer, code));
   if (isOurs) log.error({ err: answer }, 'request failed');
   else if (answer.cause !== undefined) log.info({ err: answer }, 'request refused');
@@ -57,6 +64,9 @@ export function answerError(
   if (answer.status === 401) {
     reply.header('www-authenticate', request.url.startsWith('/v1/') ? `ApiKey header="${API_KEY_HEADER}"` : 'Session');
   }
+  // A request that has failed may have happened, so the status stays 500: clients repeat a 503 that says when, whatever it asks.
+  if (isOurs && (isUnavailable(answer) || isNodeUnavailable(answer)))
+    reply.header('retry-after', UNAVAILABLE_RETRY_SECONDS);
   if (typeof answer.context === 'object' && 'retryAfterSeconds' in answer.context) {
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
@@ -64,14 +74,18 @@ export function answerError(
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
-  // A request that has failed may have happened, so the status stays 500: clients repeat a 503 that says when, whatever it asks.
-  if (isOurs && isUnavailable(answer)) reply.header('retry-after', UNAVAILABLE_RETRY_SECONDS);
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
   reply
     .status(answer.status)
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(errorBody(answer)));
   return answer.code;
+}
+
+function fromFailure({ fallback, errors, isNodeUnavailable }: AnswerDeps, cause: unknown): ApiError {
+  if (!errors.includes('ERR_NODE_UNAVAILABLE') || !isNodeUnavailable(cause))
+    return new ApiError(fallback, undefined, { cause });
+  return new ApiError('ERR_NODE_UNAVAILABLE', { retryAfterSeconds: NODE_RETRY_SECONDS }, { cause });
 }
 
 /** A pause and a move are decisions of people, and a slow schema is its sender's: what they refuse is no error of ours. */

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Fault } from '@flywheel/localnet';
+import { assertError, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { type Answer, burnPipeline, send } from '@flywheel/testing/client';
+import { onlyLocal } from '@flywheel/testing/cluster';
+import { decide, signDecision } from '@flywheel/testing/decisions';
+import { requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { createManualProject, type Operator, openCompanyWorld } from './operators.ts';
+
+/** The node refuses what lies after its own slot, which is far below that of the project's last bundle. */
+const BEHIND: Fault = { kind: 'behind', method: '*', slots: [500] };
+const AWAY: Fault = { kind: 'error', method: '*', status: 500 };
+
+describe('while no node can answer', () => {
+  let world: World;
+  let operator: Operator;
+  let project: TestProject;
+  before(async () => {
+    const opened = await openCompanyWorld();
+    world = opened.world;
+    [operator] = opened.operators;
+    project = await createManualProject(world);
+    await world.localnet.warp({ slots: 500n });
+  });
+  after(() => world.stop());
+
+  it('what a wallet signs is answered 503 with a time, and succeeds later', onlyLocal('fail calls'), async () => {
+    const { id, signedTx } = await setUpBatch(world, project, [burnPipeline()]);
+    const path = `batches/${id}`;
+    for (const fault of [AWAY, BEHIND]) {
+      const answers = await during(fault, [
+        () => ask('POST', `${path}/execute`, { signedTx }),
+        () => ask('POST', 'withdrawals', { asset: 'SOL', amount: '0.01', to: project.wallet.address }),
+      ]);
+      for (const answer of answers) assertAway(answer);
+    }
+    for (const answer of await during(AWAY, [() => ask('GET', `${path}/approval`)])) assertAway(answer);
+    requireOk(await ask('POST', `${path}/execute`, { signedTx }));
+
+    const approval = await signDecision(world, operator.wallet, id);
+    const reason = 'Not ordered.';
+    const rejection = { ...(await signDecision(world, operator.wallet, id, { reason })), reason };
+    const approve = () => decide(world, operator, `${id}/approve`, approval);
+    const answers = await during(AWAY, [approve, () => decide(world, operator, `${id}/reject`, rejection)]);
+    for (const answer of [...answers, ...(await during(BEHIND, [approve]))]) assertAway(answer);
+    assert.equal('executionError' in (await readBatch(world, project, id)), false);
+    requireOk(await approve());
+    await waitForBatch(world, project, id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('the cancel vote of a batch that was cancelled is answered 503 with a time', onlyLocal('fail calls'), async () => {
+    const { id } = await setUpBatch(world, project, [burnPipeline()]);
+    const cancel = () => ask('POST', `batches/${id}/cancel`, {});
+    assert.equal(requireOk(await cancel()).status, 'FAILED');
+    for (const answer of await during(AWAY, [cancel])) assertAway(answer);
+    assert.equal(requireOk(await cancel()).status, 'FAILED');
+  });
+
+  async function during(fault: Fault, requests: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+    world.localnet.faults.set(fault);
+    const answers = await Promise.all(requests.map((request) => request()));
+    world.localnet.faults.clear();
+    return answers;
+  }
+
+  function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+    return send(world.url, method, `/console/api/projects/${project.projectId}/${path}`, {
+      headers: { cookie: project.cookie, 'x-idempotency-key': randomUUID() },
+      ...(body && { body }),
+    });
+  }
+});
+
+function assertAway(answer: Answer): void {
+  assertError(answer, 503, 'ERR_NODE_UNAVAILABLE', /No Solana node .* Nothing is lost\. Try again in 2 s\.$/);
+  assert.equal(answer.headers.get('retry-after'), '2');
+}
