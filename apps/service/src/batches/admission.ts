@@ -36,7 +36,7 @@ export interface Candidate {
 }
 
 /** A batch to be admitted under the lock of its flywheel. */
-export interface LockedCandidate extends Candidate, Pick<JudgedRequest, 'batchId' | 'newTokenAccounts'> {
+export interface LockedCandidate extends Candidate, Pick<JudgedRequest, 'batchId' | 'read'> {
   /** Members of the multisig, as they are under the lock. */
   readonly members: Members;
 }
@@ -75,7 +75,7 @@ export async function admitBatch(
   candidate: LockedCandidate,
   asked: AskedOfCaps,
 ): Promise<Admission> {
-  const { project, kind, batchId, pipelines, newTokenAccounts } = candidate;
+  const { project, kind, batchId, pipelines, read } = candidate;
   const now = deps.clock.now();
   const day = utcDay(now);
   // Read under the lock: the limits may have been lowered while this request waited for it.
@@ -91,7 +91,7 @@ export async function admitBatch(
   if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
   const { policy } = use;
   if (kind === 'pipelines' && policy !== null) {
-    await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy, newTokenAccounts });
+    await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy, read });
   }
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;

@@ -1,6 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
 import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
-import type { Address } from '@solana/kit';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
@@ -12,7 +11,7 @@ import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch, admitUnadmitted, askOfCaps, type LockedCandidate } from './admission.ts';
 import type { AskedOfCaps } from './caps.ts';
 import type { Deps } from './deps.ts';
-import { TokenAccountsUnread } from './policy/at-init.ts';
+import { type ReadTokenAccounts, TokenAccountsUnread } from './policy/at-init.ts';
 import { readTokenAccounts } from './policy/token-accounts.ts';
 
 /** Identifies the request that creates a batch. Each kind of batch has idempotency keys of its own. */
@@ -51,19 +50,19 @@ export interface CreatedBatch {
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
   const { keyId, pipelines } = newBatch;
   const asked = await askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
-  for (let newTokenAccounts: readonly Address[] | null = null; ; ) {
+  let read: ReadTokenAccounts | null = null;
+  for (let times = 1; ; times++) {
     try {
-      return await leaseAndWrite(deps, key, { ...newBatch, asked, newTokenAccounts });
+      return await leaseAndWrite(deps, key, { ...newBatch, asked, read });
     } catch (error) {
-      // Batches that are created meanwhile may make this necessary again.
       if (!(error instanceof TokenAccountsUnread)) throw error;
-      newTokenAccounts = await readTokenAccounts(deps, key.project, pipelines, error.day);
+      read = { missing: await readTokenAccounts(deps, key.project, pipelines, error.day), times };
     }
   }
 }
 
 /** A batch as one transaction writes it. */
-interface WrittenBatch extends NewBatch, Pick<LockedCandidate, 'newTokenAccounts'> {
+interface WrittenBatch extends NewBatch, Pick<LockedCandidate, 'read'> {
   readonly asked: AskedOfCaps;
 }
 
@@ -133,7 +132,7 @@ async function writeBatch(
   deps: Deps,
   trx: Db,
   key: BatchKey,
-  { keyId, pipelines, newTokenAccounts, warnings: known = [], audit, asked }: WrittenBatch,
+  { keyId, pipelines, read, warnings: known = [], audit, asked }: WrittenBatch,
 ): Promise<CreatedBatch> {
   const { jobs, clock, batchExpirySeconds } = deps;
   const { project, kind, idempotencyKey, requestHash } = key;
@@ -141,7 +140,7 @@ async function writeBatch(
   // Batches of one project are created one after another, so that the counts that admission reads stay true.
   const { batchIndex, ...members } = await takeBatchIndex(trx, flywheel.id);
   const id = randomUUID();
-  const candidate = { project, kind, keyId, pipelines, newTokenAccounts, batchId: id, members };
+  const candidate = { project, kind, keyId, pipelines, read, batchId: id, members };
   const admission = await admitBatch(deps, trx, candidate, asked);
   const warnings = [...known, ...admission.warnings];
   const now = clock.now();

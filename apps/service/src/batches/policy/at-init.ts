@@ -30,9 +30,20 @@ export interface JudgedRequest {
   readonly day: string;
   readonly now: Date;
   readonly policy: CompanyPolicy;
-  /** Token accounts that it would create; null if nobody has looked, so that all of its recipients' count. */
-  readonly newTokenAccounts: readonly Address[] | null;
+  /** null if nobody has looked, so that the token accounts of all of its recipients count. */
+  readonly read: ReadTokenAccounts | null;
 }
+
+/** What init has looked up on chain. */
+export interface ReadTokenAccounts {
+  /** Those that the batch would create. */
+  readonly missing: readonly Address[];
+  /** How often this request has looked: batches that are created meanwhile may make it necessary again. */
+  readonly times: number;
+}
+
+/** After so many times those of other batches that nobody has looked up count as missing. */
+const MAX_READINGS = 5;
 
 /**
  * Judges a new batch by the company's rules, and counts it for its caps. The caller must hold the lock of the project's
@@ -44,19 +55,19 @@ export async function admitByPolicy(
   trx: Db,
   { id: projectId, token }: Project,
   pipelines: readonly CompiledPipeline[],
-  { batchId, day, now, policy, newTokenAccounts }: JudgedRequest,
+  { batchId, day, now, policy, read }: JudgedRequest,
 ): Promise<void> {
   const facts = readFacts(pipelines, token);
-  const isRead = newTokenAccounts !== null;
-  const counted =
-    policy.newTokenAccounts === null ? [] : (newTokenAccounts ?? recipientTokenAccounts(pipelines, token));
+  const isRead = read !== null;
+  const counted = policy.newTokenAccounts === null ? [] : (read?.missing ?? recipientTokenAccounts(pipelines, token));
   const asked = [...usesOf([policy], facts), ...tokenAccountUses(counted)];
   const used = asked.length === 0 ? NO_USES : await countPolicyUses(trx, { batchId, projectId, day, isRead }, asked);
   const { uses, hasUnread } = used;
   // What the day has moved matters for rules that need a person only, which refuse nothing.
   const judged = { day, moved: 0n, uses, tokenAccounts: countAdded(asked, used) };
   const met = findMetRules(policy, token, facts, judged);
-  if ((!isRead || hasUnread) && met.some(({ rule }) => rule === 'newTokenAccounts')) throw new TokenAccountsUnread(day);
+  const mayRead = read === null || (hasUnread && read.times < MAX_READINGS);
+  if (mayRead && met.some(({ rule }) => rule === 'newTokenAccounts')) throw new TokenAccountsUnread(day);
   const [error] = toPolicyErrors(met, now);
   if (error) throw error;
 }

@@ -24,26 +24,28 @@ export async function readTokenAccounts(
   pipelines: readonly CompiledPipeline[],
   day: string,
 ): Promise<Address[]> {
+  await readUnreadTokenAccounts(deps, project, day);
   const own = recipientTokenAccounts(pipelines, project.token);
-  const missing = new Set(await readUnreadTokenAccounts(deps, project, day, own));
-  return own.filter((address) => missing.has(address));
+  return deps.chain.decide(0n, (view) => findMissingTokenAccounts(view, project.token, own));
 }
 
 /**
  * Looks up on chain the token accounts that batches of a day count without having looked, so that those that exist no longer
- * count, and others with them. An account that a node does not show yet counts on.
- * @returns all that are missing.
+ * count. An account that a node does not show yet counts on, and so do those of a batch that ends at this moment.
  */
 export async function readUnreadTokenAccounts(
   { db, chain }: ReadDeps,
   { id: projectId, token }: Project,
   day: string,
-  others: readonly Address[] = [],
-): Promise<Address[]> {
-  const unread = await findUnreadTokenAccounts(db, { projectId, day });
-  const asked = [...new Set([...unread, ...others])];
-  if (asked.length === 0) return [];
-  const missing = await chain.decide(0n, (view) => findMissingTokenAccounts(view, token, asked));
-  if (unread.length > 0) await recordReadTokenAccounts(db, { projectId, day }, { read: unread, missing });
-  return missing;
+): Promise<void> {
+  for (;;) {
+    const read = await findUnreadTokenAccounts(db, { projectId, day }, READ_AT_ONCE);
+    if (read.length === 0) return;
+    const missing = await chain.decide(0n, (view) => findMissingTokenAccounts(view, token, read));
+    const recorded = await recordReadTokenAccounts(db, { projectId, day }, { read, missing });
+    if (recorded === 0) return;
+  }
 }
+
+/** Ten calls of a node. */
+const READ_AT_ONCE = 1_000;

@@ -95,10 +95,15 @@ export async function findPolicyUses(
  * Lists the token accounts that the batches of a day count and that nobody has looked up on chain yet. A batch that a worker has
  * checked has none.
  */
-export async function findUnreadTokenAccounts(db: Db, { projectId, day }: ProjectDay): Promise<Address[]> {
+export async function findUnreadTokenAccounts(
+  db: Db,
+  { projectId, day }: ProjectDay,
+  limit: number,
+): Promise<Address[]> {
   const { rows } = await sql<{ address: Address }>`
     select distinct subject as address from policy_uses
     where project_id = ${projectId} and day = ${day} and kind = 'token-account' and not is_read
+    limit ${limit}
   `.execute(db);
   return rows.map(({ address }) => address);
 }
@@ -106,13 +111,14 @@ export async function findUnreadTokenAccounts(db: Db, { projectId, day }: Projec
 /**
  * Records that token accounts were looked up for the batches of a day which count them unread, and no longer counts those that
  * exist. Rows of a batch that ends at this moment are left to it.
+ * @returns the number of rows that were unread.
  */
 export async function recordReadTokenAccounts(
   db: Db,
   { projectId, day }: ProjectDay,
   { read, missing }: { readonly read: readonly Address[]; readonly missing: readonly Address[] },
-): Promise<void> {
-  await sql`
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
     update policy_uses set is_read = true, amount = case when uses.subject = any(${missing}::text[]) then policy_uses.amount else 0 end
     from (
       select batch_id, subject from policy_uses
@@ -122,6 +128,7 @@ export async function recordReadTokenAccounts(
     ) as uses
     where policy_uses.batch_id = uses.batch_id and policy_uses.kind = 'token-account' and policy_uses.subject = uses.subject
   `.execute(db);
+  return Number(numAffectedRows);
 }
 
 /** Records which token accounts of a batch a worker's check has found missing, and no longer counts the others at init's day. */
