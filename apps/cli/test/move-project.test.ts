@@ -27,6 +27,8 @@ describe('flywheel move-project', () => {
     assert.deepEqual(parseDocument(await runCommand(['move-project', id, '--json'], env)), moved);
     const there = await destination.db.selectFrom('projects').select('id').execute();
     assert.deepEqual(there, [{ id }]);
+    const { exitCode } = await runCommand(['move-project', id, '--abandon', '--json'], env);
+    assert.equal(exitCode, 1, 'it has left');
   });
 
   it('says what is missing, and moves nothing', async () => {
@@ -36,6 +38,7 @@ describe('flywheel move-project', () => {
       return [exitCode, JSON.parse(stderr).error];
     };
     assert.deepEqual(await run(['no-uuid']), [2, 'ERR_USAGE']);
+    assert.deepEqual(await run([id, '--discard', '--abandon']), [2, 'ERR_USAGE']);
     assert.deepEqual(await run([randomUUID()]), [1, 'ERR_MOVE_REFUSED']);
     assert.deepEqual(await run([id]), [1, 'ERR_MOVE_REFUSED'], 'the destination never had its operator');
     const { DATABASE_URL = '' } = env;

@@ -4,7 +4,7 @@ import { type Recovery, recoverOperator } from './company/recover-operator.ts';
 import { type Config, ConfigError, parseConfig, parseDatabaseConfig } from './config.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createLog } from './log.ts';
-import { type MoveOptions, type MoveStep, moveProject } from './projects/move-project.ts';
+import { abandonMove, type MoveOptions, type MoveStep, moveProject } from './projects/move-project.ts';
 import { createChain } from './solana/chain.ts';
 import type { Db } from './store/db.ts';
 import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
@@ -27,6 +27,11 @@ export interface Admin {
    * @throws ConfigError without that variable; MoveRefused if it cannot move now.
    */
   moveProject(projectId: string, ...how: HowToMove): Promise<{ readonly moveId: string }>;
+  /**
+   * Removes from that shard what a move has copied ahead; the project stays where it is.
+   * @throws ConfigError without that variable; MoveRefused if the project has left.
+   */
+  abandonMove(projectId: string): Promise<void>;
 }
 
 type HowToMove = [onStep: (step: MoveStep) => Promise<void>, options: MoveOptions];
@@ -46,7 +51,9 @@ export async function withAdmin<T>(environment: Environment, use: (admin: Admin)
       listJobs: (options) => findJobs(db, options),
       retryJob: (id) => retryJob(db, id),
       recoverOperator: (lost) => recoverOn(database, parseConfig({ LOG_LEVEL: 'error', ...environment }), lost),
-      moveProject: (projectId, ...how) => moveFrom(db, environment, projectId, how),
+      moveProject: (projectId, ...how) =>
+        withDestination(environment, (to) => moveProject({ from: db, to, clock: systemClock }, projectId, ...how)),
+      abandonMove: (projectId) => withDestination(environment, (to) => abandonMove({ from: db, to }, projectId)),
     });
   } finally {
     await close();
@@ -72,20 +79,18 @@ async function recoverOn(
   }
 }
 
-async function moveFrom(
-  from: Db,
+async function withDestination<T>(
   { DESTINATION_DATABASE_URL, ...environment }: Environment,
-  projectId: string,
-  how: HowToMove,
-): Promise<{ readonly moveId: string }> {
+  use: (to: Db) => Promise<T>,
+): Promise<T> {
   if (!DESTINATION_DATABASE_URL) {
     throw new ConfigError(['DESTINATION_DATABASE_URL is not set: it names the database of the shard to move to.']);
   }
   const variables = { ...environment, DATABASE_URL: DESTINATION_DATABASE_URL, DATABASE_DIRECT_URL: undefined };
   const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...variables });
-  const { db: to, close } = await openDatabase(config, createLog(config.logLevel));
+  const { db, close } = await openDatabase(config, createLog(config.logLevel));
   try {
-    return await moveProject({ from, to, clock: systemClock }, projectId, ...how);
+    return await use(db);
   } finally {
     await close();
   }

@@ -1,3 +1,4 @@
+import type { MoveStep } from '@flywheel/service';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -10,20 +11,26 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
     .command('move-project')
     .summary('move a project to another shard')
     .description(
-      'Move a project with all its batches and keys to the database of another shard. New work is refused for at most 30 s, with Retry-After. If it is interrupted, run it again: it continues. Both URLs need the login that owns the tables.',
+      'Move a project with all its batches and keys to the database of another shard. Settled batches are copied first; then new work is refused for at most 30 s, with Retry-After. If it is interrupted, run it again: it continues. Both URLs need the login that owns the tables.',
     )
     .argument('<project-id>', 'id of the project, as in the console')
     .option('--discard', 'only take it out of the source, a restored backup: the destination has the project already')
+    .option('--abandon', 'only remove from the destination what was copied there: the project stays in the source')
     .addHelpText(
       'after',
       '\nExample:\n  DATABASE_URL=postgres://…/a DESTINATION_DATABASE_URL=postgres://…/b flywheel move-project 0198a3c2-…',
     )
-    .action(async (projectId: string, { discard: isDiscarded = false }: { readonly discard?: boolean }) => {
+    .action(async (projectId: string, { discard: isDiscarded = false, abandon: isAbandoned = false }: Options) => {
       if (!UUID.test(projectId)) throw new CliError('ERR_USAGE', `${projectId} is not the id of a project.`);
+      if (isDiscarded && isAbandoned) throw new CliError('ERR_USAGE', 'Give --discard or --abandon, not both.');
       const { MoveRefused } = await import('@flywheel/service');
       try {
+        if (isAbandoned) {
+          await withAdminOf(context, ({ abandonMove }) => abandonMove(projectId));
+          return output.result({ projectId }, `The destination has nothing of project ${projectId}.`);
+        }
         const move = await withAdminOf(context, ({ moveProject }) =>
-          moveProject(projectId, async (step) => output.note(STEPS[step]), { isDiscarded }),
+          moveProject(projectId, noteOnce(output), { isDiscarded }),
         );
         output.result({ projectId, ...move }, `Project ${projectId} is in the destination now.`);
       } catch (error) {
@@ -33,7 +40,22 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
     });
 }
 
+interface Options {
+  readonly discard?: boolean;
+  readonly abandon?: boolean;
+}
+
+/** Notes each step once: a past is copied in many. */
+function noteOnce(output: Context['output']): (step: MoveStep) => Promise<void> {
+  const noted = new Set<MoveStep>();
+  return async (step) => {
+    if (!noted.has(step)) output.note(STEPS[step]);
+    noted.add(step);
+  };
+}
+
 const STEPS = {
+  copied: 'Settled batches are copied; the project takes work meanwhile…',
   refusing: 'The project refuses new work; waiting for what is at work…',
   departed: 'Its rows have left the source.',
   arrived: 'Its rows are in the destination.',

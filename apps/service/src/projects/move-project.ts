@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import type { Db } from '../store/db.ts';
-import { arriveLater, findMoveIssue, findOperatorOf, identifyShard, recordArrival } from '../store/shards/arrival.ts';
+import { arriveLater, findMoveIssue, findNamedProject, identifyShard, recordArrival } from '../store/shards/arrival.ts';
+import type { NamedProject, Transfer } from '../store/shards/belongings.ts';
 import {
+  type Departure,
   findDeparture,
   isOvertaken,
   isTooSlow,
@@ -10,6 +12,7 @@ import {
   refuseWork,
   resumeWork,
 } from '../store/shards/departure.ts';
+import { CopiesMissing, copyPast, findUnsettled, forgetPast, hasWholePast } from '../store/shards/past.ts';
 import { transfer } from '../store/shards/transfer.ts';
 
 export interface MoveDeps {
@@ -19,8 +22,11 @@ export interface MoveDeps {
   readonly clock: Clock;
 }
 
-/** A step that a move has taken: new work is refused; the rows have left the source; they are in the destination. */
-export type MoveStep = 'refusing' | 'departed' | 'arrived';
+/**
+ * A step that a move has taken: some settled batches were copied, one or many times; new work is refused; the other rows have left
+ * the source; they are in the destination.
+ */
+export type MoveStep = 'copied' | 'refusing' | 'departed' | 'arrived';
 
 export interface MoveOptions {
   readonly isDiscarded?: boolean;
@@ -57,32 +63,63 @@ export async function moveProject(
   const departure = await findDeparture(from, projectId);
   const moveId = departure?.moveId ?? randomUUID();
   const move = { moveId, projectId, destination, isDiscarded };
-  if (departure === null) await leave(deps, move, onStep);
-  else if (departure.destination !== destination) {
-    throw new MoveRefused(`Project ${projectId} has left for another shard. Continue its move to that one.`);
-  } else if (!departure.hasArrived) await arriveLater({ from, to }, move);
+  const { multisig } = departure ?? (await leave(deps, move, onStep));
+  if (departure !== null) await arriveAfterAll(deps, move, departure, onStep);
   await onStep('arrived');
   await recordArrival(from, moveId);
+  await forgetPast(from, { projectId, multisig });
   return { moveId };
+}
+
+/**
+ * Removes from the destination what an interrupted or refused move has copied ahead. The project stays in the source.
+ * @throws MoveRefused if the project has left the source: then its move is to be continued.
+ */
+export async function abandonMove({ from, to }: Pick<MoveDeps, 'from' | 'to'>, projectId: string): Promise<void> {
+  const project = await findNamedProject(from, projectId);
+  if (project === null) throw new MoveRefused(`Project ${projectId} is not in the source, so nothing is removed.`);
+  await forgetPast(to, project);
+}
+
+/** Ends a move whose rows have left the source. */
+async function arriveAfterAll(
+  deps: MoveDeps,
+  move: Omit<Transfer, 'rest'>,
+  { destination, hasArrived, multisig }: Departure,
+  onStep: (step: MoveStep) => Promise<void>,
+): Promise<void> {
+  const { projectId, isDiscarded } = move;
+  if (destination !== move.destination) {
+    throw new MoveRefused(`Project ${projectId} has left for another shard. Continue its move to that one.`);
+  }
+  if (hasArrived) return;
+  if (!isDiscarded && !(await hasWholePast(deps, projectId))) {
+    await copyPast(deps, { projectId, multisig }, () => onStep('copied'));
+  }
+  await arriveLater(deps, move);
 }
 
 async function leave(
   { from, to, clock }: MoveDeps,
-  move: Parameters<typeof transfer>[1],
+  { isDiscarded, ...move }: Omit<Transfer, 'rest'>,
   onStep: (step: MoveStep) => Promise<void>,
-): Promise<void> {
-  const { projectId, isDiscarded } = move;
-  const operator = await findOperatorOf(from, projectId);
-  if (operator === null) throw new MoveRefused(`Project ${projectId} is not in the source.`);
-  const issue = await findMoveIssue({ from, to }, { projectId, operator, isDiscarded });
+): Promise<NamedProject> {
+  const { projectId } = move;
+  const project = await findNamedProject(from, projectId);
+  if (project === null) throw new MoveRefused(`Project ${projectId} is not in the source.`);
+  const issue = await findMoveIssue({ from, to }, { projectId, operator: project.operator, isDiscarded });
   if (issue !== null) throw new MoveRefused(issue);
+  const rest = isDiscarded
+    ? await findUnsettled(from, project)
+    : await copyPast({ from, to }, project, () => onStep('copied'));
   await refuseWork(from, projectId, REFUSED_SECONDS);
   await onStep('refusing');
   await clock.sleep(SETTLE_MS);
   const endMs = clock.now().getTime() + REFUSED_SECONDS * 1_000 - SETTLE_MS;
   for (;;) {
     try {
-      return await transfer({ from, to }, move, () => onStep('departed'));
+      await transfer({ from, to }, { ...move, isDiscarded, rest }, () => onStep('departed'));
+      return project;
     } catch (error) {
       const isTemporary = error instanceof NotDrained || isOvertaken(error);
       if (isTemporary && clock.now().getTime() + RETRY_MS < endMs) {
@@ -90,6 +127,9 @@ async function leave(
         continue;
       }
       await resumeWork(from, projectId);
+      if (error instanceof CopiesMissing) {
+        throw new MoveRefused(`${error.message} Nothing has moved. Run the command again.`, { cause: error });
+      }
       if (!isTemporary && !isTooSlow(error)) throw error;
       const reason = error instanceof NotDrained ? error.message : 'Its rows take longer, or change all the time.';
       const message = `Nothing has moved within ${REFUSED_SECONDS} s, and the project takes work again. ${reason}`;

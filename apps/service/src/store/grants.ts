@@ -349,6 +349,8 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   shard_identity: { serve: NONE, work: NONE },
   departed_rows: { serve: NONE, work: NONE },
   project_arrivals: { serve: NONE, work: NONE },
+  // A trigger with the rights of the tables' owner writes it.
+  flywheel_owners: { serve: NONE, work: NONE },
 };
 
 /** Columns that pg-boss writes when it accepts a job (pg-boss 12.35, `insertJobs`). */
@@ -380,12 +382,13 @@ const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
   'jobs.queue_stats': { serve: NONE, work: NONE },
 };
 
-/** Functions that do for a role what only the tables' owner may do otherwise (migration 0032). */
+/** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041). */
 const FUNCTIONS: Readonly<Record<string, RightsOfTable<string>>> = {
   // Triggers run it.
   'function keep_policy_sums()': { serve: NONE, work: NONE },
   'function add_partitions(timestamp with time zone)': { serve: NONE, work: { execute: true } },
   'function drop_partition(text,integer,timestamp with time zone)': { serve: NONE, work: { execute: true } },
+  'function own_flywheel()': { serve: NONE, work: NONE },
 };
 
 /** Rights of a role on every table and function, as a grant names it: `batches`, `jobs.queue`, `function f(text)`. */

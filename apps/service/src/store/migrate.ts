@@ -35,6 +35,7 @@ import * as requiredMigration from '../../migrations/0033-required-migration.ts'
 import * as removeVaultWatch from '../../migrations/0034-remove-vault-watch.ts';
 import * as indexesOfLongPasts from '../../migrations/0037-indexes-of-long-pasts.ts';
 import * as projectMoves from '../../migrations/0038-project-moves.ts';
+import * as flywheelOwners from '../../migrations/0041-flywheel-owners.ts';
 import * as policySums from '../../migrations/0044-policy-sums.ts';
 import type { Db } from './db.ts';
 
@@ -75,6 +76,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0034-remove-vault-watch': removeVaultWatch,
   '0037-indexes-of-long-pasts': indexesOfLongPasts,
   '0038-project-moves': projectMoves,
+  '0041-flywheel-owners': flywheelOwners,
   '0044-policy-sums': policySums,
 };
 

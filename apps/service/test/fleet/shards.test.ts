@@ -9,6 +9,7 @@ import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import { openReceiver, type Receiver } from '@flywheel/testing/webhook-receiver';
 import type { World } from '@flywheel/testing/world';
+import { sql } from 'kysely';
 import { systemClock as clock } from '../../src/clock.ts';
 import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { createProjectIn, findLive, openTwoShards, readProjectRows, startInits, type TwoShards } from './two-shards.ts';
@@ -103,15 +104,22 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     const asked = { headers: { cookie: one.cookie }, body: { url: receiver.url, events: ['batch.executed'] } };
     requireOk(await send(proxy.url, 'POST', hooks, asked));
     const waiting = await setUpBatch(proxy, one, [burnPipeline()]);
+    await settleClosed(first, one);
     const client = startInits(proxy, one);
     await client.until(2);
 
-    for (const step of ['refusing', 'departed', 'arrived'] as const) {
+    for (const step of ['copied', 'refusing', 'departed', 'arrived'] as const) {
       await assert.rejects(moveProject({ from: first.db, to: second.db, clock }, one.projectId, interruptAt(step)), {
         message: step,
       });
-      const expected = { refusing: ['first'], departed: [], arrived: ['second'] }[step];
+      const expected = { copied: ['first'], refusing: ['first'], departed: [], arrived: ['second'] }[step];
       assert.deepEqual(await findLive(shards, one), expected, `after ${step}`);
+      if (step === 'copied') {
+        assert.equal(await countBatches(second, one), 2, 'those that were executed before');
+        const { refusals, created } = client;
+        await client.until(created.size + 2);
+        assert.equal(client.refusals, refusals);
+      }
       if (step === 'refusing') {
         assertMoving(await init(proxy.url, one.apiKey, [burnPipeline()]));
         requireOk(await getBatch(proxy.url, one.apiKey, waiting.id));
@@ -189,6 +197,19 @@ function interruptAt(step: MoveStep) {
 
 async function countBatches({ db }: World, { projectId }: TestProject): Promise<number> {
   return (await db.selectFrom('batches').select('id').where('project_id', '=', projectId).execute()).length;
+}
+
+/** Lets the last look at the closing of batches, for which a worker waits a minute, happen now. */
+async function settleClosed({ db }: World, { multisig }: TestProject): Promise<void> {
+  const ofClosed = sql`singleton_key = ${multisig} and data->>'type' = 'close' and state in ('created', 'retry', 'active')`;
+  await waitUntil(
+    'settled batches',
+    async () => {
+      await sql`update jobs.job set start_after = now() where ${ofClosed} and state = 'created'`.execute(db);
+      return (await sql`select from jobs.job where ${ofClosed}`.execute(db)).rows.length;
+    },
+    (count) => count === 0,
+  );
 }
 
 /** Counts batches that something is still to be done for. */

@@ -95,7 +95,7 @@ export async function readProjectRows({ db }: Pick<World, 'db'>, projectId: stri
     );
     const read = await sql<{ row: string }>`
       select row_to_json(each)::text as row from (
-        select ${sql.join(columns.map(({ name }) => sql.ref(name)))} from ${sql.table(table)} where ${where({ projectId, multisig })}
+        select ${sql.join(columns.map(({ name }) => sql.ref(name)))} from ${sql.table(table)} where ${where({ projectId, multisig, isMeant: sql`true` })}
       ) each order by 1
     `.execute(db);
     if (read.rows.length > 0) rows[table] = read.rows.map(({ row }) => row);

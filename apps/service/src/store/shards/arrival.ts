@@ -1,7 +1,11 @@
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import { compareMigrations } from '../migrate.ts';
-import { BELONGINGS, type Belonging, readColumns, type Transfer } from './belongings.ts';
+import { BELONGINGS, type Belonging, type NamedProject, type Transfer } from './belongings.ts';
+import { CopiesMissing, hasWholePast, lockPast } from './past.ts';
+import { storeRows } from './stored-rows.ts';
+
+type ArrivingMove = Omit<Transfer, 'destination' | 'rest'>;
 
 /** Reads the identity of a shard's database, which it gets with its first move. */
 export async function identifyShard(db: Db): Promise<string> {
@@ -47,42 +51,47 @@ export async function findMoveIssue(
   return `The workers of the destination have never had the operator ${operator}. Give them its key as OPERATOR_SIGNER or OPERATOR_SIGNER_PREVIOUS first.`;
 }
 
-/** Operator of a project's multisig; null if the project is not here. */
-export async function findOperatorOf(db: Db, projectId: string): Promise<string | null> {
+/** Finds a project with the operator of its multisig; null if it is not here. */
+export async function findNamedProject(
+  db: Db,
+  projectId: string,
+): Promise<(NamedProject & { readonly operator: string }) | null> {
   const row = await db
     .selectFrom('flywheels')
-    .select('operator')
+    .select(['project_id as projectId', 'multisig', 'operator'])
     .where('project_id', '=', projectId)
     .executeTakeFirst();
-  return row?.operator ?? null;
+  return row ?? null;
 }
 
 /**
  * Stores the rows of a move in this transaction, once: a move that has arrived before changes nothing. The project lives here from
- * its commit on.
+ * its commit on, with the batches that were copied ahead.
  * @param from the database that the rows have left, or the transaction in which they leave.
  * @param isDiscarded forgets the rows instead: this database has the project already.
+ * @throws CopiesMissing
  */
-export async function arrive(
-  trx: Db,
-  from: Db,
-  { moveId, projectId, isDiscarded }: Omit<Transfer, 'destination'>,
-): Promise<void> {
+export async function arrive(trx: Db, from: Db, { moveId, projectId, isDiscarded }: ArrivingMove): Promise<void> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('project_arrivals')
     .values({ move_id: moveId })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   if (numInsertedOrUpdatedRows !== 1n || isDiscarded) return;
+  await lockPast(trx, projectId);
+  if (!(await hasWholePast({ from, to: trx }, projectId))) throw new CopiesMissing();
   // It may have left from here once, and comes back.
   await trx.deleteFrom('project_moves').where('project_id', '=', projectId).execute();
   for (const belonging of BELONGINGS) await putIn(trx, from, moveId, belonging);
   await sql`set constraints all immediate`.execute(trx);
-  await countEventsOn(trx, projectId);
+  await countEventsOn(trx, from);
 }
 
 /** Stores the rows of a move that was interrupted after they had left. */
-export async function arriveLater({ from, to }: { readonly from: Db; readonly to: Db }, move: Transfer): Promise<void> {
+export async function arriveLater(
+  { from, to }: { readonly from: Db; readonly to: Db },
+  move: ArrivingMove,
+): Promise<void> {
   await to.transaction().execute((trx) => arrive(trx, from, move));
 }
 
@@ -94,26 +103,11 @@ export async function recordArrival(db: Db, moveId: string): Promise<void> {
   });
 }
 
-async function putIn(trx: Db, from: Db, moveId: string, { table, keepsIds }: Belonging): Promise<void> {
-  // The time at which this database stores a row decides its partition, and it may have none for the past.
-  const columns = (await readColumns(trx, table))
-    .filter(({ name, isIdentity }) => name !== 'recorded_at' && (keepsIds || !isIdentity))
-    .map(({ name }) => name);
-  const values = columns.map((name) =>
-    table === 'company_reviews' && name === 'change_id'
-      ? sql`(select id from company_changes where nonce = source->>'change_nonce')`
-      : sql.ref(`given.${name}`),
-  );
+async function putIn(trx: Db, from: Db, moveId: string, belonging: Belonging): Promise<void> {
   for (let part = 0; ; part += 1) {
-    const [found] = await readPart(from, { moveId, table, part });
+    const [found] = await readPart(from, { moveId, table: belonging.table, part });
     if (found === undefined) return;
-    await sql`
-      insert into ${sql.table(table)} (${sql.join(columns.map((name) => sql.ref(name)))}) overriding system value
-      select ${sql.join(values)}
-      from json_array_elements(${found.rows}::json) with ordinality as each (source, place)
-        cross join lateral json_populate_record(null::${sql.table(table)}, source) as given
-      order by place
-    `.execute(trx);
+    await storeRows(trx, belonging, found.rows);
   }
 }
 
@@ -130,15 +124,18 @@ async function readPart(
 }
 
 /**
- * Lets the numbers of later events follow those that came with the project. No event is stored meanwhile, because a number that
- * another transaction takes at the same moment would be given twice.
+ * Lets the numbers of later events follow all that the source has given. No event is stored meanwhile, because a number that another
+ * transaction takes at the same moment would be given twice.
  */
-async function countEventsOn(trx: Db, projectId: string): Promise<void> {
+async function countEventsOn(trx: Db, from: Db): Promise<void> {
+  const { rows } = await sql<{ last: bigint | null }>`
+    select pg_sequence_last_value(pg_get_serial_sequence('batch_events', 'id')::regclass) as last
+  `.execute(from);
+  const last = rows[0]?.last ?? 0n;
   await sql`lock table batch_events in share row exclusive mode`.execute(trx);
   await sql`
-    select setval(sequence, last)
-    from (select pg_get_serial_sequence('batch_events', 'id')::regclass as sequence, max(batch_events.id) as last
-      from batch_events join batches on batches.id = batch_id where project_id = ${projectId}) moved
-    where last > coalesce(pg_sequence_last_value(sequence), 0)
+    select setval(sequence, ${last}::bigint)
+    from (select pg_get_serial_sequence('batch_events', 'id')::regclass as sequence) events
+    where ${last}::bigint > coalesce(pg_sequence_last_value(sequence), 0)
   `.execute(trx);
 }

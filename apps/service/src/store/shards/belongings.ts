@@ -10,12 +10,26 @@ export interface Transfer {
   readonly destination: string;
   /** True if the destination has the project already, and what the source has is not needed. */
   readonly isDiscarded: boolean;
+  /** The batches that were not copied ahead. */
+  readonly rest: Rest;
+}
+
+/** Batches that move while the project refuses work: some that were not settled, by their indices, and all later ones. */
+export interface Rest {
+  readonly indices: readonly bigint[];
+  readonly above: bigint;
 }
 
 /** A project as its rows name it. */
-export interface MovedProject {
+export interface NamedProject {
   readonly projectId: string;
   readonly multisig: string;
+}
+
+/** A project, and those of its batches that are meant. */
+export interface MovedProject extends NamedProject {
+  /** A condition on the column `batch_index`. */
+  readonly isMeant: RawBuilder<unknown>;
 }
 
 /** The rows of one table that move with a project. */
@@ -26,12 +40,17 @@ export interface Belonging {
   readonly order: RawBuilder<unknown>;
   /** True if the numbers of its rows stay: a reader of events continues after the last one that it has seen. */
   readonly keepsIds: boolean;
+  /** True if its rows change with their batch only, so that those of settled batches are copied ahead. */
+  readonly isPast: boolean;
 }
 
 const ANY = sql`1`;
 const ofProject = (order = ANY) => rowsOf(({ projectId }) => sql`project_id = ${projectId}`, order);
-const ofBatches = (order = ANY) =>
-  rowsOf(({ projectId }) => sql`batch_id in (select id from batches where project_id = ${projectId})`, order);
+const batchesOf = ({ projectId, isMeant }: MovedProject) => sql`project_id = ${projectId} and ${isMeant}`;
+const ofBatches = (order = ANY) => ({
+  ...rowsOf((project) => sql`batch_id in (select id from batches where ${batchesOf(project)})`, order),
+  isPast: true,
+});
 const ofMultisig = (order = ANY) => rowsOf(({ multisig }) => sql`multisig = ${multisig}`, order);
 
 const STAYS = 'stays';
@@ -49,7 +68,7 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   // A replaced key names its successor.
   api_keys: ofProject(sql`created_at desc`),
   registrations: ofProject(),
-  batches: ofProject(sql`batch_index`),
+  batches: { ...rowsOf(batchesOf, sql`batch_index`), isPast: true },
   pipelines: ofBatches(sql`batch_id, position`),
   bundles: ofBatches(sql`id`),
   ledger_entries: ofBatches(sql`id`),
@@ -57,11 +76,12 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   held_recipients: ofProject(),
   daily_amounts: ofProject(),
   daily_spending: ofProject(),
-  policy_uses: ofBatches(),
+  // They are deleted after their day.
+  policy_uses: ofProject(),
   // Triggers sum up again what arrives.
   policy_sums: STAYS,
   // A batch that waits for its approval keeps its nonce, which both shards' operator may advance.
-  nonces: ofBatches(),
+  nonces: { ...ofBatches(), isPast: false },
   batch_events: { ...ofBatches(sql`id`), keepsIds: true },
   company_decisions: ofBatches(sql`id`),
   company_changes: ofProject(sql`id`),
@@ -71,7 +91,10 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   ),
   company_terms: ofMultisig(),
   company_pauses: ofMultisig(),
-  company_totals: ofMultisig(),
+  company_totals: {
+    ...rowsOf(({ multisig, isMeant }) => sql`multisig = ${multisig} and ${isMeant}`, sql`batch_index`),
+    isPast: true,
+  },
   company_rejections: ofMultisig(),
   company_admissions: ofMultisig(),
   company_policies: ofMultisig(),
@@ -95,6 +118,7 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   project_moves: STAYS,
   departed_rows: STAYS,
   project_arrivals: STAYS,
+  flywheel_owners: STAYS,
 };
 
 /** The jobs of a project that wait, or wait to be repeated. None runs when a project departs. */
@@ -113,7 +137,7 @@ export const BELONGINGS: readonly Belonging[] = [
 ];
 
 function rowsOf(where: Belonging['where'], order: RawBuilder<unknown>): Omit<Belonging, 'table'> {
-  return { where, order, keepsIds: false };
+  return { where, order, keepsIds: false, isPast: false };
 }
 
 /** A review names its change by a number, which is another one in the other database. The nonce of a change is unique in both. */

@@ -5,6 +5,7 @@ import {
   type Belonging,
   CHANGE_NONCE,
   type MovedProject,
+  type Rest,
   readColumns,
   type Transfer,
 } from './belongings.ts';
@@ -14,16 +15,19 @@ export interface Departure {
   readonly moveId: string;
   readonly destination: string;
   readonly hasArrived: boolean;
+  readonly multisig: string;
 }
 
 /** Finds the move by which a project has left this database; null if none has, or if the project came back. */
 export async function findDeparture(db: Db, projectId: string): Promise<Departure | null> {
   const row = await db
     .selectFrom('project_moves')
-    .select(['id', 'destination', 'arrived_at'])
+    .select(['id', 'destination', 'arrived_at', 'multisig'])
     .where('project_id', '=', projectId)
     .executeTakeFirst();
-  return row ? { moveId: row.id, destination: row.destination, hasArrived: row.arrived_at !== null } : null;
+  if (!row) return null;
+  const { id: moveId, destination, arrived_at, multisig } = row;
+  return { moveId, destination, hasArrived: arrived_at !== null, multisig };
 }
 
 /**
@@ -53,16 +57,16 @@ export class NotDrained extends Error {
 }
 
 /**
- * Takes all rows of a project out of its tables, and keeps them in `departed_rows` until the destination has them. From the
- * commit of this transaction on nothing of the project is left here that a request or a worker could find. PostgreSQL undoes the
- * transaction if it lasts longer than the project refuses work.
+ * Takes all rows of a project out of its tables, except its settled batches, and keeps them in `departed_rows` until the destination
+ * has them. From the commit of this transaction on nothing of the project is left here that a request or a worker could find: without
+ * the project, nothing leads to its batches. PostgreSQL undoes the transaction if it lasts longer than the project refuses work.
  *
  * Every statement sees what was committed before it (`read committed`), and the rows that others refer to are locked first: a
  * snapshot of the whole transaction would miss what was committed while it waited for these locks.
  * @throws NotDrained
  */
-export async function depart(trx: Db, { moveId, destination, projectId }: Transfer): Promise<void> {
-  const project = await lockRows(trx, projectId);
+export async function depart(trx: Db, { moveId, destination, projectId, rest }: Transfer): Promise<void> {
+  const project = await lockRows(trx, projectId, rest);
   await trx
     .insertInto('project_moves')
     .columns(['id', 'project_id', 'destination', 'multisig', 'key_prefixes'])
@@ -94,7 +98,7 @@ export function isTooSlow(error: unknown): boolean {
 }
 
 /** Locks the rows that others refer to, so that nothing is added, and ends the transaction when the project resumes work. */
-async function lockRows(trx: Db, projectId: string): Promise<MovedProject> {
+async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): Promise<MovedProject> {
   const { rows } = await sql<{ left: number | null }>`
     select (extract(epoch from moving_until - clock_timestamp()) * 1000)::int as left
     from projects where id = ${projectId} for update
@@ -108,20 +112,22 @@ async function lockRows(trx: Db, projectId: string): Promise<MovedProject> {
     .where('project_id', '=', projectId)
     .forUpdate()
     .executeTakeFirstOrThrow();
-  for (const table of ['batches', 'api_keys', 'webhook_endpoints'] as const) {
+  const isMeant = sql`(batch_index > ${above} or batch_index = any(${indices.map(String)}::bigint[]))`;
+  await sql`select from batches where project_id = ${projectId} and ${isMeant} order by id for update`.execute(trx);
+  for (const table of ['api_keys', 'webhook_endpoints'] as const) {
     await sql`select from ${sql.table(table)} where project_id = ${projectId} order by id for update`.execute(trx);
   }
-  return { projectId, multisig };
+  return { projectId, multisig, isMeant };
 }
 
-async function requireDrained(trx: Db, { projectId, multisig }: MovedProject): Promise<void> {
+async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedProject): Promise<void> {
   const { rows } = await sql<{ what: string | null }>`
     select case
       when exists (select from jobs.job where name = 'batch' and singleton_key = ${multisig} and state = 'active')
         then 'a worker runs a job of it'
       when exists (
         select from bundles join batches on batches.id = batch_id
-        where project_id = ${projectId} and closed_at is null and state = 'sent'
+        where project_id = ${projectId} and ${isMeant} and closed_at is null and state = 'sent'
       ) then 'a bundle is in flight'
       when exists (
         select from webhook_deliveries join webhook_endpoints on webhook_endpoints.id = endpoint_id

@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import type { ShardQuestion } from '../../model/shard-question.ts';
 import type { Db } from '../db.ts';
 
-/** Tells if this database has what a question names. A project's rows are in one database at a time, so one shard says yes. */
+/**
+ * Tells if this database has what a question names. A project's row is in one database at a time, so one shard says yes, although
+ * both may have its settled batches.
+ */
 export async function isHere(db: Db, question: ShardQuestion): Promise<boolean> {
   const { rows } = await sql<{ here: boolean }>`select exists (${toQuery(question)}) as here`.execute(db);
   return rows[0]?.here ?? false;
@@ -20,9 +23,15 @@ function toQuery(question: ShardQuestion) {
     case 'vault':
       return sql`select from flywheels where vault = ${question.vault}`;
     case 'proof':
-      return sql`select from pipelines where proof_hash = ${Buffer.from(question.hash, 'hex')}`;
+      return sql`
+        select from pipelines join projects on projects.id = project_id
+        where proof_hash = ${Buffer.from(question.hash, 'hex')}
+      `;
     case 'transaction':
-      return sql`select from bundles where landed_signatures @> array[${question.signature}]::text[]`;
+      return sql`
+        select from bundles join batches on batches.id = batch_id join projects on projects.id = project_id
+        where landed_signatures @> array[${question.signature}]::text[]
+      `;
     default:
       throw question satisfies never;
   }

@@ -7,6 +7,7 @@ export interface ShardTables {
   project_moves: ProjectMovesTable;
   departed_rows: DepartedRowsTable;
   project_arrivals: ProjectArrivalsTable;
+  flywheel_owners: FlywheelOwnersTable;
 }
 
 /** One row, once the database has been the source or the destination of a move. */
@@ -42,4 +43,10 @@ interface DepartedRowsTable {
 interface ProjectArrivalsTable {
   move_id: string;
   arrived_at: Generated<Date>;
+}
+
+/** The project of each flywheel whose batches are in this shard. A trigger stores it with the flywheel. */
+interface FlywheelOwnersTable {
+  flywheel_id: string;
+  project_id: string;
 }

@@ -1,0 +1,62 @@
+import { type Kysely, sql } from 'kysely';
+
+/**
+ * Lets the settled batches of a project be in a database in which the project is not: a move to another shard copies them before it,
+ * and removes them after it. A batch refers to the pair of its flywheel and its project, which still binds the two to each other;
+ * the trigger stores the pair for processes of every release.
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
+  const schema = sql.id(rows[0]?.schema ?? 'public');
+  await lockTables(db);
+  await sql`
+    create table flywheel_owners (
+      flywheel_id uuid primary key,
+      project_id uuid not null,
+      unique (flywheel_id, project_id)
+    );
+    insert into flywheel_owners (flywheel_id, project_id) select id, project_id from flywheels;
+    create function own_flywheel() returns trigger
+    language plpgsql security definer set search_path = ${schema}, pg_temp as $$
+    begin
+      insert into flywheel_owners (flywheel_id, project_id) values (new.id, new.project_id) on conflict do nothing;
+      return null;
+    end $$;
+    revoke all on function own_flywheel from public;
+    create trigger flywheel_is_owned after insert on flywheels for each row execute function own_flywheel();
+    alter table batches
+      drop constraint batches_flywheel_of_project,
+      drop constraint batches_project_id_fkey,
+      drop constraint batches_token_id_fkey,
+      drop constraint batches_key_id_fkey,
+      add constraint batches_flywheel_of_project foreign key (flywheel_id, project_id)
+        references flywheel_owners (flywheel_id, project_id);
+    alter table pipelines drop constraint pipelines_project_id_fkey;
+    alter table created_token_accounts drop constraint created_token_accounts_project_id_fkey;
+    -- It was for a sum that is now kept by day.
+    drop index bundles_settled;
+  `.execute(db);
+}
+
+/**
+ * Locks all tables at once, or none: whoever waited for one while it held another could wait for a process that waits for that one.
+ * A foreign key is dropped on both of its tables.
+ */
+async function lockTables(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    do $$
+    begin
+      set local lock_timeout = '300ms';
+      loop
+        begin
+          lock table projects, tokens, flywheels, api_keys, batches, pipelines, created_token_accounts, bundles
+            in access exclusive mode;
+          exit;
+        exception when lock_not_available then
+          perform pg_sleep(0.2);
+        end;
+      end loop;
+      set local lock_timeout = 0;
+    end $$
+  `.execute(db);
+}
