@@ -18,6 +18,7 @@ import { benchSchemas } from './schemas.ts';
 import { benchStart } from './start.ts';
 import { benchEngine } from './versus/engine.ts';
 import { benchVersus } from './versus/versus.ts';
+import { benchMove } from './year/move.ts';
 import { benchYear } from './year/year.ts';
 
 interface Options {
@@ -41,6 +42,7 @@ const BENCHES: ReadonlyMap<string, (options: Options) => Promise<Figures>> = new
     start: benchStart,
     console: benchConsole,
     year: benchYear,
+    move: benchMove,
     costs: benchCosts,
     capacity: benchCapacity,
     predictions: predictFleets,

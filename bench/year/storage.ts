@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type QueryResult, sql } from 'kysely';
 import type { Db } from '../../apps/service/src/store/db.ts';
 import { addPartitions, dropPartition } from '../../apps/service/src/store/partitions.ts';
 import { timeMs } from '../figures.ts';
@@ -14,6 +14,8 @@ export interface TableSize {
   readonly autovacuumMs: number;
   /** Duration of a vacuum with analyze. */
   readonly vacuumMs: number;
+  /** Table and indexes afterwards. */
+  readonly vacuumedBytes: number;
 }
 
 const TABLES = [
@@ -25,7 +27,9 @@ const TABLES = [
 export async function vacuumTables(db: Db): Promise<TableSize[]> {
   const sizes: TableSize[] = [];
   for (const table of TABLES) {
-    const { rows } = await sql<Omit<TableSize, 'table' | 'vacuumMs' | 'tableBytes'> & { readonly bytes: number }>`
+    const { rows } = await sql<
+      Omit<TableSize, 'table' | 'vacuumMs' | 'tableBytes' | 'vacuumedBytes'> & { readonly bytes: number }
+    >`
       select sum(pg_total_relation_size(relid))::float8 as bytes, sum(pg_indexes_size(relid))::float8 as "indexBytes",
         sum(pg_stat_get_dead_tuples(relid))::float8 as "deadRows",
         sum(pg_stat_get_autovacuum_count(relid))::float8 as autovacuums,
@@ -37,9 +41,49 @@ export async function vacuumTables(db: Db): Promise<TableSize[]> {
     const [size] = rows;
     if (!size) throw new Error(`There is no table ${table}.`);
     const vacuumMs = await timeMs(() => withoutTimeout(db, sql`vacuum (analyze) ${sql.table(table)}`));
-    sizes.push({ ...size, table, tableBytes: size.bytes - size.indexBytes, vacuumMs });
+    const vacuumedBytes = await measureBytes(db, table);
+    sizes.push({ ...size, table, tableBytes: size.bytes - size.indexBytes, vacuumMs, vacuumedBytes });
   }
   return sizes.toSorted((a, b) => b.tableBytes + b.indexBytes - a.tableBytes - a.indexBytes);
+}
+
+async function measureBytes(db: Db, table: string): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
+    select sum(pg_total_relation_size(relid))::float8 as bytes
+    from (select relid from pg_partition_tree(${table}::regclass) union select ${table}::regclass) as leaves
+  `.execute(db);
+  return rows[0]?.bytes ?? Number.NaN;
+}
+
+/** A month of a table whose rows were all written once more, as those of an open batch are several times, and a vacuum. */
+export interface Rewrite {
+  readonly table: string;
+  /** Each leaves a dead one. */
+  readonly rows: number;
+  readonly vacuumMs: number;
+  /** Table and indexes before, after the first time, and after a second time, which reuses the room of the first. */
+  readonly bytes: readonly [number, number, number];
+}
+
+/** Writes the rows of the newest month of batches and of their bundles once more, twice, with a vacuum after each time. */
+export async function rewriteMonth(db: Db): Promise<Rewrite[]> {
+  const month = sql`select id from batches where created_at > now() - interval '30 days'`;
+  const updates = [
+    { table: 'batches', update: sql`update batches set updated_at = updated_at where id in (${month})` },
+    { table: 'bundles', update: sql`update bundles set settled_at = settled_at where batch_id in (${month})` },
+  ];
+  const rewrites: Rewrite[] = [];
+  for (const { table, update } of updates) {
+    const before = await measureBytes(db, table);
+    const rewrite = async () => {
+      const rows = Number((await withoutTimeout(db, update)).numAffectedRows ?? 0n);
+      const vacuumMs = await timeMs(() => withoutTimeout(db, sql`vacuum ${sql.table(table)}`));
+      return { rows, vacuumMs, bytes: await measureBytes(db, table) };
+    };
+    const [first, second] = [await rewrite(), await rewrite()];
+    rewrites.push({ table, rows: first.rows, vacuumMs: first.vacuumMs, bytes: [before, first.bytes, second.bytes] });
+  }
+  return rewrites;
 }
 
 export interface IndexSize {
@@ -82,10 +126,11 @@ export async function compareRemovals(db: Db): Promise<Removal> {
   return { rows: count.rows[0]?.count ?? 0, dropMs, deleteMs, vacuumMs };
 }
 
-export async function withoutTimeout(db: Db, statement: ReturnType<typeof sql>): Promise<void> {
-  await db.connection().execute(async (connection) => {
+export async function withoutTimeout(db: Db, statement: ReturnType<typeof sql>): Promise<QueryResult<unknown>> {
+  return db.connection().execute(async (connection) => {
     await sql`set statement_timeout = 0`.execute(connection);
-    await statement.execute(connection);
+    const result = await statement.execute(connection);
     await sql`reset statement_timeout`.execute(connection);
+    return result;
   });
 }

@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Figures, markdownTable, ms, percent, percentile, timeMs } from '../figures.ts';
 import { REQUESTS } from './requests.ts';
-import { compareRemovals, findLargestIndexes, type TableSize, vacuumTables } from './storage.ts';
+import {
+  compareRemovals,
+  findLargestIndexes,
+  type Rewrite,
+  rewriteMonth,
+  type TableSize,
+  vacuumTables,
+} from './storage.ts';
 import { openPastWorld, type PastWorld } from './worlds.ts';
 
 const SAMPLES = 100;
@@ -72,6 +79,7 @@ async function measure(few: VacuumedPast, many: VacuumedPast): Promise<Figures> 
     requests.push([name, ...cells]);
   }
   const removal = await compareRemovals(many.world.db);
+  const rewrites = await rewriteMonth(many.world.db);
   const bytes = many.sizes.reduce((sum, { tableBytes, indexBytes }) => sum + tableBytes + indexBytes, 0);
   const indexes = await findLargestIndexes(many.world.db, LARGEST_INDEXES);
   return {
@@ -87,10 +95,11 @@ async function measure(few: VacuumedPast, many: VacuumedPast): Promise<Figures> 
       ['largest indexes', indexes.map((each) => `${each.name} ${gigabytes(each.bytes)}`).join(', ')],
       [`a month of events, ${removal.rows} rows, dropped`, ms(removal.dropMs)],
       ['the next month deleted, and vacuumed', `${ms(removal.deleteMs)} + ${ms(removal.vacuumMs)}`],
+      ...rewrites.map(describeRewrite),
     ],
     details: `${markdownTable(['request', 'p50, few', 'p50, a year', 'ratio', 'p99, few', 'p99, a year', 'ratio'], requests)}
 
-${markdownTable(['table', 'table', 'indexes', 'vacuum', 'vacuums of PostgreSQL itself', 'dead rows'], many.sizes.map(describeSize))}
+${markdownTable(['table', 'table', 'indexes', 'after the vacuum', 'vacuum', 'vacuums of PostgreSQL itself', 'dead rows'], many.sizes.map(describeSize))}
 `,
   };
 }
@@ -105,10 +114,16 @@ function describeSize(size: TableSize): string[] {
     size.table,
     gigabytes(size.tableBytes),
     gigabytes(size.indexBytes),
+    gigabytes(size.vacuumedBytes),
     seconds(size.vacuumMs),
     `${size.autovacuums} in ${seconds(size.autovacuumMs)}`,
     String(size.deadRows),
   ];
+}
+
+function describeRewrite({ table, rows, vacuumMs, bytes: [before, once, twice] }: Rewrite): [string, string] {
+  const sizes = `${gigabytes(before)} before, ${gigabytes(once)} after, ${gigabytes(twice)} after another time`;
+  return [`a month of ${table} written once more`, `${rows} dead rows, vacuum ${ms(vacuumMs)}; ${sizes}`];
 }
 
 function gigabytes(bytes: number): string {
