@@ -117,7 +117,7 @@ async function startTestServer(): Promise<EmbeddedPostgres> {
  * be killed. SIGQUIT stops a server without writing anything back; its lock file is deleted last.
  */
 const STOP_AFTER_RUN = `
-  while kill -0 "$1" 2>/dev/null; do sleep 0.1; done
+  while kill -0 "$1" 2>/dev/null; do sleep 1; done
   lock="$2/database/postmaster.pid"
   kill -QUIT "$(head -n 1 "$lock")"
   while [ -e "$lock" ]; do sleep 0.05; done
