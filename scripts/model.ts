@@ -10,19 +10,25 @@ const MAX_MEMORY = 6_000;
 const MAX_DEPTH = 3_000_000;
 
 /** Macros of the model by size. Those that are not named are 0, and there are two batches without a rotation. */
-const SMALL: readonly string[] = ['CRASHES=1', 'CANCELS=1 FAILURES=1 LOSSES=1', 'BATCHES=3 CANCELS=1 LOSSES=1'];
+const SMALL: readonly string[] = ['CRASHES=1', 'N_A=1 CANCELS=1 FAILURES=1 LOSSES=1', 'BATCHES=3 N_A=1 CANCELS=1'];
 const LARGE: readonly string[] = [
   'TAKEOVERS=1',
-  'FORKS=1',
+  'N_A=1 FORKS=1',
+  'BATCHES=1 FORKS=1',
+  'CANCELS=1 FAILURES=1 LOSSES=1',
   'CANCELS=1 FAILURES=1 CRASHES=1',
-  'CANCELS=1 LOSSES=1 TAKEOVERS=1',
-  'BATCHES=3 CANCELS=1 CRASHES=1',
-  'BATCHES=3 FORKS=1',
+  'N_A=1 CANCELS=1 LOSSES=1 TAKEOVERS=1',
+  'BATCHES=3 CANCELS=1 LOSSES=1',
+  'BATCHES=3 N_A=1 CANCELS=1 CRASHES=1',
 ];
 /** Sizes in which every run ends, if every process that can go on does so. */
-const SMALL_PROGRESS: readonly string[] = ['CRASHES=1', 'BATCHES=3 CANCELS=1'];
-const LARGE_PROGRESS: readonly string[] = ['CANCELS=1 FAILURES=1', 'FORKS=1'];
-/** Two workers, two batches of one multisig and a rotation, four pipelines and more bundles, two crashes, a fork, and losses. */
+const SMALL_PROGRESS: readonly string[] = ['N_A=1 CRASHES=1'];
+const LARGE_PROGRESS: readonly string[] = [
+  'BATCHES=3 N_A=1 CANCELS=1',
+  'N_A=1 CANCELS=1 FAILURES=1',
+  'BATCHES=1 FORKS=1',
+];
+/** One worker of each lane, two batches of one multisig and a rotation, four pipelines and more bundles, two crashes, a fork, and losses. */
 const FULL = 'BATCHES=3 CRASHES=2 FORKS=1 LOSSES=1 ROWS=16';
 /** 2^35 bits of memory, three for each state: 4 GB. */
 const FULL_OPTIONS = ['-w35', '-k3', '-Q20'] as const;
@@ -39,9 +45,13 @@ const SMALL_ERRORS: readonly (readonly [macros: string, violation: string])[] = 
   ['NEW_SIGNATURES CRASHES=1', ASSERTION],
   ['CONFIRMED_DECIDES FORKS=1 FAILURES=1', ASSERTION],
   ['LIMITS_TWICE BATCHES=3 CANCELS=1', ASSERTION],
+  ['BURN_UNSETTLED CANCELS=1 CRASHES=1', ASSERTION],
   ['NO_DRAIN BATCHES=3', 'invalid end state'],
 ];
-const LARGE_ERRORS: typeof SMALL_ERRORS = [['NO_FENCE CANCELS=1 TAKEOVERS=1', ASSERTION]];
+const LARGE_ERRORS: typeof SMALL_ERRORS = [
+  ['NO_FENCE CANCELS=1 TAKEOVERS=1', ASSERTION],
+  ['SETUP_ENDS_BEGUN N_A=1 CANCELS=1 FORKS=1', ASSERTION],
+];
 const PROGRESS_ERRORS: typeof SMALL_ERRORS = [['NO_BURN CANCELS=1', 'acceptance cycle']];
 
 const isSmall = process.argv.includes('--small');

@@ -18,9 +18,9 @@ it('docs/model has no state that is wrong in small sizes, and its checker finds 
 
 /** A batch of two pipelines that is set up, and of which both are executed by one bundle with the approval. */
 const [BEGUN, SET_UP, RECORDED, SENT] = [
-  [0, 0, 0],
+  [0, 0, 1, 1],
   [
-    [0, 0, 0],
+    [0, 0, 0, 0],
     [1, 0, 0, 0, 0, 0],
     [2, 0],
     [3, 0, 1, 0, 0],
@@ -29,6 +29,11 @@ const [BEGUN, SET_UP, RECORDED, SENT] = [
   [1, 1, 1, 0, 2, 1],
   [2, 1],
 ] satisfies [ModelStep, ModelStep[], ModelStep, ModelStep];
+/** Runs for another batch, in the lane of setups and in the other one. */
+const [OTHER_SETUP, OTHER_DECIDING] = [
+  [0, 0, 4, 0],
+  [0, 0, 4, 1],
+] satisfies [ModelStep, ModelStep];
 const SETTLED: ModelStep = [3, 1, 1, 2, 1];
 const EXECUTED: ModelStep = [4, 0, 2, 2];
 const FAILED: ModelStep = [4, 0, 3, 0];
@@ -39,6 +44,8 @@ it(
   async () => {
     const logs = {
       right: [...SET_UP, BEGUN, RECORDED, SENT, SETTLED, EXECUTED],
+      'right, while another batch is set up': [...SET_UP, BEGUN, OTHER_SETUP, RECORDED, SENT, SETTLED, EXECUTED],
+      'recorded by a run that has ended': [...SET_UP, BEGUN, OTHER_DECIDING, RECORDED, SENT, SETTLED, EXECUTED],
       'sent before its row': [...SET_UP, BEGUN, SENT, RECORDED, SETTLED, EXECUTED],
       'executed before the bundle is settled': [...SET_UP, BEGUN, RECORDED, SENT, EXECUTED, SETTLED],
       'failed before the bundle is settled': [...SET_UP, BEGUN, RECORDED, SENT, FAILED, SETTLED],
@@ -49,6 +56,7 @@ it(
     assert.deepEqual(
       rejected.map(({ log, step }) => [log.batchId, step]),
       [
+        ['recorded by a run that has ended', 7],
         ['sent before its row', 6],
         ['executed before the bundle is settled', 8],
         ['failed before the bundle is settled', 8],

@@ -37,6 +37,7 @@ inline land(r) {
     isError[r] = !ok;
     /* No pipeline twice: what a FAILED batch has not executed may be in another batch by now. */
     assert(!(ok && rowPhase[r] == EXECUTION && rowCount[r] > 0 && db[rowBatch[r]] == FAILED));
+    assert(!(ok && rowPhase[r] == SETUP && burned[rowBatch[r]])); /* no account is left behind a burned index */
     append(r);
     ok = false
   }
@@ -53,9 +54,9 @@ inline land(r) {
 inline expire(r) {
   d_step {
     r < rows && mayExpire(r) && expiredP <= r && tipLength < DEPTH &&
-      (may(losses) || !(onWay[r] || sending[0] == r || sending[1] == r)) ->
+      (may(losses) || !(onWay[r] || isSending(r))) ->
     if
-    :: onWay[r] || sending[0] == r || sending[1] == r -> spend(losses)
+    :: onWay[r] || isSending(r) -> spend(losses)
     :: else
     fi;
     append(ROWS + r + 1)
@@ -90,8 +91,13 @@ inline finalize() {
     :: else -> break
     od;
     tip[tipLength] = 0;
-    if :: seen[0] > 0 -> seen[0]-- :: else fi;
-    if :: seen[1] > 0 -> seen[1]-- :: else fi;
+    k = 0;
+    do
+    :: k < WORKERS ->
+      if :: seen[k] > 0 -> seen[k]-- :: else fi;
+      k++
+    :: else -> break
+    od;
     forget(k, j)
   }
 }
@@ -133,11 +139,18 @@ inline fork(kept) {
       tip[tipLength] = 0
     :: else -> break
     od;
-    if :: seen[0] > kept -> seen[0] = kept :: else fi;
-    if :: seen[1] > kept -> seen[1] = kept :: else fi;
+    k = 0;
+    do
+    :: k < WORKERS ->
+      if :: seen[k] > kept -> seen[k] = kept :: else fi;
+      k++
+    :: else -> break
+    od;
     k = 0
   }
 }
+
+#define isNewest(w) (owner[laneOf(w)] == w)
 
 /* A worker that has no run follows nothing. */
 inline rest(w) {
@@ -154,7 +167,7 @@ inline crash(w) {
     dies[w] = true;
     busy[w] = false;
     rest(w);
-    if :: owner == w -> owner = NONE :: else fi;
+    if :: isNewest(w) -> owner[laneOf(w)] = NONE :: else fi;
     forget(k, j)
   }
 }
@@ -218,6 +231,10 @@ active proctype Network() {
 #endif
   :: crash(0)
   :: crash(1)
+#if WORKERS == 4
+  :: crash(2)
+  :: crash(3)
+#endif
   :: cancel(0)
 #if BATCHES > 1
   :: cancel(1)
@@ -234,6 +251,6 @@ active proctype Network() {
   :: d_step { !hasTurned -> hasTurned = true; bad = N_A - 1 }
   :: d_step { bad != NONE -> bad = NONE }
 #endif
-  :: ALL_OVER && !busy[0] && !busy[1] -> break
+  :: ALL_OVER && !isAnyBusy -> break
   od
 }

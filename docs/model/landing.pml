@@ -6,7 +6,7 @@
 #include "chain.pml"
 #include "runs.pml"
 
-active [2] proctype Worker() {
+active [WORKERS] proctype Worker() {
   byte b, x, s, su, count, ex, mode, flying, k, j;
   bool isApproving, isSingle;
 idle:
@@ -14,7 +14,7 @@ idle:
     atomic {
       busy[self] = false;
       rest(self);
-      if :: owner == self -> owner = NONE :: else fi;
+      if :: isNewest(self) -> owner[laneOf(self)] = NONE :: else fi;
       forget(k, j);
       b = 0; x = 0; s = 0; su = 0; count = 0; ex = 0; mode = 0; flying = 0; isApproving = false; isSingle = false
     }
@@ -29,7 +29,7 @@ idle:
     :: ALL_OVER -> goto done
     fi;
     if
-    :: mode == EXECUTE && db[b] == AVAILABLE -> goto setUp
+    :: mode == SET_UP -> goto setUp
     :: mode == EXECUTE && db[b] == FINALIZED -> goto resume
     :: mode == CLOSE -> goto closing
     :: mode == END -> goto ending
@@ -47,8 +47,12 @@ setUp:
       if
       :: db[x] == FAILED && x < b -> goto burn
       :: db[x] == FAILED && x == b -> goto idle
-      :: db[x] != FAILED && x == b && db[b] != AVAILABLE && statusC[b] != ABSENT -> goto isSetUp
+      :: db[x] != FAILED && x == b && db[b] != AVAILABLE && statusC[b] != ABSENT -> goto idle
       :: else
+      fi;
+      if
+      :: may(cancels) && isOpen(x) -> spend(cancels); goto refused
+      :: true
       fi
     }
     settleAll(x, true);
@@ -74,21 +78,52 @@ setUp:
     settleMine();
     goto setUp;
 
+    /* The project is not served any more, or the setup fails again and again. An execution that has begun decides the end itself. */
+refused:
+    settleAll(x, false);
+    ex = DECIDED[x];
+    atomic {
+      if
+#ifdef SETUP_ENDS_BEGUN
+      :: isFenced(self) && isOpen(x) && isNextWrite(FAILED) -> writeFailed(x, ex)
+#else
+      :: isFenced(self) && isOpen(x) && !began[x] && isNextWrite(FAILED) -> writeFailed(x, ex)
+#endif
+      :: else
+      fi;
+      goto idle
+    }
+
+    /* Uses up the index of a batch that ended before it was on chain. A bundle of its setup may still be on its way. */
 burn:
 #ifdef NO_BURN
     goto idle;
 #endif
+#ifndef BURN_UNSETTLED
+    settleAll(x, false);
+    if
+    :: statusC[x] != ABSENT -> goto setUp
+    :: else
+    fi;
+#endif
     send(x, BURN, 0, 0, false);
-    settleMine();
-    goto setUp;
-
-isSetUp:
+    awaitFate();
     atomic {
-      x = 0;
+      settle(mine);
       if
-      :: isReady(b) -> goto resume
-      :: else -> goto idle
-      fi
+      :: rowState[mine] == LANDED ->
+        burned[x] = true;
+        k = 0;
+        do
+        :: k < rows -> assert(rowBatch[k] != x || rowState[k] != SENT); k++ /* no creation is in flight that a fork could prefer */
+        :: else -> break
+        od;
+        k = 0
+      :: else
+      fi;
+      mine = NONE;
+      forget(k, j);
+      goto setUp
     }
 
     /* Sends what is left of an execution until all is executed, or one pipeline has failed for good. */
@@ -100,7 +135,7 @@ progress:
       count = 0; s = 0; flying = 0; isApproving = false; isSingle = false;
       if
       :: cursorC[b] == SIZE(b) -> goto executed
-      :: cursorC[b] < SIZE(b) && statusC[b] == ABSENT -> goto setUp
+      :: cursorC[b] < SIZE(b) && statusC[b] == ABSENT -> goto awaitSetup
       :: isStuck(b) && mode == CLOSE -> goto undone
       :: isStuck(b) && mode != CLOSE -> goto idle
       :: else
@@ -179,6 +214,13 @@ unlanded:
       :: else -> goto progress
       fi
     }
+
+    /* The other lane sets up again what a fork has taken away. The job is repeated if that takes long. */
+awaitSetup:
+    if
+    :: statusC[b] != ABSENT -> goto progress
+    :: goto idle
+    fi;
 
     /* All is executed at `confirmed`. A rotation is shown when it is final. */
 executed:

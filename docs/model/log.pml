@@ -24,14 +24,14 @@ c_decl {
 }
 
 /* Steps: the kind, the number of the bundle, and what is known about it. */
-#define BEGIN 0    /* job */
+#define BEGIN 0    /* job, lane */
 #define RECORD 1   /* bundle; phase, first pipeline, pipelines, whether it approves */
 #define SEND 2     /* bundle */
 #define SETTLE 3   /* bundle; whether it landed as a whole, its pipelines that landed, whether its approval landed */
 #define SHOW 4     /* the new status of the batch, pipelines executed */
 #define SHOW_FINAL 5
 /* A job of another batch, which does nothing for this one. */
-#define NOTHING 3
+#define NOTHING 4
 
 short logged;
 #define field(i) (c_expr { steps[now.logged][i] })
@@ -73,7 +73,7 @@ inline next() {
 #endif
 #define FOLLOW(r) \
   :: d_step { \
-      r < rows && isNext(SETTLE) && field(1) == rowName[r] && rowState[r] == SENT && owner != NONE && \
+      r < rows && isNext(SETTLE) && field(1) == rowName[r] && rowState[r] == SENT && (owner[SETUPS] != NONE || owner[DECIDING] != NONE) && \
         (field(2) -> level[r] >= CONFIRMED && !isError[r] : mayBeLost(r)) -> \
       rowState[r] = (field(2) -> LANDED : REFUSED); \
       next(); \

@@ -1,30 +1,34 @@
 /* The steps of a worker's run: begin, send, settle, await finality. */
-/* A second worker begins only beside a first one: which of two idle ones begins makes no difference. */
-#define isFree(w) (!busy[w] && !dies[w] && (w == 0 || busy[0]) && (!(busy[1 - w] && owner == 1 - w) || may(takeovers)))
+/* The second worker of a lane begins only beside the first one: which of two idle ones begins makes no difference. */
+#define isFree(w, lane) (laneOf(w) == lane && !busy[w] && !dies[w] && (w < 2 || busy[w - (w < 2 -> 0 : 2)]) && \
+  (owner[lane] == NONE || may(takeovers)))
 #define isStuck(b) (statusC[b] == ACTIVE && isStale(cursorC))
-#define mayExecute(b) (isOpen(b) && (db[b] == AVAILABLE || isReady(b)) && !isStuck(b))
-#define mayFinalize(b) (db[b] == EXECUTED && !endFinal[b] && (cursorF[b] == SIZE(b) || cursorC[b] < SIZE(b)))
+/* A fork takes a setup away that was complete. */
+#define maySetUp(b) (db[b] == AVAILABLE || (statusC[b] == ABSENT && db[b] != FAILED && !endFinal[b]))
+#define mayExecute(b) (db[b] == FINALIZED && statusC[b] != ABSENT && isReady(b) && !isStuck(b))
+#define mayFinalize(b) (db[b] == EXECUTED && !endFinal[b] && (cursorF[b] == SIZE(b) || (cursorC[b] < SIZE(b) && statusC[b] != ABSENT)))
 
 #define self (_pid - 1)
 /* The bundle that this worker follows, and the oldest that it has in flight. */
 #define mine at[self]
 #define oldest first[self]
 
-/* Jobs. */
-#define EXECUTE 0
-#define CLOSE 1
-#define END 2
+/* Jobs. Lane SETUPS has those that set up. */
+#define SET_UP 0
+#define EXECUTE 1
+#define CLOSE 2
+#define END 3
 
-inline begin(job, batch, isWanted) {
+inline begin(job, lane, batch, isWanted) {
   d_step {
-    isFree(self) && isWanted && isNextBegin(job) ->
+    isFree(self, lane) && isWanted && isNextBegin(job, lane) ->
     if
-    :: busy[1 - self] && owner == 1 - self -> spend(takeovers)
+    :: owner[lane] != NONE -> spend(takeovers)
     :: else
     fi;
     next();
     busy[self] = true;
-    owner = self;
+    owner[lane] = self;
     mode = job;
     b = batch
   }
@@ -32,9 +36,13 @@ inline begin(job, batch, isWanted) {
 
 #ifdef LOGGED
 /* A job may begin that has nothing to do any more. */
-#define JOBS(b) :: begin(EXECUTE, b, true) :: begin(CLOSE, b, true) :: begin(END, b, true) :: begin(NOTHING, b, true)
+#define JOBS(b) \
+  :: begin(SET_UP, SETUPS, b, true) :: begin(EXECUTE, DECIDING, b, true) :: begin(CLOSE, DECIDING, b, true) \
+  :: begin(END, DECIDING, b, true) :: begin(NOTHING, SETUPS, b, true) :: begin(NOTHING, DECIDING, b, true)
 #else
-#define JOBS(b) :: begin(EXECUTE, b, mayExecute(b)) :: begin(CLOSE, b, mayFinalize(b)) :: begin(END, b, (isOpen(b) && endAsked[b]))
+#define JOBS(b) \
+  :: begin(SET_UP, SETUPS, b, maySetUp(b)) :: begin(EXECUTE, DECIDING, b, mayExecute(b)) \
+  :: begin(CLOSE, DECIDING, b, mayFinalize(b)) :: begin(END, DECIDING, b, (isOpen(b) && endAsked[b]))
 #endif
 
 #ifdef STATUS_BEFORE_HEIGHT
@@ -85,10 +93,10 @@ inline settleMine() {
   atomic { settle(mine); mine = NONE; forget(k, j) }
 }
 
-/* Bundles of other batches may be recorded between those of a flight. */
+/* Bundles of other batches, and of setups, may be recorded between those of a flight. */
 inline skipOthers() {
   do
-  :: rowBatch[oldest] != b -> oldest++
+  :: rowBatch[oldest] != b || rowPhase[oldest] != EXECUTION -> oldest++
   :: else -> break
   od
 }
@@ -111,13 +119,16 @@ inline awaitOldest() {
   }
 }
 
-/* Follows each bundle of a batch that is in flight to its end. Sends it again before, with the same signatures. */
+/*
+ * Follows each bundle of a batch that is in flight to its end. Sends it again before, with the same signatures. A setup leaves the bundles
+ * of executions to the other lane.
+ */
 inline settleAll(batch, isSending) {
   do
   :: atomic {
       k = 0;
       do
-      :: k < rows && !(rowBatch[k] == batch && rowState[k] == SENT) -> k++
+      :: k < rows && !(rowBatch[k] == batch && rowState[k] == SENT && !(mode == SET_UP && rowPhase[k] == EXECUTION)) -> k++
       :: else -> break
       od;
       if
@@ -220,7 +231,12 @@ inline send(batch, phase, start, count, isApproving) {
     :: else
     fi
   }
-  d_step { isNextSend(mine) -> onWay[mine] = true; sending[self] = NONE; next() }
+  if
+  :: d_step { isNextSend(mine) -> onWay[mine] = true; sending[self] = NONE; next() }
+#ifdef LOGGED
+  :: d_step { onWay[mine] -> sending[self] = NONE } /* the run of the other lane was faster: the log has the first sending */
+#endif
+  fi
 #ifdef ROW_AFTER_SEND
   atomic {
     if

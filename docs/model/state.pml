@@ -23,6 +23,11 @@
 #ifndef TAKEOVERS
 #define TAKEOVERS 0 /* runs that begin although another worker is alive: it was only slow */
 #endif
+#if TAKEOVERS
+#define WORKERS 4 /* two of each lane: the newest run, and a slow one */
+#else
+#define WORKERS 2
+#endif
 #ifndef FORKS
 #define FORKS 0
 #endif
@@ -43,6 +48,10 @@
 #endif
 
 #define NONE 255
+/* Lanes of a multisig: one run of each works at a time. Which worker has it makes no difference. */
+#define SETUPS 0
+#define DECIDING 1
+#define laneOf(w) ((w) % 2)
 #define ROTATION 2
 #if BATCHES == 1
 #define SIZE(b) N_A
@@ -106,15 +115,16 @@ bool changes[ROWS]; /* the bundle has an effect on chain */
 byte db[BATCHES];
 byte returned[BATCHES]; /* times that limits were returned */
 bool endFinal[BATCHES], began[BATCHES], endAsked[BATCHES];
-byte owner = NONE;      /* the worker with the newest run */
+bool burned[BATCHES];   /* the index of an ended batch counts as used up, with nothing of it on chain */
+byte owner[2] = NONE;   /* the worker with the newest run of each lane */
 bool isGraceOver;
 
-/* Workers. */
-bool busy[2], dies[2];
-byte at[2] = NONE;            /* the bundle that a worker follows */
-byte first[2] = NONE;         /* the oldest bundle that a worker has in flight */
-byte sending[2] = NONE;       /* the bundle that a worker has recorded and sends next */
-byte seen[2];                 /* entries of the tip that a worker waits for, until they are finalized */
+/* Workers. Each has one run at most. */
+bool busy[WORKERS], dies[WORKERS];
+byte at[WORKERS] = NONE;      /* the bundle that a worker follows */
+byte first[WORKERS] = NONE;   /* the oldest bundle that a worker has in flight */
+byte sending[WORKERS] = NONE; /* the bundle that a worker has recorded and sends next */
+byte seen[WORKERS];           /* entries of the tip that a worker waits for, until they are finalized */
 byte crashes = CRASHES, takeovers = TAKEOVERS, forks = FORKS, losses = LOSSES, cancels = CANCELS;
 
 #ifdef LOGGED
@@ -123,7 +133,7 @@ byte crashes = CRASHES, takeovers = TAKEOVERS, forks = FORKS, losses = LOSSES, c
 #define spend(budget) skip
 #define mayDie isNext(BEGIN)
 #define must(condition) (condition)
-#define isNextBegin(job) (isNext(BEGIN) && field(2) == job)
+#define isNextBegin(job, lane) (isNext(BEGIN) && field(2) == job && field(3) == lane)
 #define isNextRecord(phase) (isNext(RECORD) && field(2) == phase)
 #define isNextSend(r) (isNext(SEND) && field(1) == rowName[r])
 #define isNextFinal isNext(SHOW_FINAL)
@@ -138,7 +148,7 @@ inline write(b, status, executed) {
 #define spend(budget) budget--
 #define mayDie may(crashes)
 #define must(condition) assert(condition)
-#define isNextBegin(job) true
+#define isNextBegin(job, lane) true
 #define isNextRecord(phase) true
 #define isNextSend(r) true
 #define isNextFinal true
@@ -170,7 +180,7 @@ inline write(b, status, executed) {
 #ifdef NO_FENCE
 #define isFenced(w) true
 #else
-#define isFenced(w) (owner == w)
+#define isFenced(w) (owner[laneOf(w)] == w)
 #endif
 
 /* Executes a bundle on the newest block: the rules of Squads. */
@@ -193,7 +203,16 @@ inline execute(r, ok) {
 }
 
 /* A bundle whose fate is stored and cannot change has no effect any more. */
-#define isFollowed(r) (at[0] == r || at[1] == r || sending[0] == r || sending[1] == r || r >= first[0] || r >= first[1])
+#define isFollowedBy(w, r) (at[w] == r || sending[w] == r || r >= first[w])
+#if WORKERS == 2
+#define isFollowed(r) (isFollowedBy(0, r) || isFollowedBy(1, r))
+#define isSending(r) (sending[0] == r || sending[1] == r)
+#define isAnyBusy (busy[0] || busy[1])
+#else
+#define isFollowed(r) (isFollowedBy(0, r) || isFollowedBy(1, r) || isFollowedBy(2, r) || isFollowedBy(3, r))
+#define isSending(r) (sending[0] == r || sending[1] == r || sending[2] == r || sending[3] == r)
+#define isAnyBusy (busy[0] || busy[1] || busy[2] || busy[3])
+#endif
 #define isDead(r) (rowState[r] != SENT && (level[r] == FINAL || (level[r] == 0 && expiredF > r)) && !isFollowed(r))
 
 /* Forgets bundles that have no effect any more, so that states that differ only in them are one. */
@@ -240,7 +259,7 @@ inline forget(i, j) {
     od;
     j = 0;
     do
-    :: j < 2 ->
+    :: j < WORKERS ->
       if :: at[j] != NONE && at[j] > i -> at[j]-- :: else fi;
       if :: first[j] != NONE && first[j] > i -> first[j]-- :: else fi;
       if :: sending[j] != NONE && sending[j] > i -> sending[j]-- :: else fi;

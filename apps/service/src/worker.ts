@@ -177,7 +177,7 @@ async function runBatchJob(
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);
   const { operator, company } = signersOf(project, signers);
-  const run = await beginRun(deps.db, found.flywheelId);
+  const run = await beginRun(deps.db, found.flywheelId, job.type === 'setup' ? 'setup' : 'deciding');
   // One node answers the whole job, and none that has not reached what the earlier jobs have landed.
   const chain = deps.chain.view(await findLandedSlot(deps.db, found.flywheelId), found.id);
   const presentKeys = { operator: signers.operator.address, company: signers.company.address };

@@ -75,7 +75,10 @@ export function runDay(scenario: Scenario, costs: Costs): Outcome {
     costs,
     simulator,
     stations,
-    cells: cells.map((cell) => ({ ...cell, lane: simulator.openLane(1), open: 0, spentLamports: 0 })),
+    cells: cells.map((cell) => {
+      const [setups, deciding] = [simulator.openLane(1), simulator.openLane(1)];
+      return { ...cell, setups, deciding, open: 0, spentLamports: 0 };
+    }),
     places: simulator.openLane(fleet.works * fleet.placesPerWork),
     tally: createTally(),
   };
@@ -113,8 +116,9 @@ interface Day extends Scenario {
 }
 
 interface OpenCell extends Cell {
-  /** Jobs of a multisig run one after another. */
-  readonly lane: Lane;
+  /** Setups of a multisig run one after another, and so do its other jobs, beside them. */
+  readonly setups: Lane;
+  readonly deciding: Lane;
   /** Open batches of each of its projects. */
   open: number;
   /** Fees and tips of each of its projects. */
@@ -179,7 +183,7 @@ function* arrive(day: Day, arrivals: Iterable<Arrival>): Process {
 /** The life of one batch of each project of a cell. */
 function* live(day: Day, cell: OpenCell): Process {
   const { costs, simulator, stations, tally, demand, chain, fleet } = day;
-  const { projects, pipelines, lane } = cell;
+  const { projects, pipelines, setups, deciding } = cell;
   const now = () => simulator.nowMs;
   const waits = { slotMs: chain.slotMs, standbyMs: fleet.standbyMs };
   const through = (operation: Operation) => pass(stations, now, costs.of(operation, pipelines), projects, waits);
@@ -196,17 +200,17 @@ function* live(day: Day, cell: OpenCell): Process {
   tally.nonces.add(projects);
   yield* through('init');
 
-  yield* takePlace(day, lane);
+  yield* takePlace(day, setups);
   tally.locked.add(projects * lockedLamports);
   yield* through('setup');
-  leavePlace(day, lane);
+  leavePlace(day, setups);
 
   yield now() + demand.approvalMs;
   const approvedMs = now();
   yield* through('execute request');
-  yield* takePlace(day, lane);
+  yield* takePlace(day, deciding);
   yield* through('execution');
-  leavePlace(day, lane);
+  leavePlace(day, deciding);
   tally.executed += projects;
   tally.pipelinesExecuted += projects * pipelines;
   tally.spentLamports += projects * spentLamports;
@@ -214,14 +218,14 @@ function* live(day: Day, cell: OpenCell): Process {
   cell.open -= 1;
 
   yield now() + FINAL_MS;
-  yield* takePlace(day, lane);
+  yield* takePlace(day, deciding);
   yield* through('closing');
-  leavePlace(day, lane);
+  leavePlace(day, deciding);
   tally.locked.add(-projects * lockedLamports);
   tally.nonces.add(-projects);
 }
 
-/** Waits for the turn of a multisig's job, and then for a place of a worker: a project has one place at most. */
+/** Waits for the turn of a multisig's job, and then for a place of a worker. */
 function* takePlace({ places }: Day, lane: Lane): Process {
   yield lane;
   yield places;
@@ -253,12 +257,11 @@ function utilisationsOf({ stations, cells, costs, chain }: Day): Utilisation[] {
     station === null ? [] : [{ name: station.name, ...station.utilisation() }],
   );
   const lanes = cells.map(({ pipelines, batchesPerDay }) => {
-    const jobs = ['setup', 'execution', 'closing'] as const;
-    const holdMs = jobs.reduce((sum, job) => {
+    const holdMs = (job: 'setup' | 'execution' | 'closing') => {
       const { aloneMs, bundles } = costs.of(job, pipelines);
-      return sum + Math.max(aloneMs, bundles * chain.slotMs);
-    }, 0);
-    return (batchesPerDay * holdMs) / DAY_MS;
+      return Math.max(aloneMs, bundles * chain.slotMs);
+    };
+    return (batchesPerDay * Math.max(holdMs('setup'), holdMs('execution') + holdMs('closing'))) / DAY_MS;
   });
   const mean = lanes.reduce((most, lane) => Math.max(most, lane), 0);
   return [...all, { name: 'busiest multisig' as const, mean, peak: mean * shareOfMean(BUSIEST_MS) }].sort(

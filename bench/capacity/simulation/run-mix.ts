@@ -39,14 +39,17 @@ const LENGTH_MS = 3_600_000;
 /** Predicts the figures of a mix. Idle processes count until the last batch is closed. */
 export function runMix(mix: Mix, costs: Costs): MixFigures {
   const simulator = createSimulator();
-  const lanes = Array.from({ length: mix.projects }, () => simulator.openLane(1));
+  const multisigs = Array.from({ length: mix.projects }, () => ({
+    setups: simulator.openLane(1),
+    deciding: simulator.openLane(1),
+  }));
   const state: MixState = {
     ...{ mix, costs, simulator, stations: createStations(mix.fleet, mix.chain, LENGTH_MS) },
     ...{ total: emptyTotal(), durationsMs: [], lastMs: 0, closedMs: 0, reads: 0 },
   };
   for (const [i, atMs] of mix.arrivals.entries()) {
-    const lane = lanes[i % lanes.length];
-    if (lane) simulator.start(live(state, lane), atMs);
+    const multisig = multisigs[i % multisigs.length];
+    if (multisig) simulator.start(live(state, multisig), atMs);
   }
   for (let i = 0; i < mix.readers; i++) simulator.start(read(state), 0);
   simulator.run(LENGTH_MS);
@@ -102,24 +105,30 @@ function* through(state: MixState, operation: Operation, pipelines: number): Pro
   yield* pass(stations, () => simulator.nowMs, cost, 1, { slotMs: mix.chain.slotMs, standbyMs: mix.fleet.standbyMs });
 }
 
-function* live(state: MixState, lane: Lane): Process {
+/** Setups of a multisig run one after another, and so do its other jobs, beside them. */
+interface MultisigLanes {
+  readonly setups: Lane;
+  readonly deciding: Lane;
+}
+
+function* live(state: MixState, { setups, deciding }: MultisigLanes): Process {
   const { simulator, mix } = state;
   const [init, setup, request, execution, closing] = LIFE;
   yield* through(state, init, mix.pipelines);
-  yield lane;
+  yield setups;
   yield* through(state, setup, mix.pipelines);
-  lane.leave();
+  setups.leave();
   yield* through(state, request, mix.pipelines);
   const askedMs = simulator.nowMs;
-  yield lane;
+  yield deciding;
   yield* through(state, execution, mix.pipelines);
-  lane.leave();
+  deciding.leave();
   state.durationsMs.push(simulator.nowMs - askedMs);
   state.lastMs = simulator.nowMs;
   yield simulator.nowMs + FINAL_MS;
-  yield lane;
+  yield deciding;
   yield* through(state, closing, mix.pipelines);
-  lane.leave();
+  deciding.leave();
   state.closedMs = simulator.nowMs;
 }
 

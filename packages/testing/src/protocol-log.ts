@@ -32,7 +32,7 @@ export async function observeSend({ db }: World, { method, params }: Call): Prom
   );
 }
 
-/** Reads the log of each batch: what concerns it, and the jobs of the others of its multisig, which take its turn. */
+/** Reads the log of each batch: what concerns it, and the jobs of the others of its multisig, which take the turns of its lanes. */
 export async function readProtocolLogs({ db }: World): Promise<BatchLog[]> {
   const { rows } = await sql<LoggedStep>`
     select kind, flywheel_id as "flywheelId", batch_id as "batchId", detail from protocol_log.steps order by id
@@ -50,13 +50,19 @@ export async function readProtocolLogs({ db }: World): Promise<BatchLog[]> {
 }
 
 type LoggedStep = { readonly flywheelId: string | null; readonly batchId: string | null } & (
-  | { readonly kind: 'begin'; readonly detail: { readonly type: string; readonly batchId: string } }
+  | { readonly kind: 'begin'; readonly detail: BegunRun }
   | { readonly kind: 'record'; readonly detail: RecordedBundle }
   | { readonly kind: 'send'; readonly detail: { readonly transactions: readonly string[] } }
   | { readonly kind: 'settle'; readonly detail: SettledBundle }
   | { readonly kind: 'status'; readonly detail: { readonly status: string; readonly executed: number | null } }
   | { readonly kind: 'final'; readonly detail: null }
 );
+
+interface BegunRun {
+  readonly lane: keyof typeof LANES;
+  /** Null if the queue had given the job to another process when the run began. */
+  readonly job: { readonly type: string; readonly batchId: string } | null;
+}
 
 interface RecordedBundle {
   readonly id: number;
@@ -82,9 +88,10 @@ const SEND = 2;
 const SETTLE = 3;
 const WRITE = 4;
 const FINAL = 5;
-const JOBS: Readonly<Record<string, number>> = { setup: 0, execute: 0, close: 1, cancel: 2, expire: 2 };
+const LANES = { setup: 0, deciding: 1 } as const;
+const JOBS: Readonly<Record<string, number>> = { setup: 0, execute: 1, close: 2, cancel: 3, expire: 3 };
 /** A job that does nothing for the batch. */
-const NOTHING = 3;
+const NOTHING = 4;
 const PHASES = { setup: 0, execution: 1 } as const;
 const STATUSES: Readonly<Record<string, number>> = { FINALIZED: 1, EXECUTED: 2, FAILED: 3 };
 
@@ -110,10 +117,10 @@ function translate(
     // A bundle is sent with its first transaction.
     if (step.kind === 'send') return send(step.detail.transactions[0] ?? '', at);
     if (step.kind === 'begin' && step.flywheelId === flywheelId) {
-      const { type, batchId } = step.detail;
-      const job = JOBS[type] ?? NOTHING;
-      // A job sets up the batches before its own.
-      return [[BEGIN, 0, batchId === id || (job === 0 && isBehind(batchId)) ? job : NOTHING]];
+      const { lane, job } = step.detail;
+      // A setup sets up the batches before its own.
+      const isForIt = job !== null && (job.batchId === id || (lane === 'setup' && isBehind(job.batchId)));
+      return [[BEGIN, 0, isForIt ? (JOBS[job.type] ?? NOTHING) : NOTHING, LANES[lane]]];
     }
     if (step.batchId !== id) return [];
     switch (step.kind) {
@@ -157,14 +164,17 @@ const TRIGGERS = [
   `create table protocol_log.steps (
     id bigint generated always as identity primary key, flywheel_id uuid, batch_id uuid, kind text not null, detail jsonb
   )`,
-  `create function protocol_log.begin() returns trigger language plpgsql security definer as $$ begin
-    insert into protocol_log.steps (flywheel_id, kind, detail)
-    select new.id, 'begin', coalesce(
-      (select j.data from jobs.job j where j.name = 'batch' and j.singleton_key = new.multisig and j.state = 'active'), '{}'
+  `create function protocol_log.begin() returns trigger language plpgsql security definer as $$
+  declare is_setup boolean := new.setup_run_number <> old.setup_run_number;
+  begin
+    insert into protocol_log.steps (flywheel_id, kind, detail) select new.id, 'begin', jsonb_build_object(
+      'lane', case when is_setup then 'setup' else 'deciding' end,
+      'job', (select j.data from jobs.job j where j.name = 'batch' and j.state = 'active'
+        and j.singleton_key = new.multisig || case when is_setup then ':setup' else '' end)
     );
     return null;
   end $$`,
-  `create trigger protocol_log after update of run_number on flywheels
+  `create trigger protocol_log after update of run_number, setup_run_number on flywheels
     for each row execute function protocol_log.begin()`,
   `create function protocol_log.record() returns trigger language plpgsql security definer as $$ begin
     insert into protocol_log.steps (batch_id, kind, detail)

@@ -68,14 +68,14 @@ export interface RunDeps extends WorkerDeps {
   readonly company: TransactionPartialSigner<Address>;
   /** The keys that this worker's settings give to new projects: a rotation may replace its own keys by these only. */
   readonly presentKeys: PresentKeys;
-  /** Fencing token: a newer run of the same multisig invalidates it. */
+  /** Fencing token: a newer run of the same multisig and lane invalidates it. */
   readonly run: Run;
   /** Lets other jobs work while this one waits for the chain. */
   readonly turn: Turn;
 }
 
 /**
- * Runs a database transaction only if this run is still the current one of its multisig, so that a worker that was
+ * Runs a database transaction only if this run is still the current one of its lane, so that a worker that was
  * delayed until another took over changes nothing.
  * @throws StaleRun
  */

@@ -70,7 +70,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     },
     work: {
       select: true,
-      update: ['operator', 'lost_operator', 'company', 'wallet', 'last_batch_index', 'run_number', 'served_at'],
+      update: [
+        ...(['operator', 'lost_operator', 'company', 'wallet', 'last_batch_index', 'served_at'] as const),
+        ...(['run_number', 'setup_run_number', 'deciding_run_number'] as const),
+      ],
     },
   },
   api_keys: {

@@ -37,6 +37,7 @@ import * as indexesOfLongPasts from '../../migrations/0037-indexes-of-long-pasts
 import * as projectMoves from '../../migrations/0038-project-moves.ts';
 import * as flywheelOwners from '../../migrations/0041-flywheel-owners.ts';
 import * as policySums from '../../migrations/0044-policy-sums.ts';
+import * as lanes from '../../migrations/0045-lanes.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -78,6 +79,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0038-project-moves': projectMoves,
   '0041-flywheel-owners': flywheelOwners,
   '0044-policy-sums': policySums,
+  '0045-lanes': lanes,
 };
 
 /**

@@ -99,7 +99,11 @@ interface FlywheelsTable {
   lookup_table: Address;
   lookup_table_addresses: Address[];
   last_batch_index: Generated<bigint>;
+  /** The newest deciding run; an older release counts every run here. */
   run_number: Generated<bigint>;
+  setup_run_number: Generated<bigint>;
+  /** The value of `run_number` that a release with lanes wrote last. */
+  deciding_run_number: Generated<bigint>;
   /** When a worker began its last job for the project; null before the first one. */
   served_at: Date | null;
   archived_at: Date | null;

@@ -5,7 +5,7 @@ import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { newBundle, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { followBundle } from '../../src/batches/bundles/land.ts';
 import type { RunDeps } from '../../src/batches/deps.ts';
-import type { Batch } from '../../src/model/batch.ts';
+import type { Batch, ExecutionIssue } from '../../src/model/batch.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
 import { insertBundle } from '../../src/store/batches/bundles.ts';
 import { recordHoldUp } from '../../src/store/batches/executions.ts';
@@ -25,7 +25,7 @@ test('a setup whose bundle has not landed for 15 s says so, as do the batches be
     db,
     clock,
     log: quietLog,
-    run: await beginRun(db, project.flywheel.id),
+    run: await beginRun(db, project.flywheel.id, 'setup'),
     signal: new AbortController().signal,
     turn: { pause: <T>(wait: () => Promise<T>) => wait() },
     chain: {
@@ -50,7 +50,7 @@ test('a setup whose bundle has not landed for 15 s says so, as do the batches be
   ]);
 });
 
-test('an issue of a batch is shown on those behind it that are not set up, and on no others', async () => {
+test('an issue of a setup is shown on those behind it that are not set up, and on no others', async () => {
   const project = await storeProject(db);
   const [before, batch, behind] = [
     await storeBatch(db, project),
@@ -59,12 +59,18 @@ test('an issue of a batch is shown on those behind it that are not set up, and o
   ];
   const elsewhere = await storeBatch(db, await storeProject(db));
   const issue = { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: ['Its record is damaged.'] } } as const;
-  await recordHoldUp(db, batch.id, issue, new Date());
-  assert.deepEqual((await findBatch(db, batch.id))?.executionError, issue);
+  await recordHoldUp(db, { lane: 'deciding' }, before.id, issue, new Date());
+  assert.deepEqual([await findIssue(before), await findIssue(batch)], [issue, null]);
+  await recordHoldUp(db, { lane: 'setup' }, batch.id, issue, new Date());
+  assert.deepEqual(await findIssue(batch), issue);
   assert.match((await reasonOf(behind)) ?? '', /which comes before it, is held up/);
   assert.deepEqual([await reasonOf(before), await reasonOf(elsewhere)], [undefined, undefined]);
 });
 
-async function reasonOf({ id }: Batch): Promise<string | undefined> {
-  return (await findBatch(db, id))?.executionError?.reason;
+async function findIssue({ id }: Batch): Promise<ExecutionIssue | null | undefined> {
+  return (await findBatch(db, id))?.executionError;
+}
+
+async function reasonOf(batch: Batch): Promise<string | undefined> {
+  return (await findIssue(batch))?.reason;
 }

@@ -59,6 +59,38 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
+  it('is waited for before the index of its cancelled batch is burned, and makes that needless if it lands', async () => {
+    const project = await createProject(world);
+    const dropped = dropBundles();
+    const cancelled = await openBatch(world, project, [burnPipeline(1)]);
+    const landLate = await dropped;
+    await world.app.stop();
+    await clearJobs(world.db);
+    await restart();
+    const path = `/v1/flywheel/batch/${cancelled.id}/cancel`;
+    await send(world.url, 'POST', path, { key: project.apiKey, body: {} });
+    const next = await openBatch(world, project, [burnPipeline(1)]);
+    let reads = 0;
+    world.gate.intercept('getSignatureStatuses', (_call, pass) => {
+      reads += 1;
+      return pass();
+    });
+    const readBundles = () =>
+      world.db
+        .selectFrom('bundles')
+        .select(['phase', 'state'])
+        .where('batch_id', '=', cancelled.id)
+        .orderBy('id')
+        .execute();
+    await waitUntil('the setup behind it to wait', readBundles, (bundles) => reads >= 20 || bundles.length > 1);
+    assert.deepEqual(await readBundles(), [{ phase: 'setup', state: 'sent' }]);
+    await landLate();
+    await waitForBatch(world, project, next.id, ({ status }) => status === 'FINALIZED');
+    const [setup] = await readBundles();
+    assert.equal(setup?.state, 'landed');
+    assert.equal((await executeSigned(world, project, next, { prefer: 'wait=60' })).status, 200);
+  });
+
   /** Resolves when the first bundle was dropped, with a function that lets it arrive after all. */
   function dropBundles(): Promise<() => Promise<GateAnswer>> {
     const dropped = Promise.withResolvers<() => Promise<GateAnswer>>();

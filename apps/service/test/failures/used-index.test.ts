@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openBatch, waitForBatch } from '@flywheel/testing/batches';
+import { executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { findMultisig, land } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
-import { createProject } from '@flywheel/testing/project';
+import { createProject, requireOk } from '@flywheel/testing/project';
 import { finalizeSlots, pauseSlots, REAL_FINALITY, resumeSlots } from '@flywheel/testing/slots';
 import { addSignersToInstruction } from '@solana/kit';
 import type { Multisig } from '../../src/model/project.ts';
@@ -46,6 +46,24 @@ describe('an index that another transaction has used', () => {
     const next = await openBatch(world, project, [burnPipeline(1)]);
     const { batchIndex } = await waitForBatch(world, project, next.id, ({ status }) => status === 'FINALIZED');
     assert.equal(batchIndex, '2');
+  });
+
+  it('ends the batch that needs it, and neither one that executes meanwhile nor one behind', async () => {
+    const project = await createProject(world);
+    const multisig = await findMultisig(world, project);
+    const executing = await setUpBatch(world, project, [burnPipeline(1)]);
+    const sends = world.gate.hold(world.localnet.blockEngineUrl ? 'sendBundle' : 'sendTransaction');
+    const executed = executeSigned(world, project, executing, { prefer: 'wait=60' });
+    await sends.reached;
+    await useIndex(multisig, 2n);
+    await finalizeSlots(world);
+    const refused = await openBatch(world, project, [burnPipeline(1)]);
+    await waitForBatch(world, project, refused.id, ({ status }) => status === 'FAILED');
+    assert.equal((await readBatch(world, project, executing.id)).status, 'FINALIZED', 'it still executes');
+    sends.release();
+    assert.equal(requireOk(await executed).status, 'EXECUTED');
+    const next = await setUpBatch(world, project, [burnPipeline(1)]);
+    assert.equal(requireOk(await executeSigned(world, project, next, { prefer: 'wait=60' })).status, 'EXECUTED');
   });
 
   /** Creates an empty batch and opens it for votes, as another database with the same signers could. */

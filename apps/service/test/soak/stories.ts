@@ -18,7 +18,7 @@ import type { Step } from './workers/stepped-worker.ts';
 
 /** Every way a batch can take; together they run every step of every job type. */
 export const STORIES = {
-  'is executed': tellExecuted,
+  'is executed, and so is the one behind it': tellExecuted,
   'is cancelled once it is set up': tellCancelled,
   'is cancelled before it is set up, which burns its index': tellBuried,
   expires: tellExpired,
@@ -54,11 +54,16 @@ const PIPELINES = 8;
 /** More pipelines than any first bundle executes. */
 const MANY_PIPELINES = 120;
 
+/** The second batch is set up beside the execution of the first one, and is asked for before. */
 async function tellExecuted({ world }: StoryContext, project: StoryProject): Promise<SoakBatch[]> {
-  const { batch, proposalApproveTx } = await initialize(world, project, PIPELINES);
-  await askToExecute(world, project, batch.id, proposalApproveTx);
-  await untilStatus(world, project, batch.id, 'EXECUTED');
-  return [{ ...batch, fate: 'executed' }];
+  const batches: SoakBatch[] = [];
+  for (const pipelines of [PIPELINES, 1]) {
+    const { batch, proposalApproveTx } = await initialize(world, project, pipelines);
+    await askToExecute(world, project, batch.id, proposalApproveTx);
+    batches.push({ ...batch, fate: 'executed' });
+  }
+  for (const { id } of batches) await untilStatus(world, project, id, 'EXECUTED');
+  return batches;
 }
 
 async function tellCancelled({ world }: StoryContext, project: StoryProject): Promise<SoakBatch[]> {

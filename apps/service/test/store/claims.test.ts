@@ -42,6 +42,58 @@ test('claims serve the project that was served least recently, and a single batc
   assert.deepEqual(await claim(4), []);
 });
 
+test('claims take a setup of a multisig beside another job of it, and a second one of neither', async () => {
+  const multisig = await storeMultisig();
+  for (const type of ['execute', 'setup', 'setup', 'expire'] as const) await enqueue(type, multisig);
+  const { rows } = await runClaim(8);
+  assert.deepEqual(rows.map(({ data }) => data.type).sort(), ['execute', 'setup']);
+  assert.deepEqual((await runClaim(8)).rows, []);
+  await end(
+    rows.filter(({ data }) => data.type === 'setup'),
+    'retry',
+  );
+  const [again, ...others] = (await runClaim(8)).rows;
+  assert.deepEqual([again?.id, others], [rows.find(({ data }) => data.type === 'setup')?.id, []]);
+  await end(rows, 'completed');
+  assert.deepEqual((await runClaim(8)).rows.map(({ data }) => data.type).sort(), ['expire', 'setup']);
+});
+
+test('claims take nothing of a multisig beside a setup that a release with one lane has claimed', async () => {
+  const multisig = await storeMultisig();
+  await enqueue('setup', multisig);
+  await sql`update jobs.job set state = 'active'`.execute(database.db);
+  for (const type of ['execute', 'setup'] as const) await enqueue(type, multisig);
+  assert.deepEqual((await runClaim(8)).rows, []);
+  await sql`update jobs.job set state = 'retry' where state = 'active'`.execute(database.db);
+  // Its next claim frees the key of the other jobs.
+  assert.deepEqual(
+    (await runClaim(8)).rows.map(({ data }) => data.type),
+    ['setup'],
+  );
+  assert.deepEqual(
+    (await runClaim(8)).rows.map(({ data }) => data.type),
+    ['execute'],
+  );
+});
+
+test('claims take one of two setups that wait to be retried, of which a release with one lane has run one', async () => {
+  const multisig = await storeMultisig();
+  const claimOne = async () => {
+    const { rows } = await runClaim(8);
+    assert.equal(rows.length, 1);
+    await end(rows, 'retry');
+    return rows.map(({ id }) => id);
+  };
+  await enqueue('setup', multisig);
+  const [own] = await claimOne();
+  await enqueue('setup', multisig);
+  await sql`update jobs.job set state = 'retry' where state = 'created'`.execute(database.db);
+  const [next] = (await runClaim(8)).rows;
+  assert.equal(next?.id, own);
+  await end(next ? [next] : [], 'completed');
+  assert.notEqual((await claimOne())[0], own);
+});
+
 test('claims leave a backlog behind for minutes at most', async () => {
   const [backlogged, closedLoop] = [await storeMultisig(), await storeMultisig()];
   for (let i = 0; i < 30; i++) await enqueue('setup', backlogged);
@@ -118,6 +170,12 @@ async function serve(multisig: Address, secondsAgo: number): Promise<void> {
 
 function enqueue(type: BatchJob['type'], multisig: Address): Promise<void> {
   return jobs.enqueue(database.db, { type, batchId: randomUUID(), multisig });
+}
+
+async function end(ended: readonly { readonly id: string }[], state: 'retry' | 'completed'): Promise<void> {
+  for (const { id } of ended) {
+    await sql`update jobs.job set state = ${state}, start_after = now() where id = ${id}`.execute(database.db);
+  }
 }
 
 async function runClaim(maxBatches: number) {

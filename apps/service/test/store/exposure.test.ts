@@ -9,9 +9,11 @@ import { startTestJobs } from '@flywheel/testing/jobs';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import {
   DAY,
+  endBatch,
   NOW,
   newBundle,
   newProject,
+  RESERVED,
   randomAddress,
   randomNonce,
   storeBatch,
@@ -193,6 +195,14 @@ test('a batch counts for what a worker computes before its setup, whatever the r
   assert.ok((await insertBundle(db, newBundle(batch))).id);
   await setExposure(db, batch.id, { lockedLamports: 1n, spendLamports: 1n });
   assert.deepEqual(await use(), { lockedLamports: 100n, spentLamports: 50n });
+});
+
+test('a batch that ends while its setup begins counts for nothing', async () => {
+  const project = await storeProject(db);
+  const batch = await storeBatch(db, project);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await setExposure(db, batch.id, { lockedLamports: 100n, spendLamports: 50n });
+  assert.deepEqual(await readLamportsUse(db, DAY, project.id), { lockedLamports: 0n, spentLamports: 0n });
 });
 
 test('a lower cap and a spent day stop a setup that has not begun, with the figures', async () => {

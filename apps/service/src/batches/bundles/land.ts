@@ -103,13 +103,13 @@ async function sendRecorded(
 }
 
 /**
- * Sends the bundles of a batch that are in flight again, and follows them. A process that died may have recorded a bundle
+ * Sends the bundles of a batch that are in flight again, of all phases or of one, and follows them. A process that died may have recorded a bundle
  * without sending it, which would hold up the project until its blockhash has expired. The signatures are the same, so the
  * chain executes each transaction once.
  * @throws Paused before anything is sent.
  */
-export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): Promise<void> {
-  for (const bundle of await findBundles(deps.db, id)) {
+export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>, phase?: Bundle['phase']): Promise<void> {
+  for (const bundle of await findBundles(deps.db, id, phase)) {
     if (bundle.state === 'sent') await resumeBundle(deps, bundle);
   }
 }
@@ -212,11 +212,11 @@ async function pollWatched(
 /** A bundle lands within seconds, or when its blockhash has expired, after a minute or more, it is known to be lost. */
 const SLOW_MS = 15_000;
 
-/** Shows that a setup waits for a bundle: on its batch, or on those behind one whose index is burned or that is closed. */
+/** Shows that a setup waits for a bundle: on its batch, and on those behind it, also behind one whose index is burned. */
 async function reportSlow(deps: RunDeps, { batchId, bundleId }: Bundle): Promise<void> {
   const reason = 'the cluster has not taken its transactions yet. They are sent again once they can no longer land.';
   const issue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason } as const;
-  await fencedTransaction(deps, (trx) => recordHoldUp(trx, batchId, issue, deps.clock.now()));
+  await fencedTransaction(deps, (trx) => recordHoldUp(trx, deps.run, batchId, issue, deps.clock.now()));
   deps.log.warn({ batchId, bundleId, afterMs: SLOW_MS }, 'a bundle of a setup has not landed yet');
 }
 

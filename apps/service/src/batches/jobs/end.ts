@@ -7,7 +7,7 @@ import { isOperatorLost, type Multisig, type Project } from '../../model/project
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
-import { findUnclosedIds } from '../../store/batches/ends.ts';
+import { findUnclosedIds, lockUnbegun } from '../../store/batches/ends.ts';
 import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
 import { releasePolicyUses } from '../../store/company/policy-uses.ts';
 import { wasSetupRecorded } from '../../store/company/totals.ts';
@@ -42,7 +42,11 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
   const final =
     ending.failure === null ? ending : { ...ending, bundles: await readFinalBundles(deps, batch, ending.executed) };
   const recorded = batch.status === 'EXECUTED' && final.failure !== null ? undone(final, final.failure) : final;
-  await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, recorded));
+  await fencedTransaction(deps, async (trx) => {
+    // What is being executed is decided by the run that executes it.
+    if (deps.run.lane === 'setup' && !(await lockUnbegun(trx, batch.id))) return;
+    await recordEnd(deps, trx, project, batch, recorded);
+  });
 }
 
 function undone(ending: Ending, failure: ExecutionFailure): Ending {

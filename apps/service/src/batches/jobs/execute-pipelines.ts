@@ -5,7 +5,6 @@ import type { Multisig, Project } from '../../model/project.ts';
 import type { Simulation } from '../../solana/chain.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { batchExecutionGroup } from '../../squads/groups.ts';
-import { findBatch } from '../../store/batches/batches.ts';
 import { requireUncancelled } from '../../store/batches/cancellations.ts';
 import { askCompany } from '../../store/batches/company-approvals.ts';
 import { hasExecutionBegun } from '../../store/batches/executions.ts';
@@ -18,12 +17,12 @@ import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.
 import { simulatePipelines } from '../check/simulate.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { approve, type Unapproved } from './approve.ts';
+import { awaitSetup, executeAfterSetup } from './await-setup.ts';
 import { drainBatches } from './drain.ts';
 import { type Ending, end } from './end.ts';
 import { OWN_ISSUE, releaseRequest, reschedule } from './execution-issues.ts';
 import { awaitFinality } from './finality.ts';
 import { readProgress } from './progress.ts';
-import { setUpBatch } from './setup.ts';
 
 /** After this many bundles in a row that neither landed nor failed with a reason, the job is rescheduled. */
 const MAX_LOST_BUNDLES = 5;
@@ -33,13 +32,11 @@ const MAX_LOST_BUNDLES = 5;
  * process: the cursor on chain says which pipelines are left, and the chain never executes a pipeline twice.
  * @throws Paused, Cancelled
  */
-export async function executePipelines(deps: RunDeps, project: Project, requested: Batch): Promise<void> {
-  if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
-  const batch = await findBatch(deps.db, requested.id);
-  if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
+export async function executePipelines(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  if (batch.status === 'AVAILABLE_TO_QUEUE') return executeAfterSetup(deps, project, batch);
+  if (isFinal(batch.status) || batch.signedTx === null) return;
   // Manual approval pending: the approver's decision enqueues execution, so stop here.
   if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
-  if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, OWN_ISSUE);
   if (batch.kind === 'rotation' && !(await hasExecutionBegun(deps.db, batch.id))) {
     if (!(await drainBatches(deps, project, batch))) return;
   }
@@ -79,10 +76,8 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     }
     if (status === 'Absent' || status === 'Draft') {
       deps.log.warn({ batchId: batch.id, status }, 'the setup is not on chain any more; setting up again');
-      await setUpBatch(deps, project, batch);
-      const again = await readProgress(deps, multisig, batch);
-      if (again.status === status) return { issue: OWN_ISSUE };
-      continue;
+      if (await awaitSetup(deps, project, batch)) continue;
+      return { issue: OWN_ISSUE };
     }
     if (status === 'Rejected' || status === 'Cancelled' || status === 'Gone') {
       const ended = await readUnexecutedEnd(deps, multisig, batch);

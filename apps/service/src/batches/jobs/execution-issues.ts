@@ -75,7 +75,7 @@ export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 
       ? { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [error.message] } }
       : { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
   try {
-    await fencedTransaction(deps, (trx) => recordHoldUp(trx, batchId, issue, deps.clock.now()));
+    await fencedTransaction(deps, (trx) => recordHoldUp(trx, deps.run, batchId, issue, deps.clock.now()));
   } catch (reportError) {
     deps.log.warn({ batchId, err: reportError }, 'the failure of a job could not be shown on its batch');
   }

@@ -8,12 +8,12 @@ import { isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
-import { hasExecutionBegun, recordHoldUp } from '../../store/batches/executions.ts';
+import { hasExecutionBegun, isExecutionRequested, recordHoldUp } from '../../store/batches/executions.ts';
 import { setExposure } from '../../store/batches/exposure.ts';
 import { findSetupError, isSetUpBeyondCaps } from '../admission.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landPlanned } from '../bundles/flight.ts';
-import { type Landing, resumeBundles } from '../bundles/land.ts';
+import { type Landing, resumeBundles, settleBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
@@ -81,7 +81,7 @@ async function setUpOne(
   batch: Batch,
   { isFree }: { readonly isFree: boolean },
 ): Promise<SetupBlocker | null> {
-  await resumeBundles(deps, batch);
+  await resumeBundles(deps, batch, 'setup');
   const { multisig } = project.flywheel;
   let failedLandings = 0;
   let lostLandings = 0;
@@ -95,7 +95,7 @@ async function setUpOne(
   if (error !== null) return { cap: error.message };
   for (; ; cursor = await readSetupCursor(deps, multisig, batch)) {
     if (cursor === 'finished') {
-      await finalize(deps, batch);
+      await finalize(deps, multisig, batch);
       await chargeEarly(deps, multisig, batch);
       return null;
     }
@@ -148,7 +148,7 @@ async function retryLater(deps: RunDeps, multisig: Multisig, batch: Batch, block
   const now = clock.now();
   const reason = `${describeBlocker(blocker)} It is tried again every ${RETRY_MS / 1_000} s.`;
   await fencedTransaction(deps, async (trx) => {
-    await recordHoldUp(trx, batch.id, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason }, now);
+    await recordHoldUp(trx, deps.run, batch.id, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason }, now);
     const startAfter = new Date(now.getTime() + RETRY_MS);
     await jobs.enqueue(trx, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
   });
@@ -207,17 +207,23 @@ async function readSetupCursor(
   return size === pipelines.length || isClosing ? 'finished' : 'taken';
 }
 
-async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
-  const { db, clock, log } = deps;
+async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<null> {
+  const { db, jobs, clock, log } = deps;
   const initResult = initResultOf(batch, { bundles: await findBundles(db, batch.id, 'setup'), failedTxMsg: null });
-  await fencedTransaction(deps, (trx) => finalizeBatch(trx, batch.id, initResult, clock.now()));
+  await fencedTransaction(deps, async (trx) => {
+    if (!(await finalizeBatch(trx, batch.id, initResult, clock.now()))) return;
+    // An execution that was requested earlier has been waiting for this.
+    if (await isExecutionRequested(trx, batch.id)) {
+      await jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+    }
+  });
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
   return null;
 }
 
 /** Ends a batch that the chain has executed and closed already: the database was restored from a backup. */
 async function endClosed(deps: RunDeps, project: Project, batch: Batch, executed: number): Promise<null> {
-  await finalize(deps, batch);
+  await finalize(deps, project.flywheel.multisig, batch);
   const isExecuted = executed === batch.pipelines.length;
   await end(deps, project, batch, {
     event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
@@ -239,6 +245,9 @@ const BURNED_CHECK_MS = 60_000;
 async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, batchIndex }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig);
   for (const dead of await findDeadIndices(deps.db, flywheelId, reached, batchIndex)) {
+    // A bundle of its setup may have been in flight when it ended.
+    await settleBundles(deps, dead);
+    if ((await readTransactionIndex(deps, multisig)) >= dead.batchIndex) continue;
     const group = await burnIndexGroup(multisig, dead.batchIndex);
     const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
@@ -248,7 +257,8 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const check = { type: 'close', batchId: dead.id, multisig: multisig.address } as const;
     await fencedTransaction(deps, (trx) => deps.jobs.enqueue(trx, check, { startAfter }));
     const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', signers });
-    if (landing.state !== 'landed' && (await readTransactionIndex(deps, multisig)) < dead.batchIndex) {
+    if (landing.state !== 'landed') {
+      if ((await readTransactionIndex(deps, multisig)) >= dead.batchIndex) continue;
       throw new Error(
         `Index ${dead.batchIndex} of ${multisig.address} could not be burned: ${JSON.stringify(landing)}`,
       );

@@ -10,8 +10,8 @@ export class Cancelled extends Error {
 }
 
 /**
- * Requires that no job waits to cancel a batch. The jobs of a multisig run one after another: without this check the job would
- * wait until the execution before it has executed everything.
+ * Requires that no job waits to cancel a batch. That job runs after the execution (decision 39): without this check it would
+ * wait until everything is executed.
  * @throws Cancelled
  */
 export async function requireUncancelled(

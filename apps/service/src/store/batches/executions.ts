@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describeIssue, type ExecutionIssue } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
+import type { Run } from './runs.ts';
 
 /**
  * Stores the approval that the wallet signed, and clears an earlier issue. Repeating it keeps the first arrival time.
@@ -34,6 +35,18 @@ export async function requestExecution(
     if (!isKept) await recordEvent(trx, batchId, { type: 'batch.approval_received', at: now });
     return true;
   });
+}
+
+/** True if the wallet's approval of an open batch is stored. */
+export async function isExecutionRequested(db: Db, batchId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('batches')
+    .select('id')
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .where('signed_tx', 'is not', null)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** True if a bundle of the batch's execution is recorded, and may have been sent. */
@@ -96,12 +109,19 @@ export async function recordExecutionIssue(
 }
 
 /**
- * Records what holds up the job of a batch: on the batch, and on the later ones of its multisig that are not set up yet,
- * because their jobs wait for it.
+ * Records what holds up the job of a batch: on the batch, and if it is a setup, on the later ones of its multisig that are not
+ * set up yet, because their setups wait for it.
  */
-export async function recordHoldUp(db: Db, batchId: string, issue: ExecutionIssue, now: Date): Promise<void> {
+export async function recordHoldUp(
+  db: Db,
+  { lane }: Pick<Run, 'lane'>,
+  batchId: string,
+  issue: ExecutionIssue,
+  now: Date,
+): Promise<void> {
   await inTransaction(db, async (trx) => {
     await recordExecutionIssue(trx, batchId, issue, { keepRequest: true }, now);
+    if (lane !== 'setup') return;
     const { flywheel_id, batch_index } = await trx
       .selectFrom('batches')
       .select(['flywheel_id', 'batch_index'])

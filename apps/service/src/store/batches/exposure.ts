@@ -197,7 +197,7 @@ export async function readSetupUse(
 export async function setExposure(db: Db, batchId: string, { lockedLamports, spendLamports }: Exposure): Promise<void> {
   await sql`
     update batches set locked_lamports = ${lockedLamports}, reserved_lamports = ${spendLamports}
-    where id = ${batchId} and not exists (select from bundles where batch_id = batches.id)
+    where id = ${batchId} and ended_at is null and not exists (select from bundles where batch_id = batches.id)
       and (locked_lamports, reserved_lamports) is distinct from (${lockedLamports}::bigint, ${spendLamports}::bigint)
   `.execute(db);
 }

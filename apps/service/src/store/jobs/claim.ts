@@ -1,5 +1,6 @@
 import type { PgBoss } from 'pg-boss';
 import { BACKLOG_CREDIT_MS, CREDIT_MS } from '../../model/fair-gate.ts';
+import { isSetup, keyOf, multisigOf } from './lanes.ts';
 
 /** The queue's own connections. */
 type QueueDb = Pick<ReturnType<PgBoss['getDb']>, 'executeSql'>;
@@ -29,8 +30,9 @@ export interface ClaimedJob<Stored> {
 }
 
 /**
- * Claims due jobs of the queue `batch`, one for each multisig that has none running, failed or waiting to be retried
- * before it. This is pg-boss's own fetch of a strict queue (pg-boss 12.35, `fetchNextJob`) in another order, which pg-boss
+ * Claims due jobs of the queue `batch`: of each multisig one setup and one other job, if it has none of the same lane
+ * running, failed or waiting to be retried before it. A setup gets a key of its own when it is claimed, and not before: a
+ * release without lanes, which may run meanwhile, keeps what waits in one order. This is pg-boss's own fetch of a strict queue (pg-boss 12.35, `fetchNextJob`) in another order, which pg-boss
  * cannot give: the project that was served least recently goes first, and a small single batch overtakes backlogs that were
  * not served yet either. The gates in front of what projects share have the same order (`model/fair-gate.ts`).
  */
@@ -79,8 +81,8 @@ export async function findFollowed(
 
 const FOLLOWED = `
   select j.id from unnest($1::uuid[]) held (id) join jobs.job j on j.name = 'batch' and j.id = held.id
-  where j.singleton_key in (
-    select w.singleton_key from jobs.job w
+  where ${multisigOf('j')} in (
+    select ${multisigOf('w')} from jobs.job w
     where w.name = 'batch' and w.state < 'active' and w.start_after <= now() and w.data->>'type' in ('setup', 'execute')
   )`;
 
@@ -91,23 +93,29 @@ const UNIQUE_VIOLATION = '23505';
 
 const CLAIM = `
   with heads as materialized (
-    select distinct on (h.singleton_key) h.id,
+    select distinct on (h.singleton_key, ${isSetup('h')}) h.id, ${keyOf('h')} as claimed_key,
       count(*) filter (where h.data->>'type' in ('setup', 'execute')) over (partition by h.singleton_key) as due
     from jobs.job h
     where h.name = 'batch' and h.state < 'active' and not h.blocked and h.policy = 'key_strict_fifo'
       and h.start_after <= now()
-    order by h.singleton_key, h.state desc, h.created_on, h.id
+    order by h.singleton_key, ${isSetup('h')}, h.state desc, h.created_on, h.id
   ), claimable as (
-    select j.id, j.created_on, j.start_after, j.data->>'type' = 'setup' as is_setup, f.served_at,
+    select j.id, j.created_on, j.start_after, heads.claimed_key, ${isSetup('j')} as is_setup, f.served_at,
       heads.due > 1 as is_followed, coalesce(b.pipeline_count > ${LARGE_PIPELINES}, false) as is_large
     from heads join jobs.job j on j.name = 'batch' and j.id = heads.id
-      left join flywheels f on f.multisig = j.singleton_key
+      left join flywheels f on f.multisig = ${multisigOf('j')}
       left join batches b on b.id = (j.data->>'batchId')::uuid
     where not exists (
       select from jobs.job b
-      where b.name = 'batch' and b.singleton_key = j.singleton_key and b.policy = 'key_strict_fifo'
+      where b.name = 'batch' and b.singleton_key = heads.claimed_key and b.policy = 'key_strict_fifo'
         and b.state in ('active', 'retry', 'failed') and b.id <> j.id
     )
+    -- A setup that an older release runs keeps the key of the other lane.
+    and not (${isSetup('j')} and exists (
+      select from jobs.job b
+      where b.name = 'batch' and b.singleton_key = ${multisigOf('j')} and b.policy = 'key_strict_fifo'
+        and b.state = 'active' and b.id <> j.id and ${isSetup('b')}
+    ))
   ), ranked as (
     select claimable.*, row_number() over (
       partition by is_setup
@@ -117,7 +125,7 @@ const CLAIM = `
     ) as place
     from claimable
   ), next as (
-    select j.id, ranked.served_at, ranked.is_followed, ranked.is_large
+    select j.id, ranked.claimed_key, ranked.served_at, ranked.is_followed, ranked.is_large
     from ranked join jobs.job j on j.name = 'batch' and j.id = ranked.id
     where j.state < 'active' and ranked.place <= case when ranked.is_setup then $2::int else $4::int end
     order by case when not ranked.is_setup then 1 when ranked.place <= $3::int then 0 else 2 end, ranked.place
@@ -125,7 +133,7 @@ const CLAIM = `
     for update of j skip locked
   )
   update jobs.job j
-  set state = 'active', started_on = now(), heartbeat_on = now(),
+  set state = 'active', singleton_key = next.claimed_key, started_on = now(), heartbeat_on = now(),
     retry_count = case when j.started_on is not null then j.retry_count + 1 else j.retry_count end
   from next where j.name = 'batch' and j.id = next.id
   returning j.id, j.data, j.retry_count as "retryCount", next.is_followed as "isFollowed", next.is_large as "isLarge",

@@ -2,6 +2,7 @@ import type { BatchStatus } from '@flywheel/api';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from './jobs.ts';
+import { keyOf } from './lanes.ts';
 
 /** A job in the queue, for operators of the service. */
 export interface JobRecord {
@@ -101,7 +102,7 @@ const hasLapsed: RawBuilder<boolean> = sql`j.heartbeat_on + 3 * j.heartbeat_seco
 const isUnattended: RawBuilder<boolean> = sql`
   j.start_after < now() - interval '1 minute' and not exists (
     select from jobs.job before
-    where before.name = j.name and before.singleton_key is not distinct from j.singleton_key
+    where before.name = j.name and ${sql.raw(keyOf('before'))} is not distinct from ${sql.raw(keyOf('j'))}
       and (before.state in ('active', 'failed') or (before.state in ('created', 'retry')
         and (before.created_on, before.id) < (j.created_on, j.id)))
   )`;

@@ -13,7 +13,10 @@ import type { Log } from '../log.ts';
 import { type ClaimedRun, startClaiming } from './run-claimed.ts';
 import { BATCH, joinWorkers, type Presence } from './takeover.ts';
 
-/** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
+/**
+ * Work behind the API. The setups of one multisig run one after another, in the order in which they were enqueued, and so do its
+ * other jobs, beside the setups (decision 39).
+ */
 export type Job = BatchJob | SingleJob;
 
 /** A job of the service itself, of which one runs at a time. */
@@ -45,7 +48,7 @@ export interface Jobs {
   /**
    * Runs jobs, those of `maxBatches` batches at most, one single job of each type. Projects are served in turn, and neither
    * setups nor executions can take all places. A handler that throws is retried without limit after a delay
-   * that grows to 10 s; its multisig waits meanwhile. A job may run again after it succeeded, if this process dies before
+   * that grows to 10 s; what comes after it in its lane waits meanwhile. A job may run again after it succeeded, if this process dies before
    * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
    * heartbeats have expired. The signal aborts when the job was given to another process.
    */
@@ -161,7 +164,7 @@ const QUEUE_OPTIONS = {
 } as const satisfies UpdateQueueOptions;
 
 const QUEUES = [
-  // One job of a key at a time, strictly in order, across processes; other keys are independent.
+  // One job of a key at a time, strictly in order, across processes; other keys are independent. See the keys in `claim.ts`.
   { name: BATCH, policy: 'key_strict_fifo', ...QUEUE_OPTIONS },
   // One waiting and one running: what is requested while one runs is not lost, and they never overlap.
   ...Object.values(SINGLE_QUEUES).map((name) => ({ name, policy: 'stately', ...QUEUE_OPTIONS }) as const),

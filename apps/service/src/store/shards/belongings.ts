@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { isOf } from '../jobs/lanes.ts';
 import type { Schema } from '../schema.ts';
 
 /** A move of a project from this shard to another. */
@@ -125,7 +126,7 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
 const JOBS: Belonging = {
   table: 'jobs.job',
   ...rowsOf(
-    ({ multisig }) => sql`name = 'batch' and singleton_key = ${multisig} and state in ('created', 'retry', 'failed')`,
+    ({ multisig }) => sql`name = 'batch' and ${isOf(multisig)} and state in ('created', 'retry', 'failed')`,
     sql`created_on, id`,
   ),
 };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { isOf } from '../jobs/lanes.ts';
 import {
   BELONGINGS,
   type Belonging,
@@ -123,7 +124,7 @@ async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): P
 async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedProject): Promise<void> {
   const { rows } = await sql<{ what: string | null }>`
     select case
-      when exists (select from jobs.job where name = 'batch' and singleton_key = ${multisig} and state = 'active')
+      when exists (select from jobs.job where name = 'batch' and ${isOf(multisig)} and state = 'active')
         then 'a worker runs a job of it'
       when exists (
         select from bundles join batches on batches.id = batch_id

@@ -1,6 +1,7 @@
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { isOf } from '../jobs/lanes.ts';
 import { BELONGINGS, type Belonging, type NamedProject, type Rest, readColumns } from './belongings.ts';
 import { storeRows } from './stored-rows.ts';
 
@@ -218,7 +219,7 @@ function isSettled({ multisig }: NamedProject) {
     closed_at is not null and end_finalized_at is not null and locked_lamports = 0 and reserved_lamports = 0
     and not id = any(array(
       select (data->>'batchId')::uuid from jobs.job
-      where name = 'batch' and singleton_key = ${multisig} and state in ('created', 'retry', 'active', 'failed')
+      where name = 'batch' and ${isOf(multisig)} and state in ('created', 'retry', 'active', 'failed')
         and data->>'type' <> 'expire'
     ))
     and not exists (select from nonces where batch_id = page.id)

@@ -1,0 +1,33 @@
+import type { Address } from '@solana/kit';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../db.ts';
+
+/** SQL that is true for a job of lane `setup` (decision 39). */
+export const isSetup = (job: string) => `(${job}.data->>'type' = 'setup')`;
+
+/** SQL for the multisig of a job, which is its key until it is claimed. */
+export const multisigOf = (job: string) => `split_part(${job}.singleton_key, ':', 1)`;
+
+/** SQL for the key under which a job runs: one job of each key runs at a time. */
+export const keyOf = (job: string) =>
+  `case when ${isSetup(job)} then ${multisigOf(job)} || ':setup' else ${job}.singleton_key end`;
+
+/** Selects the jobs of a multisig, of both lanes. */
+export const isOf = (multisig: string): RawBuilder<boolean> =>
+  sql`singleton_key in (${multisig}::text, ${multisig}::text || ':setup')`;
+
+/** True if a job that sets up the batch waits or runs. */
+export async function hasSetup(
+  db: Db,
+  { multisig, batchId }: { readonly multisig: Address; readonly batchId: string },
+): Promise<boolean> {
+  // The conditions of pg-boss's indexes job_i8 and job_i10, of what holds a key and of what waits for one.
+  const { rows } = await sql`
+    select from jobs.job j
+    where name = 'batch' and policy = 'key_strict_fifo' and ${isOf(multisig)}
+      and ((state < 'active' and not blocked) or state in ('active', 'retry', 'failed'))
+      and ${sql.raw(isSetup('j'))} and data->>'batchId' = ${batchId}
+    limit 1
+  `.execute(db);
+  return rows.length > 0;
+}
