@@ -21,21 +21,24 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (day, project_id, kind, subject)
     );
 
+    -- The columns of the table by name: a later release may add one.
+    create type policy_sum as (project_id uuid, day date, kind text, subject text, amount numeric);
+
     -- Triggers keep the sums, so that every writer counts alike, one of the release before included. Rows are locked in one order.
     create function keep_policy_sums() returns trigger
     language plpgsql security definer set search_path = ${schema}, pg_temp as $$
     declare
-      changes policy_sums[] := '{}';
+      changes policy_sum[] := '{}';
     begin
       if tg_op <> 'INSERT' then
         changes := array(
-          select row(project_id, day, kind, subject, -sum(amount))::policy_sums from uses_before
+          select row(project_id, day, kind, subject, -sum(amount))::policy_sum from uses_before
           group by project_id, day, kind, subject
         );
       end if;
       if tg_op <> 'DELETE' then
         changes := changes || array(
-          select row(project_id, day, kind, subject, sum(amount))::policy_sums from uses_after
+          select row(project_id, day, kind, subject, sum(amount))::policy_sum from uses_after
           group by project_id, day, kind, subject
         );
       end if;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { openTestDatabase } from '@flywheel/testing/postgres';
+import { addColumnToEveryTable, openTestDatabase } from '@flywheel/testing/postgres';
 import { address, getAddressDecoder } from '@solana/kit';
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
@@ -17,6 +17,8 @@ import {
 } from '../../src/store/company/policy-uses.ts';
 
 const { db } = await openTestDatabase();
+// As a later release does while processes of this one run.
+await addColumnToEveryTable(db);
 const DAY = '2026-11-21';
 /** Few, so that batches share them. */
 const ACCOUNTS = Array.from({ length: 6 }, (_, i) => getAddressDecoder().decode(new Uint8Array(32).fill(i)));
