@@ -25,7 +25,7 @@ export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>
     'test/{model,npm-start}.test.ts',
   ],
   // Tests of screens in Chromium.
-  browser: ['apps/console/test/stories/**', 'apps/console/test/{build,policy,tooltip}.test.ts'],
+  browser: ['apps/console/test/stories/**', 'apps/console/test/{build,lazy-screens,policy,theme,tooltip}.test.ts'],
   // Tests that run the samples of the guide as they are.
   docs: ['test/docs/**', 'packages/localnet/test/docs-example.test.ts'],
   // Tests that start the service as a process.

@@ -1,15 +1,10 @@
 import { AUDIT_NODE_PARAMETER } from '@flywheel/api';
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  type ErrorComponentProps,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { needsNewDocument } from '../lib/document-policy.ts';
+import { loadCode } from '../lib/load-code.ts';
 import { ButtonLink } from '../ui/button.tsx';
-import { EmptyState, ErrorNotice } from '../ui/feedback.tsx';
+import { EmptyState } from '../ui/feedback.tsx';
+import { ErrorPage } from './error-page.tsx';
 import { plainSearch } from './plain-search.ts';
 import { Shell } from './shell.tsx';
 
@@ -24,12 +19,12 @@ const root = createRootRoute({
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: lazyRouteComponent(() => import('../features/home/home.tsx'), 'Home'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/home/home.tsx')), 'Home'),
 });
 const register = createRoute({
   getParentRoute: () => root,
   path: '/register',
-  component: lazyRouteComponent(() => import('../features/register/register.tsx'), 'Register'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/register/register.tsx')), 'Register'),
 });
 const proof = createRoute({
   getParentRoute: () => root,
@@ -39,12 +34,12 @@ const proof = createRoute({
     ...textOf(search, 'payload'),
     ...textOf(search, 'signature'),
   }),
-  component: lazyRouteComponent(() => import('../features/proof/proof.tsx'), 'Proof'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/proof/proof.tsx')), 'Proof'),
 });
 const publicVault = createRoute({
   getParentRoute: () => root,
   path: '/vault/$address',
-  component: lazyRouteComponent(() => import('../features/vault/public-vault.tsx'), 'PublicVault'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/vault/public-vault.tsx')), 'PublicVault'),
 });
 const vaultAudit = createRoute({
   getParentRoute: () => root,
@@ -55,85 +50,94 @@ const vaultAudit = createRoute({
     ...textOf(search, 'to'),
     ...textOf(search, 'multisig'),
   }),
-  component: lazyRouteComponent(() => import('../features/vault-audit/vault-audit.tsx'), 'VaultAudit'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/vault-audit/vault-audit.tsx')), 'VaultAudit'),
 });
 const company = createRoute({
   getParentRoute: () => root,
   path: '/company',
-  component: lazyRouteComponent(() => import('../features/company/company.tsx'), 'Company'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/company/company.tsx')), 'Company'),
 });
 const companyWaiting = createRoute({
   getParentRoute: () => company,
   path: '/',
-  component: lazyRouteComponent(() => import('../features/company/approval-queue.tsx'), 'ApprovalQueue'),
+  component: lazyRouteComponent(
+    () => loadCode(() => import('../features/company/approval-queue.tsx')),
+    'ApprovalQueue',
+  ),
 });
 const companyProjects = createRoute({
   getParentRoute: () => company,
   path: '/projects',
-  component: lazyRouteComponent(() => import('../features/company/company-projects.tsx'), 'CompanyProjects'),
+  component: lazyRouteComponent(
+    () => loadCode(() => import('../features/company/company-projects.tsx')),
+    'CompanyProjects',
+  ),
 });
 const companyJobs = createRoute({
   getParentRoute: () => company,
   path: '/jobs',
-  component: lazyRouteComponent(() => import('../features/company/jobs.tsx'), 'Jobs'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/company/jobs.tsx')), 'Jobs'),
 });
 const companyAudit = createRoute({
   getParentRoute: () => company,
   path: '/audit',
-  component: lazyRouteComponent(() => import('../features/company/company.tsx'), 'AuditLog'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/company/company.tsx')), 'AuditLog'),
 });
 const companyRoutes = company.addChildren([companyWaiting, companyProjects, companyJobs, companyAudit]);
 
 const project = createRoute({
   getParentRoute: () => root,
   path: '/p/$projectId',
-  component: lazyRouteComponent(() => import('../features/project/project-layout.tsx'), 'ProjectLayout'),
+  component: lazyRouteComponent(
+    () => loadCode(() => import('../features/project/project-layout.tsx')),
+    'ProjectLayout',
+  ),
 });
 const overview = createRoute({
   getParentRoute: () => project,
   path: '/',
-  component: lazyRouteComponent(() => import('../features/project/overview.tsx'), 'Overview'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/project/overview.tsx')), 'Overview'),
 });
 const batches = createRoute({
   getParentRoute: () => project,
   path: '/batches',
   validateSearch: (search: Record<string, unknown>): { show?: string } => textOf(search, 'show'),
-  component: lazyRouteComponent(() => import('../features/batch/batches.tsx'), 'Batches'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/batch/batches.tsx')), 'Batches'),
 });
 const batch = createRoute({
   getParentRoute: () => project,
   path: '/batches/$batchId',
-  component: lazyRouteComponent(() => import('../features/batch/batch.tsx'), 'BatchScreen'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/batch/batch.tsx')), 'BatchScreen'),
 });
 const compose = createRoute({
   getParentRoute: () => project,
   path: '/new',
-  component: lazyRouteComponent(() => import('../features/compose/compose.tsx'), 'Compose'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/compose/compose.tsx')), 'Compose'),
 });
 const approve = createRoute({
   getParentRoute: () => project,
   path: '/approve/$batchId',
-  component: lazyRouteComponent(() => import('../features/approve/approve.tsx'), 'Approve'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/approve/approve.tsx')), 'Approve'),
 });
 const vault = createRoute({
   getParentRoute: () => project,
   path: '/vault',
-  component: lazyRouteComponent(() => import('../features/vault/vault.tsx'), 'VaultScreen'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/vault/vault.tsx')), 'VaultScreen'),
 });
 const keys = createRoute({
   getParentRoute: () => project,
   path: '/keys',
-  component: lazyRouteComponent(() => import('../features/keys/keys.tsx'), 'Keys'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/keys/keys.tsx')), 'Keys'),
 });
 const rules = createRoute({
   getParentRoute: () => project,
   path: '/rules',
-  component: lazyRouteComponent(() => import('../features/policy/policy.tsx'), 'Policy'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/policy/policy.tsx')), 'Policy'),
 });
 const settings = createRoute({
   getParentRoute: () => project,
   path: '/settings',
-  component: lazyRouteComponent(() => import('../features/settings/settings.tsx'), 'Settings'),
+  component: lazyRouteComponent(() => loadCode(() => import('../features/settings/settings.tsx')), 'Settings'),
 });
 
 const projectRoutes = project.addChildren([overview, batches, batch, compose, approve, vault, keys, rules, settings]);
@@ -165,13 +169,6 @@ function textOf<Key extends string>(search: Record<string, unknown>, key: Key): 
   const found: { [K in Key]?: string } = {};
   if (typeof value === 'string') found[key] = value;
   return found;
-}
-
-/** Shows an error that a screen threw, for example because its code did not load after a new release. */
-function ErrorPage({ error }: ErrorComponentProps) {
-  return (
-    <ErrorNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={() => location.reload()} />
-  );
 }
 
 function NotFoundPage() {

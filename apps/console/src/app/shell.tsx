@@ -1,16 +1,20 @@
-import { Link, Outlet } from '@tanstack/react-router';
-import { Moon, Search, Sun } from 'lucide-react';
+import { CatchBoundary, Link, Outlet } from '@tanstack/react-router';
+import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { SessionExpiryBanner } from '../features/session/session-expiry-banner.tsx';
 import { WalletMenu } from '../features/session/wallet-menu.tsx';
 import { type Environment, useEnvironment } from '../lib/api/environment.ts';
 import { isAuditDocument } from '../lib/document-policy.ts';
+import { loadCode } from '../lib/load-code.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { ErrorNotice } from '../ui/feedback.tsx';
 import { Ring } from '../ui/ring.tsx';
 import { MainMenu } from './main-menu.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { StaleBanner } from './stale-banner.tsx';
+import { ThemeButton } from './theme-button.tsx';
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
+const Palette = lazy(async () => ({ default: (await loadCode(() => import('./palette.tsx'))).Palette }));
 
 /** Frames every screen: header, main menu, command palette and, but for audits, wallet menu. */
 export function Shell() {
@@ -54,40 +58,21 @@ export function Shell() {
         <Outlet />
       </main>
       {isPaletteOpen && (
-        <Suspense>
-          <Palette onClose={() => setPaletteOpen(false)} />
-        </Suspense>
+        <CatchBoundary
+          getResetKey={() => 'palette'}
+          errorComponent={({ error }) => (
+            <Dialog title="Find" isOpen onClose={() => setPaletteOpen(false)}>
+              <ErrorNotice error={error instanceof Error ? error : new Error(String(error))} />
+            </Dialog>
+          )}
+        >
+          <Suspense>
+            <Palette onClose={() => setPaletteOpen(false)} />
+          </Suspense>
+        </CatchBoundary>
       )}
     </>
   );
-}
-
-const THEME_KEY = 'flywheel.theme';
-
-/** Switches between the light and the dark theme. public/first.js applies the stored one before the first paint. */
-function ThemeButton() {
-  const [isDark, setDark] = useState(isDarkNow);
-  const toggle = () => {
-    const theme = isDark ? 'light' : 'dark';
-    document.documentElement.dataset.theme = theme;
-    localStorage.setItem(THEME_KEY, theme);
-    setDark(!isDark);
-  };
-  return (
-    <button
-      type="button"
-      onClick={toggle}
-      aria-label={isDark ? 'Use the light theme' : 'Use the dark theme'}
-      className="grid size-9 place-items-center rounded text-quiet hover:bg-sunken hover:text-ink"
-    >
-      {isDark ? <Sun size={17} aria-hidden /> : <Moon size={17} aria-hidden />}
-    </button>
-  );
-}
-
-function isDarkNow(): boolean {
-  const stored = document.documentElement.dataset.theme;
-  return stored ? stored === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
 }
 
 /** Registers the test wallet while the service runs on a local cluster. */

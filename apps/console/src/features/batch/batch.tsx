@@ -8,6 +8,7 @@ import { progressQuery } from '../../lib/api/batches.ts';
 import { explorerLink, useEnvironment } from '../../lib/api/environment.ts';
 import { useLiveBatch } from '../../lib/api/live-batch.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
+import { loadCode } from '../../lib/load-code.ts';
 import { saveFile } from '../../lib/save-file.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -145,7 +146,7 @@ function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchD
   const download = useMutation({
     mutationFn: async () => {
       // The CSV writer is loaded when it is needed.
-      const { writeReceipt } = await import('./receipt.ts');
+      const { writeReceipt } = await loadCode(() => import('./receipt.ts'));
       const text = writeReceipt({
         pipelines,
         linkOf: (signature) => explorerLink(environment, 'signature', signature),

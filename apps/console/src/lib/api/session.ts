@@ -2,6 +2,7 @@ import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { isAuditDocument } from '../document-policy.ts';
+import { loadCode } from '../load-code.ts';
 import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
 
@@ -14,7 +15,7 @@ export function useSession(): Session | null | undefined {
 }
 
 /** Loads the sign-in code, which the first page does not need. */
-export const loadSignIn = () => import('./sign-in.ts');
+export const loadSignIn = () => loadCode(() => import('./sign-in.ts'));
 
 /** Signs in with a wallet. */
 export function useSignIn() {
