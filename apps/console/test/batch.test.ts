@@ -78,6 +78,10 @@ describe('a batch on the page', () => {
     assert.deepEqual(find(WALLET.slice(0, 8), 'executed'), [0, 1, 2]);
     assert.deepEqual(find('second'), [2]);
     assert.deepEqual(find('4'), [4]);
+    const large = { ...memo, actions: [{ action: 'BURN', amount: 18_446_744 }] } as const;
+    for (const text of ['18446744', '18,446,744']) {
+      assert.deepEqual(filterPipelines([...all, large], { choice: 'all', text }, new Set()), [5]);
+    }
     assert.deepEqual(find('', 'mismatches'), [2]);
     assert.deepEqual(find('nothing of the kind'), []);
     assert.deepEqual(

@@ -67,12 +67,31 @@ export interface AmountTextProps {
 export function AmountText({ amount, unit }: AmountTextProps) {
   return (
     <span className="tabular">
-      {groupDigits(amount)}
+      <Digits amount={amount} />
       {unit !== undefined && (
-        <span className="ml-1 inline-block text-[0.85em] font-normal text-quiet">{unitBeside(amount, unit)}</span>
+        <>
+          {/* A space and no margin, which would indent a unit that has wrapped. */}{' '}
+          <span className="inline-block text-[0.85em] font-normal text-quiet">{unitBeside(amount, unit)}</span>
+        </>
       )}
     </span>
   );
+}
+
+/** Shorter amounts stay on one line. */
+const MAX_UNBROKEN = 16;
+
+/** Decimal text with digit separators. A long amount wraps after a separator, not within a group. */
+export function Digits({ amount }: Pick<AmountTextProps, 'amount'>) {
+  const digits = groupDigits(amount);
+  if (digits.length <= MAX_UNBROKEN) return digits;
+  return digits.split(/(?<=[,.])/).map((group, position) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the groups of an amount stay in order.
+    <Fragment key={position}>
+      {position > 0 && <wbr />}
+      {group}
+    </Fragment>
+  ));
 }
 
 export interface TimeTextProps {

@@ -1,5 +1,5 @@
 import type { BatchRow as Row } from '@flywheel/api';
-import { groupDigits, pluralize } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
@@ -9,7 +9,7 @@ import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
-import { TimeText } from '../../ui/text.tsx';
+import { Digits, TimeText } from '../../ui/text.tsx';
 import { amountStage, batchKindName, batchState, costOfRow } from './batch-summary.ts';
 
 /** Heights of a table row, and of a card on a phone. */
@@ -182,7 +182,7 @@ function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
             {about !== '' && ` · ${about}`}
           </span>
         </span>
-        <span className="text-sm text-quiet md:hidden">
+        <span className="text-xs text-quiet md:hidden">
           <TimeText at={row.dateCreated} />
         </span>
       </td>
@@ -209,7 +209,7 @@ interface AmountProps extends Pick<Row, 'status'> {
   readonly tokens: string;
 }
 
-/** A longer amount is set in smaller digits, so that all of them stay on one line or two. */
+/** A longer amount is set in smaller digits: with two lines of them and its stage it is as high as a row. */
 const MAX_LARGE = 16;
 
 function Amount({ name, unit, tokens, status }: AmountProps) {
@@ -217,9 +217,9 @@ function Amount({ name, unit, tokens, status }: AmountProps) {
   return (
     <td className="flex justify-between text-sm md:block md:text-right md:text-base">
       <span className="text-quiet md:sr-only">{name}</span>
-      <span className={cn('tabular min-w-0 text-right wrap-anywhere', tokens.length > MAX_LARGE && 'text-sm')}>
+      <span className={cn('tabular min-w-0 text-right wrap-anywhere', tokens.length > MAX_LARGE && 'md:text-xs')}>
         <span className={cn(tokens === '0' || stage !== null ? 'text-quiet' : 'font-medium')}>
-          {groupDigits(tokens)}
+          <Digits amount={tokens} />
           <span className="ml-1 text-xs text-quiet md:hidden">{unitBeside(tokens, unit)}</span>
         </span>
         {stage && <span className="ml-1.5 text-xs text-quiet md:ml-0 md:block">{stage}</span>}

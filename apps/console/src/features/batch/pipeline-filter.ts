@@ -1,4 +1,4 @@
-import { decimalOf } from '@flywheel/protocol';
+import { decimalOf, groupDigits } from '@flywheel/protocol';
 import type { BatchAction, ShownPipeline } from './batch-summary.ts';
 
 /** A choice of the list of pipelines. */
@@ -89,16 +89,21 @@ function contains(pipeline: ShownPipeline, position: number, wanted: string): bo
 function textsOf(action: BatchAction): readonly string[] {
   switch (action.action) {
     case 'BURN':
-      return [decimalOf(action.amount)];
+      return amountTexts(decimalOf(action.amount));
     case 'AIRDROP':
-      return [action.toAddress, decimalOf(action.amount)];
+      return [action.toAddress, ...amountTexts(decimalOf(action.amount))];
     case 'MEMO':
       return [action.message];
     case 'WITHDRAW':
-      return [action.toAddress, action.amount];
+      return [action.toAddress, ...amountTexts(action.amount)];
     case 'ROTATE':
       return [action.from, action.to];
     default:
       return action satisfies never;
   }
+}
+
+/** An amount as people type it, and as the card shows it: `1000` and `1,000`. */
+function amountTexts(decimal: string): readonly string[] {
+  return [decimal, groupDigits(decimal)];
 }

@@ -105,7 +105,7 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
       value: <AmountText amount={batch.airdropped} unit="tokens" />,
       note: pluralize(actions.airdrop, 'airdrop'),
     },
-    { name: 'Pipelines', value: batch.pipelines, note: [...batch.types, ...memos].join(', ') },
+    { name: 'Pipelines', value: batch.pipelines.toLocaleString('en'), note: [...batch.types, ...memos].join(', ') },
   ];
   const facts = [...(hasPipelines ? amounts : []), token];
   return (

@@ -57,7 +57,9 @@ function CompanyPage() {
 }
 
 function TabCount({ count }: { readonly count: number | undefined }) {
-  return count !== undefined && count > 0 ? <span className="tabular text-waiting">{count}</span> : null;
+  return count !== undefined && count > 0 ? (
+    <span className="tabular text-waiting">{count.toLocaleString('en')}</span>
+  ) : null;
 }
 
 /** With fewer days left the page asks for a deposit to the operator. */
@@ -108,7 +110,7 @@ function CompanyStats({ company }: { readonly company: CompanyOverview }) {
         />
         <Stat
           name="Free nonces"
-          value={nonces.available}
+          value={nonces.available.toLocaleString('en')}
           note={`${nonces.leased} in use, ${nonces.refreshing} advancing, ${nonces.creating} being created`}
         />
       </Stats>
@@ -140,8 +142,8 @@ function CompanyStats({ company }: { readonly company: CompanyOverview }) {
 function AmountOfCap({ use }: { readonly use: CompanyOverview['exposure']['unadmitted']['locked'] }) {
   return (
     <>
-      <AmountText amount={toSol(use.used)} />
-      <span className="ml-1.5 text-[0.85em] font-normal text-quiet">
+      <AmountText amount={toSol(use.used)} />{' '}
+      <span className="inline-block text-[0.85em] font-normal text-quiet">
         of <AmountText amount={toSol(use.cap)} unit="SOL" />
       </span>
     </>

@@ -241,9 +241,9 @@ interface ProjectFactsProps {
 function ProjectFacts({ project, isOwn }: ProjectFactsProps) {
   const { multisig, batches } = project;
   const facts = [
-    { name: 'Executed batches', value: batches.EXECUTED },
-    { name: 'Open batches', value: project.openBatches },
-    { name: 'Failed batches', value: batches.FAILED },
+    { name: 'Executed batches', value: batches.EXECUTED.toLocaleString('en') },
+    { name: 'Open batches', value: project.openBatches.toLocaleString('en') },
+    { name: 'Failed batches', value: batches.FAILED.toLocaleString('en') },
     {
       name: 'Company approval',
       value: project.approvalMode === 'automatic' ? 'Automatic' : 'Manual',

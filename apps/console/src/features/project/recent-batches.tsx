@@ -81,7 +81,7 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
         </span>
       ),
     },
-    { name: 'Pipelines', isExtra: true, isAmount: true, render: ({ pipelines }) => pipelines },
+    { name: 'Pipelines', isExtra: true, isAmount: true, render: ({ pipelines }) => pipelines.toLocaleString('en') },
     {
       name: `Burn, ${unit}`,
       isAmount: true,

@@ -73,8 +73,8 @@ function OperatorStat({ name, use, note }: OperatorStatProps) {
       name={name}
       value={
         <>
-          <AmountText amount={toSol(use.used)} />
-          <span className="ml-1.5 text-[0.85em] font-normal text-quiet">
+          <AmountText amount={toSol(use.used)} />{' '}
+          <span className="inline-block text-[0.85em] font-normal text-quiet">
             of the operator’s <AmountText amount={toSol(use.cap)} unit="SOL" />
           </span>
         </>
@@ -124,8 +124,8 @@ function UsedToday({ name, use, tone, token }: UsedTodayProps) {
       name={name}
       value={
         <>
-          <AmountText amount={use.used} />
-          <span className="ml-1.5 text-[0.85em] font-normal text-quiet">
+          <AmountText amount={use.used} />{' '}
+          <span className="inline-block text-[0.85em] font-normal text-quiet">
             of <AmountText amount={use.cap} unit={tokenUnit(token)} />
           </span>
         </>

@@ -78,14 +78,14 @@ export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
           { name: 'Token', value: <AddressText address={draft.mint} of="mint" /> },
           {
             name: 'Daily burn limit',
-            value: draft.isBurnAllowed ? `${groupDigits(draft.burnLimit)} tokens` : 'burns not allowed',
+            value: draft.isBurnAllowed ? `${groupDigits(draft.burnLimit)} tokens` : 'Burns not allowed',
           },
           {
             name: 'Daily airdrop limit',
-            value: draft.isAirdropAllowed ? `${groupDigits(draft.airdropLimit)} tokens` : 'airdrops not allowed',
+            value: draft.isAirdropAllowed ? `${groupDigits(draft.airdropLimit)} tokens` : 'Airdrops not allowed',
           },
-          { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'any' },
-          { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'automatic' : 'manual' },
+          { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'Any' },
+          { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'Automatic' : 'Manual' },
           { name: 'Approving wallet', value: <AddressText address={wallet} of="your wallet" /> },
         ]}
       />

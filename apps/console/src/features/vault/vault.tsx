@@ -174,6 +174,8 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
 }
 
 const PACE_DAYS = 30;
+/** A pace of one month says nothing about more years. */
+const MAX_RUNWAY_DAYS = 3_650n;
 
 /** Says how long the tokens last at the pace of the last month. */
 function Runway({ project, available }: { readonly project: ProjectOverview; readonly available: string }) {
@@ -187,7 +189,12 @@ function Runway({ project, available }: { readonly project: ProjectOverview; rea
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null
         ? `No burns or airdrops in the last ${PACE_DAYS} days.`
-        : `At the pace of the last ${PACE_DAYS} days, the tokens last ${days === 0n ? 'less than a day' : pluralize(Number(days), 'day')}.`}
+        : `At the pace of the last ${PACE_DAYS} days, the tokens last ${runwayText(days)}.`}
     </p>
   );
+}
+
+function runwayText(days: bigint): string {
+  if (days === 0n) return 'less than a day';
+  return days > MAX_RUNWAY_DAYS ? 'over 10 years' : pluralize(Number(days), 'day');
 }

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { airdropPipeline, init, send } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { generateKeyPairSigner } from '@solana/kit';
+import { noBrowser } from '../browser.ts';
+import { checkScreenOnBoth, type Person, type Story, tellStory } from './story.ts';
+
+/** The most base units that a token account holds, u64, with and without decimals. */
+const LARGEST = [
+  { decimals: 0, whole: '18,446,744,073,709,551,615', parts: ['18446744073709500000', '51615'] },
+  { decimals: 18, whole: '18.446744073709551615', parts: ['18.4467440737095', '0.000000000000051615'] },
+] as const;
+const MANY = 1_000;
+
+describe('the console, at the limits of what it shows', { skip: noBrowser }, () => {
+  let world: GatedWorld;
+  let story: Story;
+  let person: Person;
+  before(async () => {
+    world = await openGatedWorld();
+    story = tellStory(world);
+    person = await story.visit({ colorScheme: 'dark' });
+  });
+  after(() => story.stop());
+
+  for (const { decimals, whole, parts } of LARGEST) {
+    it(`shows each digit of the largest amounts of a token with ${decimals} decimals`, async () => {
+      const limit = whole.replaceAll(',', '');
+      const project = await createProject(world, {
+        decimals,
+        vaultBaseUnits: 2n ** 64n - 1n,
+        burnLimit: limit,
+        airdropLimit: limit,
+      });
+      const { page } = await signedIn(project);
+      const batchId = await initLargest(project, parts);
+      await page.goto(`/p/${project.projectId}`);
+      await page.getByText(`of ${whole}`).first().waitFor();
+      await checkScreenOnBoth(person, `largest-${decimals}-overview`);
+      await page.goto(`/p/${project.projectId}/batches`);
+      await page.getByText(whole).first().waitFor();
+      await checkScreenOnBoth(person, `largest-${decimals}-batches`);
+      await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+      await page.getByText('To burn').waitFor();
+      await page.getByText(whole).first().waitFor();
+      await checkScreenOnBoth(person, `largest-${decimals}-batch`);
+      await page.goto(`/p/${project.projectId}/vault`);
+      await page.getByText(whole).first().waitFor();
+      await checkScreenOnBoth(person, `largest-${decimals}-vault`);
+    });
+  }
+
+  it(`shows and searches ${MANY} pipelines`, async () => {
+    const project = await createProject(world);
+    const { page } = await signedIn(project);
+    const recipient = (await generateKeyPairSigner()).address;
+    // Nothing is set up: the screen is what is tested.
+    const hold = world.gate.hold('sendBundle');
+    const pipelines = Array.from({ length: MANY }, (_, i) => ({
+      ...airdropPipeline(recipient, i + 1),
+      payload: `{"n":${i}}`,
+    }));
+    const { batch } = requireOk(await init(world.url, project.apiKey, pipelines));
+    await page.goto(`/p/${project.projectId}/batches/${batch.id}`);
+    const list = page.getByRole('region', { name: 'Pipelines' });
+    const first = list.getByRole('button', { name: 'Pipeline 0 WATCH_AD' });
+    await first.waitFor();
+    assert.ok((await list.getByRole('article').count()) < 100, 'the list is not virtual');
+    await checkScreenOnBoth(person, 'many-pipelines');
+    await page.getByLabel('Search pipelines').fill('777');
+    await list.getByRole('button', { name: 'Pipeline 777 WATCH_AD' }).waitFor();
+    // The pipeline at this position, and the one that airdrops as many tokens.
+    await list.getByRole('button', { name: 'Pipeline 776 WATCH_AD' }).waitFor();
+    await first.waitFor({ state: 'detached' });
+    await checkScreenOnBoth(person, 'many-pipelines-search');
+    requireOk(
+      await send(world.url, 'POST', `/v1/flywheel/batch/${batch.id}/cancel`, { key: project.apiKey, body: {} }),
+    );
+    hold.release();
+  });
+
+  /** Gives the browser the session of a project's wallet. */
+  async function signedIn({ cookie }: TestProject): Promise<Person> {
+    const cookies = cookie.split('; ').map((each) => {
+      const [name = '', value = ''] = each.split('=', 2);
+      return { name, value, url: world.url };
+    });
+    await person.visit.context.addCookies(cookies);
+    return person;
+  }
+
+  /** Burns and airdrops the largest amount, each in two parts: one number in JSON has at most 15 digits. */
+  async function initLargest({ apiKey }: TestProject, parts: readonly string[]): Promise<string> {
+    const { address } = await generateKeyPairSigner();
+    const actions = parts.flatMap((amount) => [
+      `{"action":"BURN","amount":${amount}}`,
+      `{"action":"AIRDROP","toAddress":"${address}","amount":${amount}}`,
+    ]);
+    const text = `{"pipelines":[{"type":"PURCHASE","payload":"{}","actions":[${actions}]}]}`;
+    const headers = { 'x-idempotency-key': crypto.randomUUID() };
+    const answer = await send(world.url, 'POST', '/v1/flywheel/batch/init', { key: apiKey, headers, text });
+    return requireOk(answer).batch.id;
+  }
+});
