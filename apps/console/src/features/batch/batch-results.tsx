@@ -83,6 +83,7 @@ function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) 
 
 /** Shows what the batch cost, in total and per transaction. */
 export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
+  const { lockedLamports } = costSoFar(ledger);
   const rows = [
     { name: 'Fees', lamports: ledger.feeLamports },
     { name: 'Tips', lamports: ledger.tipLamports },
@@ -90,7 +91,7 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
     { name: 'Rent returned', lamports: ledger.rentBackLamports },
     ledger.isComplete
       ? { name: 'Net cost to the operator', lamports: ledger.operatorNetLamports }
-      : { name: 'Rent that comes back', lamports: costSoFar(ledger).lockedLamports },
+      : { name: 'Rent that comes back', lamports: lockedLamports },
     { name: 'Token account rent, paid by the vault', lamports: ledger.vaultRentLamports },
   ];
   return (
@@ -100,7 +101,7 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
         ledger.isComplete ? (
           <StatusBadge status="done" label="All rent returned" />
         ) : (
-          <StatusBadge status="running" label="Rent locked until the accounts close" />
+          lockedLamports > 0n && <StatusBadge status="running" label="Rent locked until the accounts close" />
         )
       }
     >
