@@ -1,5 +1,5 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
-import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { describeExecutionIssue } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { OpenBatch } from '../store/batches/open-batches.ts';
@@ -84,7 +84,9 @@ function underfunded({ tokens, lamports }: VaultNeeds, { token }: Project): Atte
   ]
     .filter(({ missing }) => missing > 0n)
     .map(({ available, needed, missing, unit, decimals }) => {
-      const [holds, needs, lacks] = [available, needed, missing].map((amount) => toDecimal(amount, decimals));
+      const [holds, needs, lacks] = [available, needed, missing].map((amount) =>
+        groupDigits(toDecimal(amount, decimals)),
+      );
       return {
         kind: 'UNDERFUNDED',
         message: `The vault holds ${holds} ${unit}; the open batches need ${needs}. Deposit ${lacks} more.`,
@@ -118,7 +120,7 @@ function usedUp({ project, limits, used }: ProjectState): Attention[] {
     return [
       {
         kind: 'LIMIT',
-        message: `Today’s ${kind} limit is nearly used up: ${usedTokens} of ${cap} tokens. It resets at ${resetsAt}.`,
+        message: `Today’s ${kind} limit is nearly used up: ${groupDigits(usedTokens)} of ${groupDigits(cap)} tokens. It resets at ${resetsAt}.`,
       },
     ];
   });

@@ -217,7 +217,9 @@ function Amount({ name, unit, tokens, status }: AmountProps) {
   return (
     <td className="flex justify-between text-sm md:block md:text-right md:text-base">
       <span className="text-quiet md:sr-only">{name}</span>
-      <span className={cn('tabular min-w-0 text-right wrap-anywhere', tokens.length > MAX_LARGE && 'md:text-xs')}>
+      <span
+        className={cn('tabular min-w-0 text-right wrap-anywhere', tokens.length > MAX_LARGE && 'md:block md:text-xs')}
+      >
         <span className={cn(tokens === '0' || stage !== null ? 'text-quiet' : 'font-medium')}>
           <Digits amount={tokens} />
           <span className="ml-1 text-xs text-quiet md:hidden">{unitBeside(tokens, unit)}</span>
