@@ -12,6 +12,8 @@ import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
 import { systemClock as clock } from '../../src/clock.ts';
 import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
+import { isOf } from '../../src/store/jobs/lanes.ts';
+import { findUnsettled } from '../../src/store/shards/past.ts';
 import { createProjectIn, findLive, openTwoShards, readProjectRows, startInits, type TwoShards } from './two-shards.ts';
 
 const MAX_REFUSED_MS = 30_000;
@@ -104,8 +106,9 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     const asked = { headers: { cookie: one.cookie }, body: { url: receiver.url, events: ['batch.executed'] } };
     requireOk(await send(proxy.url, 'POST', hooks, asked));
     const waiting = await setUpBatch(proxy, one, [burnPipeline()]);
-    await settleClosed(first, one);
+    await untilUnsettled(first, one, 1);
     const client = startInits(proxy, one);
+    test.after(() => client.stop());
     await client.until(2);
 
     for (const step of ['copied', 'refusing', 'departed', 'arrived'] as const) {
@@ -199,16 +202,18 @@ async function countBatches({ db }: World, { projectId }: TestProject): Promise<
   return (await db.selectFrom('batches').select('id').where('project_id', '=', projectId).execute()).length;
 }
 
-/** Lets the last look at the closing of batches, for which a worker waits a minute, happen now. */
-async function settleClosed({ db }: World, { multisig }: TestProject): Promise<void> {
-  const ofClosed = sql`singleton_key = ${multisig} and data->>'type' = 'close' and state in ('created', 'retry', 'active')`;
+/** Waits until a number of batches are not settled. The last look at the closing of a batch, a minute later, happens now. */
+async function untilUnsettled({ db }: World, { projectId, multisig }: TestProject, wanted: number): Promise<void> {
   await waitUntil(
-    'settled batches',
+    `${wanted} unsettled batches`,
     async () => {
-      await sql`update jobs.job set start_after = now() where ${ofClosed} and state = 'created'`.execute(db);
-      return (await sql`select from jobs.job where ${ofClosed}`.execute(db)).rows.length;
+      await sql`
+        update jobs.job set start_after = now()
+        where ${isOf(multisig)} and data->>'type' = 'close' and state = 'created'
+      `.execute(db);
+      return (await findUnsettled(db, { projectId, multisig })).indices.length;
     },
-    (count) => count === 0,
+    (count) => count === wanted,
   );
 }
 
