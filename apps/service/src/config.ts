@@ -189,6 +189,11 @@ const SETTINGS = {
       'the same for finished deliveries of webhooks',
       '30',
     ),
+    archiveDays: setting(
+      'ARCHIVE_AFTER_DAYS',
+      whole('days', 30, 3_650),
+      'days after its final end at which `work` [packs](#archive) a batch, e.g. `90`; default: none is packed. Set it only when no process of 0.2 runs any more',
+    ),
   },
   noncePoolSize: settingWithDefault(
     'NONCE_POOL_SIZE',

@@ -1,4 +1,7 @@
 import type { Log } from './batches/deps.ts';
+import type { Clock } from './model/clock.ts';
+import { findUnpackedIds, packBatch } from './store/batches/archive.ts';
+import { DamagedRecord } from './store/damaged-record.ts';
 import type { Db } from './store/db.ts';
 import {
   addPartitions,
@@ -8,16 +11,19 @@ import {
   TableBusy,
 } from './store/partitions.ts';
 
-/** Days for which rows are kept at least. They leave with their month, so up to a month later. */
+/** Days for which rows are kept as they are. */
 export interface Retention {
+  /** At least: these and deliveries leave with their month, so up to a month later. */
   readonly eventDays: number;
   readonly deliveryDays: number;
+  /** After the end of a batch was final; null packs none. */
+  readonly archiveDays: number | null;
 }
 
 export interface RetentionDeps {
   readonly db: Db;
   readonly log: Pick<Log, 'info'>;
-  readonly retention: Retention;
+  readonly retention: Pick<Retention, 'eventDays' | 'deliveryDays'>;
   /** Time of the database by default. */
   readonly present?: Date;
 }
@@ -55,3 +61,37 @@ async function dropPartitions(
     log.info({ err: error, table }, 'old partitions are dropped by a later job');
   }
 }
+
+export interface PackingDeps {
+  readonly db: Db;
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Ends the job before the next batch. */
+  readonly signal: AbortSignal;
+}
+
+/** Job `pack-batches`: packs the oldest batches whose end is final for `archiveDays`, one after another, with pauses. */
+export async function packBatches(
+  { db, clock, log, signal }: PackingDeps,
+  archiveDays: Retention['archiveDays'],
+): Promise<void> {
+  if (archiveDays === null) return;
+  let packed = 0;
+  for (const batchId of await findUnpackedIds(db, archiveDays, PACKED_BY_A_JOB)) {
+    const began = performance.now();
+    try {
+      if (await packBatch(db, batchId, archiveDays)) packed += 1;
+    } catch (err) {
+      if (!(err instanceof DamagedRecord)) throw err;
+      log.warn({ err, batchId }, 'a batch is not packed, because its archive would differ from it');
+    }
+    await clock.sleep((performance.now() - began) * PAUSE_FACTOR, signal).catch(() => undefined);
+    if (signal.aborted) break;
+  }
+  if (packed > 0) log.info({ packed, archiveDays }, 'old batches are packed');
+}
+
+/** The largest batches, of 1,000 pipelines, take half a second each: a job ends within the hour after which the queue gives it up. */
+const PACKED_BY_A_JOB = 2_000;
+/** Packing takes a fifth of one connection's time at most. */
+const PAUSE_FACTOR = 4;

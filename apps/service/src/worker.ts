@@ -13,7 +13,7 @@ import { signSuccessions } from './company/sign-successions.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import { createFairGate } from './model/fair-gate.ts';
 import type { Project } from './model/project.ts';
-import { keepPartitions, type Retention } from './retention.ts';
+import { keepPartitions, packBatches, type Retention } from './retention.ts';
 import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts';
@@ -86,9 +86,11 @@ export async function startWorker(
   // These are jobs, because the queue runs one of each at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
   await jobs.enqueue(deps.db, { type: 'keep-partitions' });
+  await jobs.enqueue(deps.db, { type: 'pack-batches' });
   const keeping = Promise.all([
     enqueueRegularly(workerDeps, { type: 'refill-nonces' }, REFILL_MS),
-    enqueueRegularly(workerDeps, { type: 'keep-partitions' }, KEEP_PARTITIONS_MS),
+    enqueueRegularly(workerDeps, { type: 'keep-partitions' }, RETENTION_MS),
+    enqueueRegularly(workerDeps, { type: 'pack-batches' }, RETENTION_MS),
   ]);
   await awaitNonces(workerDeps, ended);
   return {
@@ -119,8 +121,8 @@ const MAX_WORKING_BATCHES = 8;
 
 /** Demand for nonces falls without a job that would say so: the pool becomes smaller after a burst. */
 const REFILL_MS = 30_000;
-/** Partitions are added months ahead. One that could not be dropped is tried again. */
-const KEEP_PARTITIONS_MS = 3_600_000;
+/** Partitions are added months ahead. One that could not be dropped is tried again, and so is a batch that was not packed. */
+const RETENTION_MS = 3_600_000;
 
 async function enqueueRegularly(
   { db, jobs, clock, log, signal }: WorkerDeps,
@@ -158,6 +160,8 @@ function runSingleJob(deps: WorkerDeps, retention: Retention, { type }: SingleJo
       return refillNonces({ ...deps, chain: deps.chain.view(0n, 'nonces') });
     case 'keep-partitions':
       return keepPartitions({ ...deps, retention });
+    case 'pack-batches':
+      return packBatches(deps, retention.archiveDays);
     default:
       throw new Error(`There is no job of type ${type satisfies never}.`);
   }

@@ -124,6 +124,8 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     },
     work: { select: true },
   },
+  // Written by the function `pack_batch` alone.
+  batch_archives: { serve: { select: true }, work: { select: true } },
   daily_amounts: {
     serve: { select: true, insert: ['project_id', 'day'], update: ['burned', 'airdropped'] },
     work: { select: true, update: ['burned', 'airdropped'] },
@@ -385,13 +387,14 @@ const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
   'jobs.queue_stats': { serve: NONE, work: NONE },
 };
 
-/** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041). */
+/** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041, 0042). */
 const FUNCTIONS: Readonly<Record<string, RightsOfTable<string>>> = {
   // Triggers run it.
   'function keep_policy_sums()': { serve: NONE, work: NONE },
   'function add_partitions(timestamp with time zone)': { serve: NONE, work: { execute: true } },
   'function drop_partition(text,integer,timestamp with time zone)': { serve: NONE, work: { execute: true } },
   'function own_flywheel()': { serve: NONE, work: NONE },
+  'function pack_batch(uuid,integer)': { serve: NONE, work: { execute: true } },
 };
 
 /** Rights of a role on every table and function, as a grant names it: `batches`, `jobs.queue`, `function f(text)`. */

@@ -36,6 +36,7 @@ import * as removeVaultWatch from '../../migrations/0034-remove-vault-watch.ts';
 import * as indexesOfLongPasts from '../../migrations/0037-indexes-of-long-pasts.ts';
 import * as projectMoves from '../../migrations/0038-project-moves.ts';
 import * as flywheelOwners from '../../migrations/0041-flywheel-owners.ts';
+import * as batchArchives from '../../migrations/0042-batch-archives.ts';
 import * as policySums from '../../migrations/0044-policy-sums.ts';
 import * as lanes from '../../migrations/0045-lanes.ts';
 import type { Db } from './db.ts';
@@ -78,6 +79,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0037-indexes-of-long-pasts': indexesOfLongPasts,
   '0038-project-moves': projectMoves,
   '0041-flywheel-owners': flywheelOwners,
+  '0042-batch-archives': batchArchives,
   '0044-policy-sums': policySums,
   '0045-lanes': lanes,
 };

@@ -29,6 +29,7 @@ export interface Schema extends CompanyTables, ShardTables {
   api_keys: ApiKeysTable;
   batches: BatchesTable;
   pipelines: PipelinesTable;
+  batch_archives: BatchArchivesTable;
   daily_amounts: DailyAmountsTable;
   daily_spending: DailySpendingTable;
   bundles: BundlesTable;
@@ -170,6 +171,8 @@ export interface BatchesTable {
   locked_lamports: Generated<bigint>;
   /** What its fees and tips may still take. */
   reserved_lamports: Generated<bigint>;
+  /** True if its contents are in `batch_archives`. */
+  is_packed: Generated<boolean>;
 }
 
 export interface PipelinesTable {
@@ -177,11 +180,27 @@ export interface PipelinesTable {
   position: number;
   project_id: string;
   type: string;
-  payload: string;
-  actions: Json<BatchAction[]>;
+  /** This and the other contents are null after the batch was packed: `batch_archives` has them. */
+  payload: string | null;
+  actions: JsonOrNull<BatchAction[]>;
   proof_hash: Uint8Array;
-  instructions: Json<StoredInstruction[]>;
-  vault_message: Uint8Array;
+  instructions: JsonOrNull<StoredInstruction[]>;
+  vault_message: Uint8Array | null;
+}
+
+/** What was taken out of the rows of old batches, in arrays that the database compresses. */
+interface BatchArchivesTable {
+  batch_id: string;
+  /** An element for each pipeline, in order; so have the other arrays but the last. */
+  types: string[];
+  payloads: string[];
+  /** JSON. */
+  actions: string[];
+  /** JSON. */
+  instructions: string[];
+  vault_messages: Uint8Array[];
+  /** Of all bundles, in the order in which they were sent. */
+  transactions: Uint8Array[];
 }
 
 /** Stores addresses as text: converting thousands of them to bytes and back would take longer than everything else. */
@@ -212,7 +231,8 @@ export interface BundlesTable {
   batch_id: string;
   phase: Bundle['phase'];
   bundle_id: string;
-  transactions: Base64EncodedWireTransaction[];
+  /** null after the batch was packed. */
+  transactions: Base64EncodedWireTransaction[] | null;
   signatures: string[];
   last_valid_block_height: bigint;
   first_pipeline: number;

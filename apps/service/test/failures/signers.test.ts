@@ -86,7 +86,7 @@ describe('a signer that rejects', () => {
         previousCompany: null,
       },
       rotationGraceSeconds: 600,
-      retention: { eventDays: 400, deliveryDays: 30 },
+      retention: { eventDays: 400, deliveryDays: 30, archiveDays: null },
       maxBatches: 4,
       noncePool: { size: 5, max: 50, perAdmitted: 0 },
       sending: { blockEngineUrl: world.localnet.blockEngineUrl },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { NO_POLICY } from '@flywheel/protocol';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
@@ -10,6 +10,7 @@ import {
   NOW,
   newBundle,
   RESERVED,
+  randomAddress,
   SIGNATURES,
   storeBatch,
   storeNonces,
@@ -21,11 +22,20 @@ import type { Project } from '../../src/model/project.ts';
 import { createBatchCounts } from '../../src/projects/batch-counts.ts';
 import { listBatchRecords } from '../../src/store/batches/batch-records.ts';
 import { findBatches, findBatchesToSetUp, findCurrentBatch } from '../../src/store/batches/batches.ts';
-import { findLandedSlot, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { findBundles, findLandedSlot, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { findDeadIndices, findUnclosedIds } from '../../src/store/batches/ends.ts';
 import { readLamportsUse } from '../../src/store/batches/exposure.ts';
-import { findOpenBatches } from '../../src/store/batches/open-batches.ts';
-import { findPrecedents, lockBatchesOfDays, lockUnfinishedBatches } from '../../src/store/batches/past-batches.ts';
+import {
+  findOpenBatches,
+  findRemainingPipelines,
+  findTokenAccountsToCreate,
+} from '../../src/store/batches/open-batches.ts';
+import {
+  findPastPipelines,
+  findPrecedents,
+  lockBatchesOfDays,
+  lockUnfinishedBatches,
+} from '../../src/store/batches/past-batches.ts';
 import { findLastFinalProof, findProofsBySignature } from '../../src/store/batches/proofs.ts';
 import { findMissedRotation, findOpenIds, findRotations } from '../../src/store/batches/rotations.ts';
 import { readCounts, readSpending } from '../../src/store/company/overview.ts';
@@ -45,6 +55,13 @@ const USES = [
   { kind: 'type', subject: 'WATCH_AD', amount: 1n },
   { kind: 'token-account', subject: 'shared', amount: 1n },
 ] as const;
+const idOf = (n: number) =>
+  createHash('md5')
+    .update(`batch${n}`)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+/** The older half of the batches is packed. */
+const [PACKED, UNPACKED] = [idOf(7), idOf(PAST - 7)];
 /** Far fewer than the past, and more than any page. */
 const FEW = 300;
 
@@ -98,6 +115,15 @@ describe('statements beside a long past', () => {
     'the slot that has landed': (trx, { flywheel: { id } }) => findLandedSlot(trx, id),
     'the numbers of the company': (trx) => readCounts(trx),
     'the spending of the company': (trx) => readSpending(trx, NOW),
+    'what pipelines do': (trx) => findPastPipelines(trx, [PACKED, UNPACKED]),
+    'pipelines that are left': (trx) =>
+      findRemainingPipelines(trx, [
+        { id: PACKED, executedPipelines: 0 },
+        { id: UNPACKED, executedPipelines: 1 },
+      ]),
+    'token accounts to create': (trx) =>
+      findTokenAccountsToCreate(trx, [PACKED, UNPACKED], { creator: randomAddress(), limit: 10 }),
+    'the bundles of a batch': (trx) => findBundles(trx, UNPACKED),
     'the jobs that a pause has held': (trx, { id }) => findHeldJobs(trx, id),
     'all jobs that a pause has held': (trx) => findHeldJobs(trx, null),
     'the batches of a day': (trx, { id }) => lockBatchesOfDays(trx, id, { firstDay: DAY, after: 0n, limit: 50 }),
@@ -200,6 +226,17 @@ async function storePast(project: Project): Promise<void> {
     insert into pipelines
     select (jsonb_populate_record(pipelines, jsonb_build_object('batch_id', md5('batch' || n), 'position', position + 398))).*
     from pipelines, generate_series(1, ${PAST}::int) n where batch_id = ${batch.id}
+  `.execute(db);
+  await sql`
+    insert into batch_archives
+    select batch_id, array_agg(type), array_agg(payload), array_agg(actions::text), array_agg(instructions::text),
+      array_agg(vault_message), '{}'
+    from pipelines join batches on batches.id = batch_id where batch_index between 2 and ${PAST / 2}
+    group by batch_id
+  `.execute(db);
+  await sql`
+    update pipelines set payload = null, actions = null, instructions = null, vault_message = null
+    from batch_archives where batch_archives.batch_id = pipelines.batch_id
   `.execute(db);
   await sql`
     insert into bundles overriding system value

@@ -1,10 +1,10 @@
 import { proofHash } from '@flywheel/protocol';
 import type { Instruction, ReadonlyUint8Array } from '@solana/kit';
 import type { Selectable } from 'kysely';
-import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
+import type { Batch, BatchAction, BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
 import { mapInSlices } from '../../model/in-slices.ts';
 import { DamagedRecord } from '../damaged-record.ts';
-import type { BatchesTable, PipelinesTable, StoredInstruction } from '../schema.ts';
+import type { BatchesTable, StoredInstruction } from '../schema.ts';
 
 /** Columns of a batch. */
 export const BATCH_COLUMNS = [
@@ -49,18 +49,22 @@ export function toBatch(row: BatchRow): BatchWithoutPipelines {
   };
 }
 
-/** Columns of a pipeline. */
-export const PIPELINE_COLUMNS = [
-  'batch_id',
-  'position',
-  'type',
-  'payload',
-  'actions',
-  'instructions',
-  'vault_message',
-] as const satisfies readonly (keyof PipelinesTable)[];
+/** A pipeline with its contents, from its own row or from an archive. */
+export interface PipelineRow {
+  readonly batch_id: string;
+  readonly position: number;
+  readonly type: string;
+  readonly payload: string;
+  readonly actions: BatchAction[];
+  readonly instructions: StoredInstruction[];
+  readonly vault_message: Uint8Array;
+}
 
-export type PipelineRow = Pick<Selectable<PipelinesTable>, (typeof PIPELINE_COLUMNS)[number]>;
+/** Columns of a compiled pipeline, for `contentsOf`. */
+export const PIPELINE_CONTENTS = ['type', 'payload', 'actions', 'instructions', 'vault_message'] as const;
+
+/** Columns that `toPipeline` needs of them. */
+export const PIPELINE_COLUMNS = ['batch_id', 'position', ...PIPELINE_CONTENTS] as const;
 
 /** Converts a row. @throws DamagedRecord if its JSON has another shape than the stored one. */
 export function toPipeline(row: PipelineRow): CompiledPipeline {

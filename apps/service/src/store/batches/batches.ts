@@ -12,7 +12,15 @@ import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { releaseNonce } from '../nonces.ts';
 import { releaseDailyAmounts } from '../projects/daily-limits.ts';
-import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline } from './batch-rows.ts';
+import { contentsOf } from './archive.ts';
+import {
+  BATCH_COLUMNS,
+  type BatchRow,
+  PIPELINE_COLUMNS,
+  PIPELINE_CONTENTS,
+  toBatch,
+  toPipeline,
+} from './batch-rows.ts';
 import { recordEvent } from './events.ts';
 
 export async function findBatchByIdempotencyKey(
@@ -246,7 +254,7 @@ function selectBatch(db: Db, batchId: string, projectId: string | undefined, kin
  */
 async function withPipelines(db: Db, row: BatchRow): Promise<Batch> {
   const pipelines = await db
-    .selectFrom('pipelines')
+    .selectFrom(contentsOf(PIPELINE_CONTENTS))
     .select(PIPELINE_COLUMNS)
     .where('batch_id', '=', row.id)
     .orderBy('position')

@@ -5,6 +5,7 @@ import type { Bundle } from '../../model/batch.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
 import type { BundlesTable } from '../schema.ts';
+import { SENT_TRANSACTIONS } from './archive.ts';
 import { askCompany } from './company-approvals.ts';
 import { recordEvent } from './events.ts';
 
@@ -182,9 +183,18 @@ const SENT_COLUMNS = [
   ...(['tip_lamports', 'state', 'landed_signatures'] as const),
 ] as const;
 
-const BUNDLE_COLUMNS = [...SENT_COLUMNS, 'transactions', 'last_valid_block_height', 'landed_slot'] as const;
+const BUNDLE_COLUMNS = [
+  ...SENT_COLUMNS,
+  SENT_TRANSACTIONS.as('transactions'),
+  'last_valid_block_height',
+  'landed_slot',
+] as const;
 
-type BundleRow = Pick<Selectable<BundlesTable>, (typeof BUNDLE_COLUMNS)[number]>;
+interface BundleRow extends Pick<Selectable<BundlesTable>, (typeof SENT_COLUMNS)[number]> {
+  readonly transactions: Bundle['transactions'];
+  readonly last_valid_block_height: bigint;
+  readonly landed_slot: bigint | null;
+}
 
 /** Converts a row. @throws DamagedRecord if a signature is invalid, or their number differs from the transactions'. */
 function toBundle(row: BundleRow): Bundle {

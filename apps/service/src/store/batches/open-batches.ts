@@ -3,7 +3,8 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Db } from '../db.ts';
-import { PIPELINE_COLUMNS, toPipeline } from './batch-rows.ts';
+import { contentsOf } from './archive.ts';
+import { PIPELINE_COLUMNS, PIPELINE_CONTENTS, toPipeline } from './batch-rows.ts';
 
 /** A batch that has not ended: what it waits for and what it takes from its vault. */
 export interface OpenBatch {
@@ -60,8 +61,13 @@ export async function findRemainingPipelines(
 ): Promise<CompiledPipeline[]> {
   if (batches.length === 0) return [];
   const rows = await db
-    .selectFrom('pipelines')
+    .selectFrom(contentsOf(PIPELINE_CONTENTS))
     .select(PIPELINE_COLUMNS)
+    .where(
+      'batch_id',
+      'in',
+      batches.map(({ id }) => id),
+    )
     .where((eb) =>
       eb.or(
         batches.map(({ id, executedPipelines }) =>
@@ -87,7 +93,7 @@ export async function findTokenAccountsToCreate(
   const { rows } = await sql<{ token_account: Address }>`
     select instruction->'accounts'->1->>'address' as token_account
     from unnest(${batchIds}::uuid[]) with ordinality as open (id, place)
-    join pipelines on batch_id = open.id
+    join ${contentsOf(['instructions'])} on batch_id = open.id and batch_id = any(${batchIds}::uuid[])
     cross join json_array_elements(instructions) as instruction
     where instruction->>'programAddress' = ${creator}
     group by token_account

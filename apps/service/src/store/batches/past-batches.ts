@@ -2,6 +2,7 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { BatchAction } from '../../model/batch.ts';
 import type { Db } from '../db.ts';
+import { contentsOf } from './archive.ts';
 
 /** A batch of pipelines, as a dry run of rules judges it. */
 export interface PastBatch {
@@ -107,7 +108,7 @@ export async function findPastPipelines(
 ): Promise<{ readonly batchId: string; readonly type: string; readonly actions: readonly BatchAction[] }[]> {
   if (batchIds.length === 0) return [];
   const rows = await db
-    .selectFrom('pipelines')
+    .selectFrom(contentsOf(['type', 'actions']))
     .select(['batch_id as batchId', 'type', 'actions'])
     .where('batch_id', 'in', [...batchIds])
     .orderBy('batch_id')
@@ -155,7 +156,8 @@ export async function findPrecedents(
   });
   const ids = read.map(({ id }) => id);
   const { rows } = await sql<{ recipient: Address }>`
-    select distinct action->>'toAddress' as recipient from pipelines, json_array_elements(actions) as action
+    select distinct action->>'toAddress' as recipient
+    from ${contentsOf(['actions'])}, json_array_elements(actions) as action
     where batch_id = any(${sql.val(ids)}::uuid[]) and action->>'toAddress' is not null
   `.execute(db);
   const paid = new Set(rows.map(({ recipient }) => recipient));

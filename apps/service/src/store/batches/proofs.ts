@@ -45,11 +45,12 @@ export async function findProofsByHash(
     .orderBy(isExecuted, 'desc')
     .orderBy(
       sql`row_number() over (
-        partition by flywheels.id, ${isExecuted} order by batches.created_at desc, pipelines.position
+        partition by flywheels.id, ${isExecuted} order by batches.created_at desc, pipelines.position, batches.id
       )`,
     )
     .orderBy('batches.created_at', 'desc')
     .orderBy('pipelines.position')
+    .orderBy('batches.id')
     .limit(limit)
     .execute();
   return rows.map(toRecordedProof);

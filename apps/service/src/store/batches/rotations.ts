@@ -4,6 +4,7 @@ import { type Batch, describeIssue } from '../../model/batch.ts';
 import type { Flywheel } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
+import { findPastPipelines } from './past-batches.ts';
 
 /** A member of a multisig and its replacement, completed or not. */
 export interface RotationRecord {
@@ -106,15 +107,19 @@ export async function findOpenIds(db: Db, flywheelId: string): Promise<string[]>
 export async function findRotations(db: Db, projectId: string, limit: number): Promise<RotationRecord[]> {
   const rows = await db
     .selectFrom('batches')
-    .innerJoin('pipelines', 'pipelines.batch_id', 'batches.id')
-    .select(['batches.id', 'batches.status', 'batches.created_at', 'batches.ended_at', 'pipelines.actions'])
-    .where('batches.project_id', '=', projectId)
-    .where('batches.kind', '=', 'rotation')
-    .orderBy('batches.batch_index', 'desc')
+    .select(['id', 'status', 'created_at', 'ended_at'])
+    .where('project_id', '=', projectId)
+    .where('kind', '=', 'rotation')
+    .orderBy('batch_index', 'desc')
     .limit(limit)
     .execute();
-  return rows.flatMap(({ actions: [action], ...row }) =>
-    action?.action === 'ROTATE'
+  const ids = rows.map(({ id }) => id);
+  const actions = new Map(
+    (await findPastPipelines(db, ids)).map((pipeline) => [pipeline.batchId, pipeline.actions[0]]),
+  );
+  return rows.flatMap((row) => {
+    const action = actions.get(row.id);
+    return action?.action === 'ROTATE'
       ? {
           batchId: row.id,
           approver: action.approver,
@@ -124,8 +129,8 @@ export async function findRotations(db: Db, projectId: string, limit: number): P
           createdAt: row.created_at,
           endedAt: row.ended_at,
         }
-      : [],
-  );
+      : [];
+  });
 }
 
 /**

@@ -137,6 +137,7 @@ const SINGLE_QUEUES = {
   'refill-nonces': 'nonces',
   'review-changes': 'company',
   'keep-partitions': 'partitions',
+  'pack-batches': 'archives',
 } as const;
 
 const DEFAULT_MAX_BATCHES = 64;

@@ -43,6 +43,8 @@ export interface Belonging {
   readonly keepsIds: boolean;
   /** True if its rows change with their batch only, so that those of settled batches are copied ahead. */
   readonly isPast: boolean;
+  /** Rows that move as one JSON text of some megabytes. */
+  readonly rowsOfPart: number;
 }
 
 const ANY = sql`1`;
@@ -71,6 +73,7 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   registrations: ofProject(),
   batches: { ...rowsOf(batchesOf, sql`batch_index`), isPast: true },
   pipelines: ofBatches(sql`batch_id, position`),
+  batch_archives: { ...ofBatches(), rowsOfPart: 10 },
   bundles: ofBatches(sql`id`),
   ledger_entries: ofBatches(sql`id`),
   created_token_accounts: ofBatches(),
@@ -138,7 +141,7 @@ export const BELONGINGS: readonly Belonging[] = [
 ];
 
 function rowsOf(where: Belonging['where'], order: RawBuilder<unknown>): Omit<Belonging, 'table'> {
-  return { where, order, keepsIds: false, isPast: false };
+  return { where, order, keepsIds: false, isPast: false, rowsOfPart: 500 };
 }
 
 /** A review names its change by a number, which is another one in the other database. The nonce of a change is unique in both. */

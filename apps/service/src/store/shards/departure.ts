@@ -144,15 +144,12 @@ async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedPr
   if (what !== null) throw new NotDrained(what);
 }
 
-/** Rows of one part: some megabytes of pipelines. */
-const ROWS_OF_PART = 500;
-
 /** Moves rows to `departed_rows` as JSON, which PostgreSQL writes and reads itself: no amount passes through JavaScript. */
 async function takeOut(
   trx: Db,
   moveId: string,
   project: MovedProject,
-  { table, where, order }: Belonging,
+  { table, where, order, rowsOfPart }: Belonging,
 ): Promise<void> {
   const columns = sql.join((await readColumns(trx, table)).map(({ name }) => sql.ref(name)));
   const extra = table === 'company_reviews' ? CHANGE_NONCE : sql``;
@@ -160,7 +157,7 @@ async function takeOut(
     with gone as (
       delete from ${sql.table(table)} where ${where(project)} returning ${columns}${extra}
     ), numbered as (
-      select (row_number() over (order by ${order}) - 1) / ${ROWS_OF_PART}::int as part, row_to_json(gone) as row from gone
+      select (row_number() over (order by ${order}) - 1) / ${rowsOfPart}::int as part, row_to_json(gone) as row from gone
     )
     insert into departed_rows (move_id, table_name, part, rows)
     select ${moveId}, ${table}, part, json_agg(row) from numbered group by part
