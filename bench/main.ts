@@ -18,6 +18,7 @@ import { benchSchemas } from './schemas.ts';
 import { benchStart } from './start.ts';
 import { benchEngine } from './versus/engine.ts';
 import { benchVersus } from './versus/versus.ts';
+import { benchArchive } from './year/archive.ts';
 import { benchMove } from './year/move.ts';
 import { benchYear } from './year/year.ts';
 
@@ -43,6 +44,7 @@ const BENCHES: ReadonlyMap<string, (options: Options) => Promise<Figures>> = new
     console: benchConsole,
     year: benchYear,
     move: benchMove,
+    archive: benchArchive,
     costs: benchCosts,
     capacity: benchCapacity,
     predictions: predictFleets,

@@ -72,19 +72,21 @@ async function ask({ world }: Pick<PastWorld, 'world'>, cookie: string, path: st
   return requireOk(await send(world.url, 'GET', `/console/api${path}`, { headers: { cookie } }));
 }
 
+type Copies = Pick<PastWorld, 'first' | 'copies'>;
+
 /** A copy that no sample before has read, from all over the year. */
-function pick({ copies }: Pick<PastWorld, 'copies'>, sample: number): number {
-  return Math.floor(copies * ((sample * GOLDEN) % 1));
+function pick({ first, copies }: Copies, sample: number): number {
+  return first + Math.floor(copies * ((sample * GOLDEN) % 1));
 }
 
 /** A copy of one of the two smallest templates, which come first in a cycle. */
-function pickSmall(past: Pick<PastWorld, 'copies'>, sample: number): number {
+function pickSmall(past: Copies, sample: number): number {
   const n = pick(past, sample);
   return n - (n % CYCLE) + (n % 16);
 }
 
 /** A copy of the largest template, the last one of a cycle. */
-function pickLargest(past: Pick<PastWorld, 'copies'>, sample: number): number {
+function pickLargest(past: Copies, sample: number): number {
   const n = pick(past, sample);
   return n - (n % CYCLE) + CYCLE - 1;
 }

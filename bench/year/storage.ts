@@ -20,7 +20,7 @@ export interface TableSize {
 
 const TABLES = [
   ...['pipelines', 'bundles', 'ledger_entries', 'batches', 'batch_events', 'webhook_deliveries'],
-  ...['created_token_accounts', 'company_totals'],
+  ...['created_token_accounts', 'company_totals', 'batch_archives'],
 ];
 
 /** Vacuums and analyzes the tables of batches, and measures their size on disk with all partitions, the largest first. */

@@ -33,7 +33,9 @@ export interface PastWorld {
   readonly project: TestProject;
   /** Session of an operator of the company. */
   readonly companyCookie: string;
-  /** Copies of the project's templates, numbered from 0. */
+  /** Number of the first copy of the project's templates that requests read. */
+  readonly first: number;
+  /** Copies from there on. */
   readonly copies: number;
   /** Copies of the whole year; fewer are made if the fill reaches its limit. */
   readonly wantedCopies: number;
@@ -91,6 +93,7 @@ export async function openPastWorld({ hasNeighbours, nonces, ...wanted }: PastOp
       world,
       project,
       companyCookie: await signIn(world.url, operator),
+      first: 0,
       copies,
       wantedCopies,
       templates: busy.templates,
@@ -173,7 +176,7 @@ async function relaxDurability(db: Db, isRelaxed: boolean): Promise<void> {
   if (!isRelaxed) await withoutTimeout(db, sql`checkpoint`);
 }
 
-async function readWalBytes(db: Db): Promise<number> {
+export async function readWalBytes(db: Db): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`select (pg_current_wal_lsn() - '0/0'::pg_lsn)::float8 as bytes`.execute(
     db,
   );

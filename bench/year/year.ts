@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Figures, markdownTable, ms, percent, percentile, timeMs } from '../figures.ts';
+import { type Figures, markdownTable, ms, percent } from '../figures.ts';
+import { compareRequests, SAMPLES, WARM_UP } from './compare.ts';
 import { REQUESTS } from './requests.ts';
 import {
   compareRemovals,
@@ -11,8 +11,6 @@ import {
 } from './storage.ts';
 import { openPastWorld, type PastWorld } from './worlds.ts';
 
-const SAMPLES = 100;
-const WARM_UP = 10;
 /** The batches of two pages, so that both databases give answers of one size. */
 const FEW_PIPELINES = 1_200;
 /** Ten million, a busy project's year, need 30 GB of disk; a busy machine stores 4,000 a second. */
@@ -38,46 +36,12 @@ export async function benchYear(): Promise<Figures> {
   return await measure(few, await open(PIPELINES, true));
 }
 
-/** Measures an answer. One that the service refuses for a limit of requests is asked for again, and only the last try counts. */
-async function timeAnswer(request: () => Promise<unknown>): Promise<number> {
-  for (;;) {
-    try {
-      return await timeMs(request);
-    } catch (error) {
-      if (!String(error).includes('ERR_RATE_LIMITED')) throw error;
-      await sleep(LIMIT_WAIT_MS);
-    }
-  }
-}
-
-const LIMIT_WAIT_MS = 1_000;
-
 interface VacuumedPast extends PastWorld {
   readonly sizes: readonly TableSize[];
 }
 
 async function measure(few: VacuumedPast, many: VacuumedPast): Promise<Figures> {
-  const requests: string[][] = [];
-  let slower = 0;
-  for (const [name, run] of Object.entries(REQUESTS)) {
-    const took: { readonly few: number[]; readonly many: number[] } = { few: [], many: [] };
-    for (let sample = 0; sample < SAMPLES + WARM_UP; sample++) {
-      // In turn, so that a slow moment of the machine affects both.
-      for (const which of sample % 2 === 0 ? (['few', 'many'] as const) : (['many', 'few'] as const)) {
-        const elapsed = await timeAnswer(() => run(which === 'few' ? few : many, sample + 1));
-        if (sample >= WARM_UP) took[which].push(elapsed);
-      }
-    }
-    const ratios = [0.5, 0.99].map((share) => percentile(took.many, share) / percentile(took.few, share));
-    if ((ratios[0] ?? Number.NaN) > 2) slower += 1;
-    const cells = [0.5, 0.99].flatMap((share, i) => [
-      ms(percentile(took.few, share)),
-      ms(percentile(took.many, share)),
-      (ratios[i] ?? Number.NaN).toFixed(2),
-    ]);
-    process.stderr.write(`  ${name}: ${cells.join(', ')}\n`);
-    requests.push([name, ...cells]);
-  }
+  const { rows: requests, slower } = await compareRequests(REQUESTS, few, many);
   const removal = await compareRemovals(many.world.db);
   const rewrites = await rewriteMonth(many.world.db);
   const bytes = many.sizes.reduce((sum, { tableBytes, indexBytes }) => sum + tableBytes + indexBytes, 0);
