@@ -1,6 +1,7 @@
 import { CONSOLE_OPERATIONS } from './console-operations/index.ts';
+import type { ErrorCode } from './error-codes.ts';
 import { ERROR_NOTES, errorExample } from './error-notes.ts';
-import { ERRORS, type ErrorCode } from './errors.ts';
+import { ERRORS } from './errors.ts';
 import { errorsByStatus } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';

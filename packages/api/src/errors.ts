@@ -1,8 +1,9 @@
+import type { ErrorCode } from './error-codes.ts';
 import type { Problem, ReachedCap } from './schemas.ts';
 
 /**
  * The catalogue of errors: for each code its HTTP status, a summary, and a sentence that is built from typed context.
- * Four readers share it: the handlers (`new ApiError(code, context)`), OpenAPI, the SDK, and docs/errors.md.
+ * Three readers share it: the handlers (`new ApiError(code, context)`), OpenAPI and docs/errors.md.
  */
 export const ERRORS = {
   ERR_INVALID_REQUEST: define(
@@ -310,9 +311,9 @@ export const ERRORS = {
   ),
   ERR_NODE_UNAVAILABLE: define(
     503,
-    'No Solana node of the service answers, or all of them are behind the cluster.',
+    'No Solana node answers, or all of them are behind the cluster.',
     (c: { retryAfterSeconds: number }) =>
-      `No Solana node of this service answers now, or all of them are behind the cluster, so the request was not completed. Nothing is lost. Try again in ${c.retryAfterSeconds} s.`,
+      `No Solana node answers, or all of them are behind the cluster. Nothing is lost. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_OPERATOR_UNFUNDED: define(
     503,
@@ -320,7 +321,7 @@ export const ERRORS = {
     (c: { operator: string; retryAfterSeconds: number }) =>
       `The operator ${c.operator} of this service has no SOL for fees, so the batch cannot be checked; nothing was sent. Try again in ${c.retryAfterSeconds} s, after the company has funded it.`,
   ),
-} as const;
+} as const satisfies { readonly [Code in ErrorCode]: Definition<never[]> };
 
 /** Locates an issue in a request; `place` is a path such as `pipelines[2].actions[0].amount`. */
 export interface RequestIssue {
@@ -336,8 +337,6 @@ interface ProblemList {
   readonly problems: readonly string[];
   readonly details?: readonly Problem[];
 }
-
-export type ErrorCode = keyof typeof ERRORS;
 
 /** Context that the sentence of a code is built from; `void` when it needs none. */
 export type ErrorContext<Code extends ErrorCode> = Parameters<(typeof ERRORS)[Code]['message']>[0];
@@ -372,11 +371,17 @@ export function isApiError<Code extends ErrorCode = ErrorCode>(error: unknown, c
   return error instanceof ApiError && (code === undefined || error.code === code);
 }
 
+interface Definition<Parameters extends readonly unknown[]> {
+  readonly status: number;
+  readonly summary: string;
+  readonly message: (...parameters: Parameters) => string;
+}
+
 function define<Parameters extends readonly unknown[]>(
   status: number,
   summary: string,
   message: (...parameters: Parameters) => string,
-) {
+): Definition<Parameters> {
   return { status, summary, message };
 }
 

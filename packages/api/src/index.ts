@@ -2,6 +2,7 @@ export * from './batch-events.ts';
 export * from './console-operations/index.ts';
 export * from './console-schemas/index.ts';
 export * from './error-body.ts';
+export * from './error-codes.ts';
 export * from './errors.ts';
 export * from './node-origin.ts';
 export * from './operation.ts';

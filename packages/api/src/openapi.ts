@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import type { ErrorCode } from './error-codes.ts';
 import { errorExample } from './error-notes.ts';
-import { ERRORS, type ErrorCode } from './errors.ts';
+import { ERRORS } from './errors.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { errorsOf, type Operation, type OperationResponse } from './operation.ts';
 import { OPERATIONS, type OperationId } from './operations.ts';

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode } from './error-codes.ts';
 
 /** Describes one operation: everything that the server, OpenAPI and the SDK need. */
 export interface Operation {

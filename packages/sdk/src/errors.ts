@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode, type Problem, type ReachedCap } from '@flywheel/api';
+import { ERROR_CODES, type ErrorCode, type Problem, type ReachedCap } from '@flywheel/api';
 
 /**
  * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
@@ -86,7 +86,7 @@ export function isFlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCo
 
 /** Narrows a text to a code that the service documents. */
 export function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERRORS, code);
+  return (ERROR_CODES as readonly string[]).includes(code);
 }
 
 /** Creates the error of a transaction that is not signed. The reason continues “Not signed: …”. */
