@@ -59,7 +59,7 @@ const results = run({
   files: values.watch ? files.map((file) => join(ROOT, file)) : await writeModules(),
   cwd: ROOT,
   concurrency: Math.min(MAX_CONCURRENCY, availableParallelism() * FILES_PER_CORE),
-  execArgv: ['--import', new URL('light-hook.ts', import.meta.url).href, `--test-timeout=${TIMEOUT_MS}`],
+  execArgv: [`--test-timeout=${TIMEOUT_MS}`],
   ...(values.watch ? { watch: true } : { signal: AbortSignal.timeout(RUN_TIMEOUT_MS) }),
 });
 results.on('test:fail', ({ name, todo, details: { error } }) => {
