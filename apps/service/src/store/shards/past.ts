@@ -106,7 +106,11 @@ async function forgetPart(trx: Db, project: NamedProject): Promise<boolean> {
 
 /** Batches refer to the pair of their flywheel and their project, which the destination gets before both. */
 async function copyOwner({ from, to }: Shards, { projectId }: NamedProject): Promise<void> {
-  const owners = await from.selectFrom('flywheel_owners').selectAll().where('project_id', '=', projectId).execute();
+  const owners = await from
+    .selectFrom('flywheel_owners')
+    .select(['flywheel_id', 'project_id'])
+    .where('project_id', '=', projectId)
+    .execute();
   if (owners.length === 0) return;
   await to
     .insertInto('flywheel_owners')
@@ -193,7 +197,8 @@ async function readBatches(
 ): Promise<ComparedBatch[]> {
   // Times are compared as texts.
   await sql`select set_config('timezone', 'UTC', true)`.execute(trx);
-  const values = sql.join((await readColumns(trx, 'batches')).map(({ name }) => sql.ref(`page.${name}`)));
+  const columns = (await readColumns(trx, 'batches')).map(({ name }) => name);
+  const values = sql.join(columns.map((name) => sql.ref(`page.${name}`)));
   const counts = PAST.map(({ table, where }) => {
     const rows = where({ ...project, isMeant: sql`batch_index = page.batch_index` });
     return sql`(select count(*) from ${sql.table(table)} where ${rows})`;
@@ -202,7 +207,8 @@ async function readBatches(
     select batch_index as index, pipeline_count as pipelines, ${isSettled(project)} as "isSettled",
       md5(row(${values})::text) || ' ' || concat_ws(' ', ${sql.join(counts)}) as print
     from (
-      select * from batches where project_id = ${project.projectId} and ${isMeant}
+      select ${sql.join(columns.map((name) => sql.ref(name)))} from batches
+      where project_id = ${project.projectId} and ${isMeant}
       order by batch_index limit ${BATCHES_OF_PAGE}
     ) page
     order by batch_index
