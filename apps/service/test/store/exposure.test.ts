@@ -329,7 +329,7 @@ test('the cost of an unused index is within what the smallest batch reserves', (
 function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fairUse): Deps {
   const used: Partial<Deps> = {
     db,
-    jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined },
+    jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined, hasten: async () => false },
     clock: { now: () => NOW, sleep: async () => undefined },
     fairUse: counts,
     caps: { ...caps, ...changes },

@@ -192,7 +192,11 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
       noncePool: { size: 1, max: 1, perAdmitted: 0 },
       log: quietLog,
       signal: new AbortController().signal,
-      jobs: { enqueue: async (_db, { type }) => void enqueued.push(type), enqueueAll: async () => undefined },
+      jobs: {
+        enqueue: async (_db, { type }) => void enqueued.push(type),
+        enqueueAll: async () => undefined,
+        hasten: async () => false,
+      },
     });
   await refill();
   assert.deepEqual([(await findNonces(db, 'available')).length, left, enqueued], [0, 1, ['refill-nonces']]);

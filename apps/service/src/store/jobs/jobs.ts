@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '@solana/kit';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
 import { newShare, type Share } from '../../model/fair-gate.ts';
@@ -45,6 +45,8 @@ export interface Jobs {
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /** Enqueues jobs of batches like `enqueue`, in one statement. */
   enqueueAll(db: Db, jobs: readonly EnqueuedJob[]): Promise<void>;
+  /** Lets a job start now that waits for a later time, with the trace of its request. @returns false if none waits. */
+  hasten(db: Db, job: BatchJob): Promise<boolean>;
   /**
    * Runs jobs, those of `maxBatches` batches at most, one single job of each type. Projects are served in turn, and neither
    * setups nor executions can take all places. A handler that throws is retried without limit after a delay
@@ -98,7 +100,10 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
       const queue = SINGLE_QUEUES[job.type];
       const id = await sender.send(queue, traced(job), { db: fromKysely(db), ...(startAfter && { startAfter }) });
       // One that waits for its time runs at once in the place of the dropped one.
-      if (id === null && startAfter === undefined) await bringForward(db, queue);
+      if (id === null && startAfter === undefined) await bringForward(db, queue, sql`true`);
+    },
+    async hasten(db, { type, batchId }) {
+      return bringForward(db, BATCH, sql`data->>'type' = ${type} and data->>'batchId' = ${batchId}`);
     },
     async work(handler, { maxBatches = DEFAULT_MAX_BATCHES } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');
@@ -202,14 +207,17 @@ function createBoss(
   return boss;
 }
 
-async function bringForward(db: Db, queue: string): Promise<void> {
-  await sql`
+/** @returns false if no such job waits for its time. */
+async function bringForward(db: Db, queue: string, isMeant: RawBuilder<boolean>): Promise<boolean> {
+  const { rows } = await sql`
     with due as (
-      update jobs.job set start_after = now() where name = ${queue} and state = 'created' and start_after > now()
+      update jobs.job set start_after = now()
+      where name = ${queue} and state = 'created' and start_after > now() and ${isMeant}
       returning id
     )
     select pg_notify(${NOTIFY_CHANNEL}, ${queue}) from due
   `.execute(db);
+  return rows.length > 0;
 }
 
 interface Working {

@@ -16,7 +16,7 @@ export const keyOf = (job: string) =>
 export const isOf = (multisig: string): RawBuilder<boolean> =>
   sql`singleton_key in (${multisig}::text, ${multisig}::text || ':setup')`;
 
-/** True if a job that sets up the batch waits or runs. */
+/** True if a job that sets up the batch runs, or waits for less than a minute: one may have been put off for years. */
 export async function hasSetup(
   db: Db,
   { multisig, batchId }: { readonly multisig: Address; readonly batchId: string },
@@ -26,7 +26,7 @@ export async function hasSetup(
     select from jobs.job j
     where name = 'batch' and policy = 'key_strict_fifo' and ${isOf(multisig)}
       and ((state < 'active' and not blocked) or state in ('active', 'retry', 'failed'))
-      and ${sql.raw(isSetup('j'))} and data->>'batchId' = ${batchId}
+      and ${sql.raw(isSetup('j'))} and data->>'batchId' = ${batchId} and start_after < now() + interval '1 minute'
     limit 1
   `.execute(db);
   return rows.length > 0;
