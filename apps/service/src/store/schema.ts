@@ -188,7 +188,7 @@ export interface PipelinesTable {
   vault_message: Uint8Array | null;
 }
 
-/** What was taken out of the rows of old batches, in arrays that the database compresses. */
+/** The contents that were taken out of the rows of old batches, in arrays that the database compresses. */
 interface BatchArchivesTable {
   batch_id: string;
   /** An element for each pipeline, in order; so have the other arrays but the last. */
@@ -199,7 +199,7 @@ interface BatchArchivesTable {
   /** JSON. */
   instructions: string[];
   vault_messages: Uint8Array[];
-  /** Of all bundles, in the order in which they were sent. */
+  /** Those of all bundles, in the order in which they were sent. */
   transactions: Uint8Array[];
 }
 

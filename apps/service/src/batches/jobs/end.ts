@@ -43,7 +43,7 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
     ending.failure === null ? ending : { ...ending, bundles: await readFinalBundles(deps, batch, ending.executed) };
   const recorded = batch.status === 'EXECUTED' && final.failure !== null ? undone(final, final.failure) : final;
   await fencedTransaction(deps, async (trx) => {
-    // What is being executed is decided by the run that executes it.
+    // A batch that is being executed is decided by the run that executes it.
     if (deps.run.lane === 'setup' && !(await lockUnbegun(trx, batch.id))) return;
     await recordEnd(deps, trx, project, batch, recorded);
   });

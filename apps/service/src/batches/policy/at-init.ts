@@ -34,7 +34,7 @@ export interface JudgedRequest {
   readonly read: ReadTokenAccounts | null;
 }
 
-/** What init has looked up on chain. */
+/** The token accounts of a request that init has looked up on chain. */
 export interface ReadTokenAccounts {
   /** Those that the batch would create. */
   readonly missing: readonly Address[];

@@ -138,7 +138,7 @@ async function copyPage(
   above: bigint,
   onCopied: () => Promise<void>,
 ): Promise<{ readonly last: bigint; readonly copied: number; readonly unsettled: readonly bigint[] } | null> {
-  // What is copied is what was compared.
+  // The rows that are copied are those that were compared.
   const snapshot = from.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
   return snapshot.execute(async (source) => {
     const page = await readBatches(source, project, sql`batch_index > ${above}`);
