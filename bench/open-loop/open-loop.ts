@@ -69,7 +69,7 @@ async function measure(world: SeparateWorld, meter: MemoryMeter, seconds: number
     const idleEach = await clients.carryOut(IDLE_EACH);
     const start = performance.now();
     const peak = await clients.carryOut(PEAK);
-    // What requests leave to the worker belongs to them: a rate at which setups pile up is none that lasts.
+    // The work that requests leave to the worker belongs to them: a rate at which setups pile up is none that lasts.
     await untilSetUp(world);
     const peakSeconds = (performance.now() - start) / 1_000;
     for (const before of [idleMix, idleEach, peak]) {

@@ -7,7 +7,7 @@ export const SAMPLES = 100;
 export const WARM_UP = 10;
 
 export interface Comparison {
-  /** Of each request: its name; p50 of one, of the other, and their ratio; the same for p99. */
+  /** A row for each request: its name; p50 of one, of the other, and their ratio; the same for p99. */
   readonly rows: readonly string[][];
   /** Number of requests whose p50 is more than twice as long on the other. */
   readonly slower: number;

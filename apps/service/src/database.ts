@@ -2,12 +2,12 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from './config.ts';
 import { closeDb, type Db, openDb } from './store/db.ts';
-import type { DatabaseRole } from './store/grants.ts';
 import { installJobs } from './store/jobs/jobs.ts';
 import { migrate, requireMigrated } from './store/migrate.ts';
 import { addPartitions } from './store/partitions.ts';
 import { DIFFERENT_DATABASES, findPooler, findPoolerIssues, isSameDatabase, type Pooler } from './store/pooler.ts';
 import { type LostDatabase, removePostgres, startPostgres } from './store/postgres.ts';
+import type { DatabaseRole } from './store/rights.ts';
 import { mayMigrate, prepareRole, provideRoles, requireRights, takeOnRole } from './store/roles.ts';
 
 /** Connections with the rights of a login or of a role. */

@@ -1,28 +1,6 @@
+import { TABLES_OF_LIBRARIES } from './library-grants.ts';
+import { type DatabaseRole, NONE, type Rights, type RightsOfTable } from './rights.ts';
 import type { Schema } from './schema.ts';
-
-/** A kind of process, which has its own rights in the database. */
-export type DatabaseRole = 'serve' | 'work';
-
-/**
- * Statements that a role may run on a table. Locking a row needs the right to update one of its columns, any one; a clause
- * `returning` or `where` needs the right to select.
- */
-export interface Rights<Column extends string = string> {
-  readonly select?: true;
-  /** Columns that an insert may name; the others get their defaults. */
-  readonly insert?: readonly Column[] | 'all';
-  readonly update?: readonly Column[] | 'all';
-  readonly delete?: true;
-  /** Rebuilding indexes (PostgreSQL 17, `MAINTAIN`). */
-  readonly maintain?: true;
-  /** Calling a function that has the rights of the tables' owner. */
-  readonly execute?: true;
-}
-
-type RightsOfTable<Column extends string> = { readonly [R in DatabaseRole]: Rights<Column> };
-
-const NONE = {} as const;
-const ALL = { select: true, insert: 'all', update: 'all', delete: true } as const;
 
 const AUDIT_COLUMNS = [
   'at',
@@ -356,35 +334,6 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   project_arrivals: { serve: NONE, work: NONE },
   // A trigger with the rights of the tables' owner writes it.
   flywheel_owners: { serve: NONE, work: NONE },
-};
-
-/** Columns that pg-boss writes when it accepts a job (pg-boss 12.35, `insertJobs`). */
-const JOB_COLUMNS = [
-  ...['id', 'name', 'data', 'priority', 'start_after', 'created_on', 'singleton_key', 'singleton_on', 'group_id'],
-  ...['group_tier', 'expire_seconds', 'deletion_seconds', 'keep_until', 'retry_limit', 'retry_delay', 'retry_backoff'],
-  ...['retry_delay_max', 'policy', 'dead_letter', 'heartbeat_seconds', 'blocked', 'blocking', 'pending_dependencies'],
-];
-
-/** Tables that libraries own: the migrator, and pg-boss in the schema `jobs`. */
-const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
-  // A process that may not migrate compares its release with what was applied.
-  kysely_migration: { serve: { select: true }, work: { select: true } },
-  kysely_migration_lock: { serve: NONE, work: NONE },
-  'jobs.version': {
-    serve: { select: true },
-    work: { select: true, update: ['cron_on', 'bam_on', 'flow_on', 'reindex_on', 'monitor_backoff_on'] },
-  },
-  'jobs.queue': { serve: { select: true }, work: { select: true, update: 'all' } },
-  // A person of the company runs a job again (`retryJob`).
-  'jobs.job': { serve: { select: true, update: ['state', 'start_after', 'completed_on', 'retry_limit'] }, work: ALL },
-  'jobs.job_common': { serve: { select: true, insert: JOB_COLUMNS }, work: { ...ALL, maintain: true } },
-  'jobs.job_dependency': { serve: NONE, work: ALL },
-  // Features of pg-boss that the service does not use.
-  'jobs.schedule': { serve: NONE, work: NONE },
-  'jobs.subscription': { serve: NONE, work: NONE },
-  'jobs.bam': { serve: NONE, work: NONE },
-  'jobs.warning': { serve: NONE, work: NONE },
-  'jobs.queue_stats': { serve: NONE, work: NONE },
 };
 
 /** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041, 0042). */

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type Db, inTransaction } from './db.ts';
-import { type DatabaseRole, type Rights, rightsOf } from './grants.ts';
+import { rightsOf } from './grants.ts';
 import { compareMigrations } from './migrate.ts';
+import type { DatabaseRole, Rights } from './rights.ts';
 
 /** Names of the roles in PostgreSQL; null for one that is not used: its processes have the rights of their login. */
 export type RoleNames = Readonly<Record<DatabaseRole, string | null>>;

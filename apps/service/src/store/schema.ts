@@ -10,8 +10,6 @@ import type {
   InitWarning,
   RegistrationRequest,
   Scope,
-  WebhookEventType,
-  WebhookTopic,
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
@@ -19,9 +17,10 @@ import type { BatchAction, Bundle, EndCause, ExecutionIssue } from '../model/bat
 import type { Multisig, Token } from '../model/project.ts';
 import type { CompanyTables } from './company/tables.ts';
 import type { ShardTables } from './shards/tables.ts';
+import type { RecordedAt, WebhookTables } from './webhooks/tables.ts';
 
 /** The tables as migrations/ leaves them. */
-export interface Schema extends CompanyTables, ShardTables {
+export interface Schema extends CompanyTables, ShardTables, WebhookTables {
   projects: ProjectsTable;
   proof_types: ProofTypesTable;
   tokens: TokensTable;
@@ -45,8 +44,6 @@ export interface Schema extends CompanyTables, ShardTables {
   rate_limits: RateLimitsTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
-  webhook_endpoints: WebhookEndpointsTable;
-  webhook_deliveries: WebhookDeliveriesTable;
   vault_balance_checks: VaultBalanceChecksTable;
   schema_compatibility: SchemaCompatibilityTable;
 }
@@ -338,9 +335,6 @@ interface RateLimitsTable {
   expire: bigint;
 }
 
-/** When the database stored a row, by its own clock: its partition. */
-type RecordedAt = ColumnType<Date, never, Date>;
-
 interface BatchEventsTable {
   id: Generated<bigint>;
   batch_id: string;
@@ -362,42 +356,6 @@ interface AuditLogTable {
   before: JsonOrNull<unknown>;
   after: JsonOrNull<unknown>;
   reason: string | null;
-}
-
-export interface WebhookEndpointsTable {
-  id: string;
-  project_id: string;
-  url: string;
-  events: WebhookTopic[];
-  secret_version: Generated<number>;
-  /** Until then the secret of the previous version signs too. */
-  previous_secret_until: Date | null;
-  state: Generated<'active' | 'disabled'>;
-  disabled_reason: string | null;
-  created_at: Date;
-  last_attempt_at: Date | null;
-}
-
-export interface WebhookDeliveriesTable {
-  id: Generated<bigint>;
-  endpoint_id: string;
-  event_id: string;
-  type: WebhookEventType;
-  payload: string;
-  state: Generated<'waiting' | 'delivered' | 'failed'>;
-  attempts: Generated<number>;
-  /** Attempts since it was last requested. */
-  tries: Generated<number>;
-  next_attempt_at: Date;
-  lease: string | null;
-  leased_until: Date | null;
-  last_attempt_at: Date | null;
-  last_status: number | null;
-  last_error: string | null;
-  last_response: string | null;
-  created_at: Date;
-  delivered_at: Date | null;
-  recorded_at: RecordedAt;
 }
 
 interface VaultBalanceChecksTable {

@@ -8,8 +8,9 @@ import { addColumnToEveryTable, openEmptyDatabase, type TestDatabase } from '@fl
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { seededRandom } from '@flywheel/testing/random';
 import type { World } from '@flywheel/testing/world';
-import { type Rights, rightsOf } from '../../src/store/grants.ts';
+import { rightsOf } from '../../src/store/grants.ts';
 import { MIGRATIONS } from '../../src/store/migrate.ts';
+import type { Rights } from '../../src/store/rights.ts';
 import { type SoakBatch, VAULT_BASE_UNITS } from '../soak/load.ts';
 import { assertExact, awaitRest } from '../soak/soak.ts';
 import { openWebhookWitness, type WebhookWitness, WITNESS_ENVIRONMENT } from '../soak/webhook-witness.ts';

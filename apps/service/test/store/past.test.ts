@@ -50,7 +50,7 @@ const { db, poolConfig } = await openTestDatabase();
 
 /** Closed batches of one project. */
 const PAST = 4_000;
-/** What each of them has counted for the company's rules, on one day. */
+/** The uses that each of them has counted for the company's rules, on one day. */
 const USES = [
   { kind: 'type', subject: 'WATCH_AD', amount: 1n },
   { kind: 'token-account', subject: 'shared', amount: 1n },

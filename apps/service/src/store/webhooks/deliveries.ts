@@ -1,8 +1,8 @@
 import type { WebhookEvent, WebhookEventType } from '@flywheel/api';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db.ts';
-import type { WebhookDeliveriesTable } from '../schema.ts';
 import { newEventId, WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
+import type { WebhookDeliveriesTable } from './tables.ts';
 
 /** An event for an endpoint, with the state of its delivery. */
 export interface Delivery {

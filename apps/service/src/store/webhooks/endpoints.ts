@@ -2,8 +2,8 @@ import type { WebhookEventType, WebhookTopic } from '@flywheel/api';
 import { type Selectable, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Db } from '../db.ts';
-import type { WebhookEndpointsTable } from '../schema.ts';
 import { WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
+import type { WebhookEndpointsTable } from './tables.ts';
 
 /** A webhook endpoint of a project. */
 export interface Endpoint {
