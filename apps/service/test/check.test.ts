@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { land } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, execute, init, send } from '@flywheel/testing/client';
 import { realClock } from '@flywheel/testing/clock';
@@ -23,7 +24,9 @@ import {
   getThawAccountInstruction,
 } from '@solana-program/token';
 import { checkRecipients } from '../src/batches/check/recipients.ts';
+import { simulatePipelines } from '../src/batches/check/simulate.ts';
 import { type Chain, createChain } from '../src/solana/chain.ts';
+import { findBatch } from '../src/store/batches/batches.ts';
 import { findProject } from '../src/store/projects/projects.ts';
 
 const LOADER = address('BPFLoaderUpgradeab1e11111111111111111111111');
@@ -238,6 +241,55 @@ describe('the simulation before approval', () => {
     const bytes = await largestMemo(project);
     memo.actions = [{ action: 'MEMO', message: 'm'.repeat(bytes) }];
     assert.equal(requireOk(await request(project, largest)).status, 'EXECUTED');
+  });
+
+  it('has the results of each pipeline alone, with a fraction of the calls', async () => {
+    const project = await createProject(world);
+    const recipients = await Promise.all(Array.from({ length: 24 }, () => generateKeyPairSigner()));
+    const { batch } = requireOk(
+      await init(world.url, project.apiKey, [
+        burnPipeline(),
+        ...recipients.map((recipient) => airdropPipeline(recipient.address)),
+        { ...burnPipeline(), actions: [{ action: 'MEMO', message: 'm'.repeat(600) }] },
+      ]),
+    );
+    const [compiled, found] = await Promise.all([
+      findBatch(world.db, batch.id),
+      findProject(world.db, project.projectId),
+    ]);
+    assert.ok(compiled && found && typeof found !== 'string');
+    // A memo must be valid UTF-8. A program that does not exist fails the transaction as a whole.
+    const [badMemo, noProgram] = [MEMO_PROGRAM_ADDRESS, recipients[0]?.address ?? LOADER].map((programAddress) => ({
+      programAddress,
+      data: Uint8Array.of(0xff),
+    }));
+    const ends = [badMemo, ...Array(6), badMemo, badMemo, ...Array(12), noProgram];
+    const pipelines = compiled.pipelines.map(({ instructions }, position) => ({
+      instructions: [...instructions, ...(ends[position] ? [ends[position]] : [])],
+    }));
+    const positions = [...pipelines.keys()];
+
+    let calls = 0;
+    const real = createChain({ rpcUrls: [world.localnet.url] });
+    const simulate: Chain['simulate'] = (wire, options) => {
+      calls += 1;
+      return real.simulate(wire, options);
+    };
+    const simulateAll = (chain: Chain, which: readonly number[]) =>
+      simulatePipelines({ chain }, found.flywheel.multisig, pipelines, which);
+    const together = await simulateAll({ ...real, simulate }, positions);
+    const alone = await Promise.all(positions.map((position) => simulateAll(real, [position])));
+    assert.deepEqual(
+      together.failures,
+      alone.flatMap(({ failures }) => failures),
+    );
+    assert.deepEqual(
+      together.failures.map(({ pipeline }) => pipeline),
+      [0, 7, 8, 21],
+    );
+    assert.deepEqual(together.computeUnits, new Map(alone.flatMap(({ computeUnits }) => [...computeUnits])));
+    assert.equal(together.computeUnits.size, positions.length - 4);
+    assert.ok(calls <= 15, `${calls} calls for ${positions.length} pipelines`);
   });
 });
 

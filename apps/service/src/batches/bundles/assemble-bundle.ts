@@ -96,7 +96,7 @@ export function operatorLimits(
 /** Limits of a transaction that is only simulated. */
 export function simulationLimits(multisig: Multisig): TransactionLimits {
   const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE } as const;
-  return operatorLimits(multisig, 'execution', terms, { isCareful: true });
+  return { ...operatorLimits(multisig, 'execution', terms), computeUnitLimit: MAX_COMPUTE_UNITS };
 }
 
 /** About 25 burns exhaust the default heap of 32 KiB. */
