@@ -5,6 +5,7 @@ import { glob, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { settingRows } from '../apps/service/src/config.ts';
+import { MAX_WAIT_SECONDS } from '../apps/service/src/http/batches/batch-replies.ts';
 import { findTaggedImages } from '../scripts/unpinned.ts';
 import { ROOT } from './lanes.ts';
 
@@ -25,6 +26,11 @@ describe('the deployment files', () => {
         path,
       );
     }
+  });
+
+  it('let a proxy wait longer than the longest execution is waited for', async () => {
+    const [, seconds] = /timeout server (\d+)s/.exec(await read('deploy/haproxy/shards.cfg')) ?? [];
+    assert.ok(Number(seconds) > MAX_WAIT_SECONDS, seconds);
   });
 
   it('are valid YAML, and their services and containers run existing commands', async () => {

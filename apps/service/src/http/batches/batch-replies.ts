@@ -85,7 +85,8 @@ export function appliedPreference({ isGiven, seconds }: PreferredWait): { readon
 
 /** Proxies close a silent connection after a minute or two. */
 const DEFAULT_WAIT_SECONDS = 30;
-const MAX_WAIT_SECONDS = 120;
+/** The longest wait that a request may ask for. */
+export const MAX_WAIT_SECONDS = 120;
 
 export interface PreferredWait {
   readonly seconds: number;
