@@ -4,7 +4,8 @@ import { airdropPipeline, init, send } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '../browser.ts';
+import type { Page } from 'playwright-core';
+import { noBrowser, SIZES } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, tellStory } from './story.ts';
 
 /** The most base units that a token account holds, u64, with and without decimals. */
@@ -70,6 +71,10 @@ describe('the console, at the limits of what it shows', { skip: noBrowser }, () 
     await first.waitFor();
     assert.ok((await list.getByRole('article').count()) < 100, 'the list is not virtual');
     await checkScreenOnBoth(person, 'many-pipelines');
+    for (const size of ['phone', 'desktop'] as const) {
+      await page.setViewportSize(SIZES[size]);
+      await scrollsByKeys(page);
+    }
     await page.getByLabel('Search pipelines').fill('777');
     await list.getByRole('button', { name: 'Pipeline 777 WATCH_AD' }).waitFor();
     // The pipeline at this position, and the one that airdrops as many tokens.
@@ -105,3 +110,21 @@ describe('the console, at the limits of what it shows', { skip: noBrowser }, () 
     return requireOk(answer).batch.id;
   }
 });
+
+/** Asserts that keys reach both ends of the list, also from a row that leaves the DOM meanwhile. */
+async function scrollsByKeys(page: Page): Promise<void> {
+  const seen = (position: number) =>
+    page.waitForFunction(`(() => {
+      const list = document.querySelector('section[aria-label=Pipelines]').getBoundingClientRect();
+      const row = document.querySelector('li[aria-posinset="${position + 1}"]')?.getBoundingClientRect();
+      return row !== undefined && row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
+    })()`);
+  await page.getByRole('button', { name: 'Pipeline 0 WATCH_AD' }).focus();
+  await page.keyboard.press('End');
+  await seen(MANY - 1);
+  await page.keyboard.press('PageUp');
+  await page.keyboard.press('PageDown');
+  await seen(MANY - 1);
+  await page.keyboard.press('Home');
+  await seen(0);
+}

@@ -1,7 +1,7 @@
 import { pluralize } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useDeferredValue, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, useDeferredValue, useMemo, useRef, useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { ActionMix } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -92,6 +92,9 @@ interface VirtualListProps {
 
 const HEAD_PX = 60;
 const ACTION_PX = 28;
+const SCROLL_KEYS: ReadonlySet<string> = new Set(['Home', 'End', 'PageUp', 'PageDown']);
+/** Share of the list's height that a key scrolls: the last row that was read stays in view. */
+const PAGE = 0.9;
 /** A longer list scrolls inside the panel. */
 const MAX_HEIGHT = 'max-h-[72vh]';
 const NOTHING_OPEN: ReadonlySet<number> = new Set();
@@ -116,9 +119,21 @@ function VirtualList({ pipelines, positions, mismatches }: VirtualListProps) {
       if (!after.delete(position)) after.add(position);
       return after;
     });
+  // The browser scrolls to an end that it estimates, and rows are measured only when they are near. A row that leaves the
+  // DOM takes the focus with it, after which keys would scroll the page: the list has the focus while it scrolls.
+  const scrollByKey = (event: KeyboardEvent<HTMLElement>) => {
+    const { currentTarget: list, key } = event;
+    if (event.altKey || event.ctrlKey || event.metaKey || !SCROLL_KEYS.has(key)) return;
+    event.preventDefault();
+    list.focus({ preventScroll: true });
+    if (key === 'Home') rows.scrollToIndex(0);
+    else if (key === 'End') rows.scrollToIndex(positions.length - 1, { align: 'end' });
+    else list.scrollBy({ top: list.clientHeight * (key === 'PageDown' ? PAGE : -PAGE) });
+  };
   return (
     <section
       aria-label="Pipelines"
+      onKeyDown={scrollByKey}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus.
       tabIndex={0}
       className={cn('-mx-4 -mb-4 overflow-y-auto border-t first:-mt-4 first:border-t-0', MAX_HEIGHT)}
@@ -133,6 +148,8 @@ function VirtualList({ pipelines, positions, mismatches }: VirtualListProps) {
                 key={key}
                 ref={rows.measureElement}
                 data-index={index}
+                aria-setsize={positions.length}
+                aria-posinset={index + 1}
                 style={{ transform: `translateY(${start}px)` }}
                 className={cn('absolute inset-x-0 top-0 px-4 py-3', index < positions.length - 1 && 'border-b')}
               >
