@@ -1,6 +1,6 @@
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
+import { Dialog, DialogButtons } from './dialog.tsx';
 import { ErrorNotice } from './feedback.tsx';
 import { TextField } from './fields.tsx';
 
@@ -49,12 +49,12 @@ function ConfirmForm({
       <div>{children}</div>
       <TextField label={`Type “${name}” to confirm`} value={typed} onChange={({ target }) => setTyped(target.value)} />
       {error && <ErrorNotice error={error} />}
-      <div className="flex gap-3">
+      <DialogButtons>
         <Button type="submit" tone="danger" isBusy={isBusy} disabled={typed !== name}>
           {verb}
         </Button>
         <Button onClick={onClose}>{dismissLabel}</Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }

@@ -29,11 +29,11 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
       onClose={onClose}
       aria-labelledby={titleId}
       // A dialog in a table cell must not inherit the cell’s text style.
-      className="m-auto text-left whitespace-normal w-[min(560px,calc(100vw-32px))] rounded-lg border bg-raised p-0 text-ink open:arriving"
+      className="m-auto scroll-py-20 text-left whitespace-normal w-[min(560px,calc(100vw-32px))] rounded-lg border bg-raised p-0 text-ink open:arriving"
     >
       {isOpen && (
         <>
-          <div className="flex items-center justify-between gap-3 border-b px-5 py-2">
+          <div className="sticky top-0 z-10 flex items-center justify-between gap-3 border-b bg-raised px-5 py-2">
             <h2 id={titleId} className="min-w-0 text-lg font-semibold break-words">
               {title}
             </h2>
@@ -50,5 +50,12 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
         </>
       )}
     </dialog>
+  );
+}
+
+/** The buttons at the end of a dialog, always in view: only what stands above them scrolls. */
+export function DialogButtons({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className="sticky bottom-0 z-10 -mx-5 -mb-5 flex flex-wrap gap-3 border-t bg-raised px-5 py-3">{children}</div>
   );
 }

@@ -5,7 +5,7 @@ import { burnPipeline, init } from '@flywheel/testing/client';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
 import { address } from '@solana/kit';
 import { sql } from 'kysely';
-import { noBrowser } from '../browser.ts';
+import { noBrowser, SIZES } from '../browser.ts';
 import {
   approve,
   askApi,
@@ -78,6 +78,10 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText('Burns per day: 1,000 tokens').waitFor();
     await page.getByRole('dialog').getByText(wallet).waitFor();
     await checkScreenOnBoth(operator, 'company-admit-review');
+    for (const size of ['phone', 'desktop'] as const) {
+      await page.setViewportSize(SIZES[size]);
+      assert.deepEqual(await seenOf(['Sign and admit', 'Cancel']), ['Sign and admit', 'Cancel']);
+    }
     await page.getByRole('button', { name: 'Sign and admit' }).click();
     await page.getByText('Waiting to be admitted').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: /^Withdraw admission/ }).waitFor();
@@ -215,6 +219,15 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await openApproval(owner, project, batchId);
     await approve(owner);
     await owner.page.getByText('Waiting for the company').first().waitFor();
+  }
+
+  /** Those buttons of the dialog that stand in the window, with nothing above them. */
+  function seenOf(names: readonly string[]): Promise<string[]> {
+    return operator.page.evaluate(`${JSON.stringify(names)}.filter((name) => {
+      const button = [...document.querySelectorAll('dialog[open] button')].find((it) => it.textContent === name);
+      const { x, y, width, height } = button.getBoundingClientRect();
+      return button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+    })`);
   }
 
   async function pause(reason: string): Promise<void> {

@@ -8,6 +8,7 @@ import { useSession } from '../../lib/api/session.ts';
 import { type DecisionEncoding, signDecision } from '../../lib/wallet/sign-decision.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
+import { DialogButtons } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 
 export interface DecisionFormProps<Reply> {
@@ -54,12 +55,12 @@ export function DecisionForm<Reply>({
         My wallet signs transactions only: sign a memo transaction, which is never sent
       </Checkbox>
       {decide.error && <ErrorNotice error={decide.error} />}
-      <div className="flex gap-3">
+      <DialogButtons>
         <Button type="submit" tone={tone} isBusy={decide.isPending} disabled={subject === null}>
           {verb}
         </Button>
         <Button onClick={onClose}>Cancel</Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }

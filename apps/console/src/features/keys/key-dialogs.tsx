@@ -6,7 +6,7 @@ import { keysQuery, revokeKey, rotateKey } from '../../lib/api/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
@@ -93,11 +93,11 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
         ))}
       </SelectField>
       {create.error && <ErrorNotice error={create.error} />}
-      <div>
+      <DialogButtons>
         <Button type="submit" tone="primary" isBusy={create.isPending} disabled={selected.length === 0}>
           Create the key
         </Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }
@@ -141,11 +141,11 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
       <p>The new key has the same name and scopes. Both keys work until the overlap ends.</p>
       <OverlapField label="Keep the old key working for" seconds={overlapSeconds} onChange={setOverlapSeconds} />
       {rotate.error && <ErrorNotice error={rotate.error} />}
-      <div>
+      <DialogButtons>
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>
           Create the new key
         </Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }

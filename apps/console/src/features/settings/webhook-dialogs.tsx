@@ -5,7 +5,7 @@ import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
@@ -53,7 +53,7 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
     <form onSubmit={submit} className="flex flex-col gap-4">
       <WebhookFields draft={draft} onChange={edit} />
       {create.error && <ErrorNotice error={create.error} />}
-      <div className="flex gap-3">
+      <DialogButtons>
         <Button
           type="submit"
           tone="primary"
@@ -63,7 +63,7 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
           Create the webhook
         </Button>
         <Button onClick={onClose}>Cancel</Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }
@@ -102,7 +102,7 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
         Pending deliveries go to the new URL as well. The secret does not change; replace it if others may know it.
       </p>
       {change.error && <ErrorNotice error={change.error} />}
-      <div className="flex gap-3">
+      <DialogButtons>
         <Button
           type="submit"
           tone="primary"
@@ -112,7 +112,7 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
           Save webhook
         </Button>
         <Button onClick={onClose}>Cancel</Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }
@@ -164,12 +164,12 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
         onChange={setOverlapSeconds}
       />
       {rotate.error && <ErrorNotice error={rotate.error} />}
-      <div className="flex gap-3">
+      <DialogButtons>
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>
           Create the new secret
         </Button>
         <Button onClick={onClose}>Cancel</Button>
-      </div>
+      </DialogButtons>
     </form>
   );
 }
