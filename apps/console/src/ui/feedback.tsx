@@ -55,14 +55,19 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
 
 /** Says an error to a person: a field by the name that its form shows, a node that is away without the words of `fetch`. */
 export function sentenceOf(error: Error): string {
-  const { message, cause } = error;
-  const node = [error, cause].find((each) => each instanceof RpcError);
+  const { message } = error;
+  const node = nodeErrorOf(error);
   if (node?.reason === 'unreachable' || node?.reason === 'timeout') {
     return `The Solana node ${node.host} does not answer this browser. Check your connection, then retry.`;
   }
   const place = message.split(' ', 1)[0] ?? '';
   const name = FIELD_NAMES[place];
   return name === undefined ? message : name + message.slice(place.length);
+}
+
+/** The answer of a Solana node that an error is about, or its cause; undefined if it is about something else. */
+export function nodeErrorOf(error: Error): RpcError | undefined {
+  return [error, error.cause].find((each) => each instanceof RpcError);
 }
 
 export interface ErrorNoticeProps {

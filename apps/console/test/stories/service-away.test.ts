@@ -4,6 +4,8 @@ import { noBrowser } from '../browser.ts';
 import { checkScreenOnBoth, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
 
 const API = '**/console/api/**';
+/** The project that a screen is about, and nothing below it. */
+const PROJECT = /\/console\/api\/projects\/[0-9a-f-]+$/;
 
 describe('a page whose service is away, in a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -28,6 +30,37 @@ describe('a page whose service is away, in a browser', { skip: noBrowser }, () =
     await checkScreenOnBoth(person, 'service-away');
     await page.unroute(API);
     await banner.waitFor({ state: 'detached' });
+  });
+
+  it('says that it repeats a request, and why, until it is answered', async () => {
+    const { page } = person;
+    const busy = { error: 'ERR_NODE_UNAVAILABLE', message: 'The Solana node is busy.' };
+    await page.route(PROJECT, (route) => route.fulfill({ status: 503, headers: { 'retry-after': '5' }, json: busy }), {
+      times: 1,
+    });
+    await page.reload();
+    const notice = page.locator('[popover]').filter({ hasText: busy.message });
+    await notice.getByText(/Retrying in \d s\./).waitFor();
+    await checkScreenOnBoth(person, 'service-busy');
+    await page.getByText('Needed by open batches').first().waitFor();
+    await notice.waitFor({ state: 'detached' });
+  });
+
+  it('shows a refusal at once, also one that names a time to ask again', async () => {
+    const { page } = person;
+    let requests = 0;
+    await page.route(PROJECT, (route) => {
+      requests += 1;
+      const json = { error: 'ERR_ROTATION_OPEN', message: 'A member of the multisig is being replaced.' };
+      return route.fulfill({ status: 409, headers: { 'retry-after': '1' }, json });
+    });
+    await page.reload();
+    await page.getByText('A member of the multisig is being replaced.').first().waitFor();
+    assert.equal(requests, 1);
+    await checkScreenOnBoth(person, 'service-refuses');
+    await page.unroute(PROJECT);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('Needed by open batches').first().waitFor();
   });
 
   it('says so instead of loading without an end', async () => {

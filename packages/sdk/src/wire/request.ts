@@ -24,6 +24,8 @@ export interface SendOptions {
   /** Deadline of one attempt; 30 s by default. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Asked before each further attempt that would be made: false answers the error at once. Always true by default. */
+  readonly mayRetry?: (error: FlywheelError) => boolean;
 }
 
 /** The parts of an operation's request. */
@@ -51,7 +53,7 @@ export async function sendRequest<O extends Operation>(
   options: SendOptions,
 ): Promise<OperationReply<O>> {
   const { maxAttempts, onRetry } = connection;
-  const mayRetry = (error: FlywheelError) => isWorthRetrying(error, options);
+  const mayRetry = (error: FlywheelError) => isWorthRetrying(error, options) && (options.mayRetry?.(error) ?? true);
   return retry({ maxAttempts, onRetry, mayRetry, signal: options.signal }, () =>
     sendOnce(connection, operation, request, options),
   );

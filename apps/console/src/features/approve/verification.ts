@@ -4,6 +4,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { checkPin, describePinMismatch, type PinCheck } from '../../lib/pins.ts';
+import { nodeErrorOf } from '../../ui/feedback.tsx';
 
 export interface VerifiedApproval {
   readonly verification: VerificationResult;
@@ -62,13 +63,22 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
       return { verification, shown, known, proposalApproveTx };
     },
     enabled: rpcUrl !== null,
-    // A request that failed; what does not match is a result, and stays.
-    retry: 2,
+    // What does not match is a result, and stays.
+    retry: (failures, error) => failures < MAX_RETRIES && isNodeAway(error),
     // The messages of an active proposal cannot change any more.
     staleTime: Number.POSITIVE_INFINITY,
     // Opening the screen again reads the chain again.
     gcTime: 0,
   });
+}
+
+const MAX_RETRIES = 2;
+
+/** True if a node that does not answer, or not now, is the reason; `call` has repeated a request of the service by itself. */
+function isNodeAway(error: Error): boolean {
+  const node = nodeErrorOf(error);
+  const isRefusal = node?.status != null && node.status >= 400 && node.status < 500 && node.status !== 429;
+  return node !== undefined && !isRefusal;
 }
 
 const identities = new WeakMap<BatchDetail['pipelines'], number>();

@@ -1,9 +1,11 @@
 import type { Operation, OperationReply, OperationRequest } from '@flywheel/api';
-import { type RequestParts, type SendOptions, sendRequest } from '@flywheel/sdk';
+import { type FlywheelError, type RequestParts, type SendOptions, sendRequest } from '@flywheel/sdk';
+import { noteRepeat } from './repeats.ts';
 
 /**
  * Calls an operation of the service that this page came from; the browser adds the session cookie. It retries reads when
- * the connection fails, and never retries writes.
+ * the connection fails, and what the service asks to repeat later; `RepeatNotice` says so meanwhile. It never retries what
+ * the service refuses: a person who waits needs the reason at once.
  * @param operation the operation itself and not its name, so that a screen loads only the schemas it uses.
  * @throws FlywheelError
  */
@@ -13,6 +15,17 @@ export async function call<O extends Operation>(
   options: Partial<SendOptions> = {},
 ): Promise<OperationReply<O>['body']> {
   const repeatable = operation.method === 'GET';
-  const reply = await sendRequest({ url: location.origin }, operation, parts, { repeatable, ...options });
-  return reply.body;
+  const repeat = noteRepeat();
+  try {
+    const connection = { url: location.origin, onRetry: repeat.wait };
+    const reply = await sendRequest(connection, operation, parts, { repeatable, mayRetry: isPassing, ...options });
+    return reply.body;
+  } finally {
+    repeat.end();
+  }
+}
+
+/** True for an answer that another attempt may change: none, too many requests, or a fault of the service. */
+function isPassing({ status }: FlywheelError): boolean {
+  return status === null || status === 429 || status >= 500;
 }
