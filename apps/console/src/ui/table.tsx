@@ -3,6 +3,7 @@ import { cn } from './cn.ts';
 
 export interface Column<Row> {
   readonly name: string;
+  /** A card on a phone leaves a value of null out. */
   readonly render: (row: Row) => ReactNode;
   /** Aligns the column to the right, with digits of equal width. */
   readonly isAmount?: boolean;
@@ -72,13 +73,14 @@ export function Table<Row>({ label, columns, rows, keyOf, under }: TableProps<Ro
 
 function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
   const { name, render, isAmount, isPlain, isNarrow, isExtra } = column;
+  const content = render(row);
   return (
     <td
       // biome-ignore lint/a11y/noRedundantRoles: as above.
       role="cell"
       className={cn(
         'px-4 py-2.5 align-middle max-md:min-h-9 max-md:items-center max-md:justify-between max-md:gap-4 max-md:py-1',
-        isExtra ? 'max-md:hidden' : 'max-md:flex',
+        isExtra || content === null ? 'max-md:hidden' : 'max-md:flex',
         isAmount && 'tabular md:text-right md:whitespace-nowrap',
         isNarrow && 'md:w-0 md:whitespace-nowrap',
       )}
@@ -88,7 +90,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
           {name}
         </span>
       )}
-      <span className="min-w-0 max-md:text-right max-md:wrap-anywhere max-md:first:text-left">{render(row)}</span>
+      <span className="min-w-0 max-md:text-right max-md:wrap-anywhere max-md:first:text-left">{content}</span>
     </td>
   );
 }

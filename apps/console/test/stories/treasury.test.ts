@@ -54,6 +54,17 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       await untilVerified(person);
       await page.getByText('To withdraw').waitFor();
       await takeScreenshot(person, 'withdraw-approve');
+      await page.goto(`/p/${project.projectId}`);
+      await page.getByText('To withdraw 0.25 SOL').waitFor();
+      await page.goto(`/p/${project.projectId}/batches`);
+      const row = page.getByRole('row').filter({ hasText: 'Withdrawal 1' });
+      await row.getByText('0.25 SOL').waitFor();
+      assert.match((await row.textContent()) ?? '', /To withdraw/);
+      assert.equal(await row.getByText(/^Burn$|^Airdrop$/).count(), 0);
+      await checkScreen(person, 'withdraw-batches');
+      await row.getByRole('link').click();
+      await page.getByRole('link', { name: 'Review and approve' }).filter({ visible: true }).click();
+      await untilVerified(person);
       await approveByBoth(person);
       const lamports = async () => (await story.world.rpc.getBalance(to as Address).send()).value;
       await waitUntil('the withdrawal', lamports, (held) => held === 250_000_000n);

@@ -5,7 +5,7 @@ import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../
 import { compileAgain } from '../batches/compile-again.ts';
 import { findIssueOfBatchDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
-import { problemOf } from '../batches/details/list.ts';
+import { type ListItem, toItems } from '../batches/details/list.ts';
 import { describeRejection, recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
@@ -13,6 +13,7 @@ import { throwDamaged } from '../batches/read.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { NodeBehind } from '../solana/node-unavailable.ts';
+import type { TokenNames } from '../solana/token-names.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
@@ -32,18 +33,23 @@ import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
 import { findProjectOfBatch } from '../store/projects/projects.ts';
 
-export interface WaitingItem extends WaitingBatch {
-  /** Sentence about what holds the batch up; null for nothing. */
-  readonly problem: string | null;
+export interface WaitingItem extends WaitingBatch, ListItem {
+  /** Of the token; null without one, and while the cluster does not answer. */
+  readonly symbol: string | null;
 }
 
 /** Bounds the list. The next batches appear when these are decided. */
 const MAX_LISTED = 100;
 
 /** Lists the batches that wait for a person's decision, oldest first. */
-export async function listWaiting({ db, clock }: Pick<Deps, 'db' | 'clock'>): Promise<WaitingItem[]> {
+export async function listWaiting({
+  db,
+  clock,
+  tokenNames,
+}: Pick<Deps, 'db' | 'clock'> & { readonly tokenNames: TokenNames }): Promise<WaitingItem[]> {
   const batches = await findWaitingBatches(db, MAX_LISTED, clock.now());
-  return batches.map((batch) => ({ ...batch, problem: problemOf(batch) }));
+  const names = await tokenNames.of(batches.map(({ mint }) => mint));
+  return (await toItems(db, batches)).map((batch) => ({ ...batch, symbol: names.get(batch.mint)?.symbol ?? null }));
 }
 
 /** A batch after an approval. */

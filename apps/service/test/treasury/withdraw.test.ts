@@ -44,6 +44,9 @@ describe('a withdrawal', () => {
     const answer = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1.5' }));
     assert.match(answer.warnings.join(' '), new RegExp(`${to} has no account on this chain yet`));
     await waitForWithdrawal(world, project, answer.batchId, ({ batch }) => batch.status === 'FINALIZED');
+    const path = `/console/api/projects/${project.projectId}/batches`;
+    const { batches } = requireOk(await send(world.url, 'GET', path, { headers: { cookie: project.cookie } }));
+    assert.deepEqual([batches[0].id, batches[0].withdrawal], [answer.batchId, { asset: 'SOL', amount: '1.5' }]);
     await executeWithdrawal(project, answer.batchId);
     assert.equal(await lamportsOf(to), (SOL * 3n) / 2n);
     assert.equal(await lamportsOf(vault), lamports - (SOL * 3n) / 2n);

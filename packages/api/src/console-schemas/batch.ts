@@ -27,6 +27,7 @@ export const BatchRow = z
     actions: z.object({ burn: z.int(), airdrop: z.int(), memo: z.int() }).describe('Number of actions of each kind.'),
     burned: wholeTokens.describe('Requested amount; `status` says whether it was executed.'),
     airdropped: wholeTokens,
+    withdrawal: WithdrawAction.pick({ asset: true, amount: true }).optional().describe('What a withdrawal takes.'),
     executedPipelines: z.int(),
     operatorLamports: z.string().describe('Lamports that the operator has paid so far, including locked rent.'),
     lockedLamports: z.string().describe('The part of them that is rent, which comes back when the accounts close.'),

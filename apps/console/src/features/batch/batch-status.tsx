@@ -14,7 +14,15 @@ import { Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
 import { AmountText, MessageText } from '../../ui/text.tsx';
-import { amountStage, costSoFar, deriveBatchState, totalsOf } from './batch-summary.ts';
+import {
+  amountStage,
+  costSoFar,
+  deriveBatchState,
+  hasPipelines,
+  totalsOf,
+  WITHDRAWAL_NAMES,
+  withdrawnUnit,
+} from './batch-summary.ts';
 
 interface BatchStatusCardProps {
   readonly projectId: string;
@@ -57,10 +65,6 @@ function OperatorCost({ ledger }: Pick<BatchDetail['batch'], 'ledger'>) {
   return <Total name="Operator cost so far" value={formatSol(paidLamports)} note={note} />;
 }
 
-function hasPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
-  return kind === 'pipelines';
-}
-
 /** Shows what the batch will burn and airdrop and what it has, or withdraws; a rotation moves nothing. */
 function BatchTotals({ batch, unit }: { readonly batch: BatchDetail; readonly unit: string }) {
   const { pipelines } = batch;
@@ -72,8 +76,8 @@ function BatchTotals({ batch, unit }: { readonly batch: BatchDetail; readonly un
         action.action === 'WITHDRAW' && (
           <Total
             key={action.asset}
-            name={WITHDRAW_NAMES[status]}
-            value={<AmountText amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : unit} />}
+            name={WITHDRAWAL_NAMES[status]}
+            value={<AmountText amount={action.amount} unit={withdrawnUnit(action.asset, unit)} />}
           />
         ),
     );
@@ -123,12 +127,6 @@ function PlannedTotal({ status, names, planned, done, count, unit }: PlannedTota
   return <Total name={names.done} value={<AmountText amount={done} unit={unit} />} note={note} />;
 }
 
-const WITHDRAW_NAMES = {
-  AVAILABLE_TO_QUEUE: 'To withdraw',
-  FINALIZED: 'To withdraw',
-  EXECUTED: 'Withdrawn',
-  FAILED: 'Withdrawal requested',
-} as const;
 const BURN_NAMES = { planned: 'To burn', done: 'Burned' } as const;
 const AIRDROP_NAMES = { planned: 'To airdrop', done: 'Airdropped' } as const;
 

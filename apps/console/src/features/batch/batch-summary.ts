@@ -100,6 +100,24 @@ export function amountStage(status: BatchRow['status']): 'planned' | 'requested'
   }
 }
 
+/** Says how far a withdrawal is, for a label beside its amount. */
+export const WITHDRAWAL_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To withdraw',
+  FINALIZED: 'To withdraw',
+  EXECUTED: 'Withdrawn',
+  FAILED: 'Withdrawal requested',
+} as const satisfies Record<BatchRow['status'], string>;
+
+/** True for a batch of pipelines, which alone burns and airdrops. */
+export function hasPipelines({ kind = 'pipelines' }: { readonly kind?: BatchKind | undefined }): boolean {
+  return kind === 'pipelines';
+}
+
+/** Unit of a withdrawn amount. `unit` is that of the project's token. */
+export function withdrawnUnit(asset: 'SOL' | 'TOKEN', unit: string): string {
+  return asset === 'SOL' ? 'SOL' : unit;
+}
+
 /** Splits what the operator has paid for a batch in a list: for good, and rent that comes back. */
 export function costOfRow({
   operatorLamports,

@@ -9,8 +9,16 @@ import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
-import { Digits, TimeText } from '../../ui/text.tsx';
-import { amountStage, batchKindName, batchState, costOfRow } from './batch-summary.ts';
+import { AmountText, Digits, TimeText } from '../../ui/text.tsx';
+import {
+  amountStage,
+  batchKindName,
+  batchState,
+  costOfRow,
+  hasPipelines,
+  WITHDRAWAL_NAMES,
+  withdrawnUnit,
+} from './batch-summary.ts';
 
 /** Heights of a table row, and of a card on a phone. */
 const ROW_PX = { wide: 60, narrow: 196 } as const;
@@ -189,15 +197,23 @@ function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
       <td className="hidden text-sm md:block [&_time]:whitespace-normal">
         <TimeText at={row.dateCreated} />
       </td>
-      <td className="flex items-center gap-3">
-        <ActionMixBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
+      <td className={cn('flex items-center gap-3', !hasPipelines(row) && 'max-md:hidden')}>
+        {hasPipelines(row) && (
+          <ActionMixBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
+        )}
         <span className="tabular text-xs whitespace-nowrap text-quiet md:hidden">
           {pluralize(row.pipelines, 'pipeline')}
         </span>
       </td>
       <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
-      <Amount name="Burn" unit={unit} tokens={row.burned} status={row.status} />
-      <Amount name="Airdrop" unit={unit} tokens={row.airdropped} status={row.status} />
+      {hasPipelines(row) ? (
+        <>
+          <Amount name="Burn" unit={unit} tokens={row.burned} status={row.status} />
+          <Amount name="Airdrop" unit={unit} tokens={row.airdropped} status={row.status} />
+        </>
+      ) : (
+        <Withdrawn row={row} unit={unit} />
+      )}
       <OperatorCost row={row} />
     </tr>
   );
@@ -226,6 +242,33 @@ function Amount({ name, unit, tokens, status }: AmountProps) {
         </span>
         {stage && <span className="ml-1.5 text-xs text-quiet md:ml-0 md:block">{stage}</span>}
       </span>
+    </td>
+  );
+}
+
+/** Takes the place of both amounts in the row of a withdrawal; empty for a rotation, which moves nothing. */
+function Withdrawn({ row: { withdrawal, status }, unit }: { readonly row: Row; readonly unit: string }) {
+  return (
+    <td
+      colSpan={2}
+      className={cn(
+        'flex justify-between text-sm md:col-span-2 md:text-right md:text-base',
+        !withdrawal && 'max-md:hidden',
+      )}
+    >
+      {withdrawal && (
+        <>
+          <span className="text-quiet md:sr-only">{WITHDRAWAL_NAMES[status]}</span>
+          <span className="tabular min-w-0 text-right wrap-anywhere md:ml-auto">
+            <span className={status === 'EXECUTED' ? 'font-medium' : 'text-quiet'}>
+              <AmountText amount={withdrawal.amount} unit={withdrawnUnit(withdrawal.asset, unit)} />
+            </span>
+            <span aria-hidden className="hidden text-xs text-quiet md:block">
+              {WITHDRAWAL_NAMES[status].toLowerCase()}
+            </span>
+          </span>
+        </>
+      )}
     </td>
   );
 }

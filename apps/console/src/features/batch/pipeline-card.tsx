@@ -9,7 +9,7 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { STATUS_COLORS, type Status } from '../../ui/status.ts';
 import { StatusBadge, StatusIcon } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
-import type { BatchAction, PipelineRecord, ShownPipeline } from './batch-summary.ts';
+import { type BatchAction, type PipelineRecord, type ShownPipeline, withdrawnUnit } from './batch-summary.ts';
 
 interface PipelineCardProps {
   readonly position: number;
@@ -154,7 +154,7 @@ function ActionText({ action }: { readonly action: BatchAction }) {
       return (
         <>
           <Kind className="bg-ink" word="Withdraw" />
-          <Amount amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : 'tokens'} />
+          <Amount amount={action.amount} unit={withdrawnUnit(action.asset, 'tokens')} />
           <WholeAddress word="To" address={action.toAddress} of="recipient" />
         </>
       );

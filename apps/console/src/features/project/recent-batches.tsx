@@ -10,7 +10,14 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
 import { NoBatches } from '../batch/batch-status.tsx';
-import { amountStage, batchKindName, batchState } from '../batch/batch-summary.ts';
+import {
+  amountStage,
+  batchKindName,
+  batchState,
+  hasPipelines,
+  WITHDRAWAL_NAMES,
+  withdrawnUnit,
+} from '../batch/batch-summary.ts';
 
 const SHOWN = 5;
 
@@ -59,38 +66,48 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
       name: 'Batch',
       isPlain: true,
       render: (batch) => (
-        <Link
-          to="/p/$projectId/batches/$batchId"
-          params={{ projectId, batchId: batch.id }}
-          className="flex min-h-6 items-center gap-3 font-medium underline-offset-2 hover:underline"
-        >
-          <span className="whitespace-nowrap">
-            {batchKindName(batch.kind)} {batch.batchIndex}
-          </span>
-          <BatchStatus batch={batch} />
-        </Link>
+        <>
+          <Link
+            to="/p/$projectId/batches/$batchId"
+            params={{ projectId, batchId: batch.id }}
+            className="flex min-h-6 items-center gap-3 font-medium underline-offset-2 hover:underline"
+          >
+            <span className="whitespace-nowrap">
+              {batchKindName(batch.kind)} {batch.batchIndex}
+            </span>
+            <BatchStatus batch={batch} />
+          </Link>
+          {batch.withdrawal && (
+            <span className="text-sm text-quiet">
+              {WITHDRAWAL_NAMES[batch.status]}{' '}
+              <AmountText amount={batch.withdrawal.amount} unit={withdrawnUnit(batch.withdrawal.asset, unit)} />
+            </span>
+          )}
+        </>
       ),
     },
     { name: 'Created', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
     {
       name: 'Actions',
       isExtra: true,
-      render: ({ actions }) => (
-        <span className="block w-24">
-          <ActionMixBar burns={actions.burn} airdrops={actions.airdrop} memos={actions.memo} />
-        </span>
-      ),
+      render: ({ actions, ...batch }) =>
+        hasPipelines(batch) ? (
+          <span className="block w-24">
+            <ActionMixBar burns={actions.burn} airdrops={actions.airdrop} memos={actions.memo} />
+          </span>
+        ) : null,
     },
     { name: 'Pipelines', isExtra: true, isAmount: true, render: ({ pipelines }) => pipelines.toLocaleString('en') },
     {
       name: `Burn, ${unit}`,
       isAmount: true,
-      render: ({ burned, status }) => <StagedAmount amount={burned} status={status} />,
+      render: ({ burned, ...batch }) => (hasPipelines(batch) ? <StagedAmount amount={burned} {...batch} /> : null),
     },
     {
       name: `Airdrop, ${unit}`,
       isAmount: true,
-      render: ({ airdropped, status }) => <StagedAmount amount={airdropped} status={status} />,
+      render: ({ airdropped, ...batch }) =>
+        hasPipelines(batch) ? <StagedAmount amount={airdropped} {...batch} /> : null,
     },
   ];
 }

@@ -21,6 +21,7 @@ export function presentRow(batch: ListItem, { token: { decimals } }: Decimals): 
     actions: batch.actions,
     burned: toDecimal(batch.burnBaseUnits, decimals),
     airdropped: toDecimal(batch.airdropBaseUnits, decimals),
+    ...(batch.withdrawal && { withdrawal: batch.withdrawal }),
     executedPipelines: batch.executedPipelines,
     operatorLamports: String(batch.operatorLamports),
     lockedLamports: String(batch.lockedLamports),
