@@ -94,6 +94,9 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.reload();
     const approval = page.getByRole('button', { name: 'Approve batch 1' });
     await approval.waitFor();
+    const card = page.getByRole('article');
+    await card.getByRole('heading', { name: /^[1-9A-HJ-NP-Za-km-z]{4}…[1-9A-HJ-NP-Za-km-z]{4} · Batch 1$/ }).waitFor();
+    assert.equal(await card.getByRole('link').first().getAttribute('href'), `/p/${project.projectId}`);
     await checkScreenOnBoth(operator, 'company-waiting');
     await approval.click();
     await page.getByText(/^Burns 2 tokens of the mint /).waitFor();

@@ -45,6 +45,7 @@ export const CompanyOverview = z
 export const WaitingBatch = BatchRow.extend({
   projectId: z.guid(),
   mintAddress: z.string(),
+  symbol: z.string().optional().describe('Of the token, chosen by its creator: do not trust it.'),
   decimals: z.int(),
   requestedAt: isoDateTime.describe('When the wallet’s approval was received, or later.'),
   approvals: Approvals.optional().describe('Present if an operator has approved and another one must approve as well.'),

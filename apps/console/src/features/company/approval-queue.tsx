@@ -4,12 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/company.ts';
+import { tokenName } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
-import { batchKindName } from '../batch/batch-summary.ts';
+import { batchKindName, hasPipelines } from '../batch/batch-summary.ts';
 import { BatchReview } from './batch-review.tsx';
 import { DecisionForm } from './decision.tsx';
 import { ProposalFacts, toSubject, useProposal } from './proposal.tsx';
@@ -92,7 +93,6 @@ interface QueuedBatchProps {
 function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
   const { id: batchId, projectId, mintAddress, actions, problem } = batch;
   const memos = actions.memo === 0 ? [] : [pluralize(actions.memo, 'memo')];
-  const hasPipelines = batch.kind === undefined || batch.kind === 'pipelines';
   const token = { name: 'Token', value: <AddressText address={mintAddress} of="mint" isLinked />, note: '' };
   const amounts = [
     {
@@ -107,11 +107,15 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
     },
     { name: 'Pipelines', value: batch.pipelines.toLocaleString('en'), note: [...batch.types, ...memos].join(', ') },
   ];
-  const facts = [...(hasPipelines ? amounts : []), token];
+  const facts = [...(hasPipelines(batch) ? amounts : []), token];
   return (
     <article className="rounded-lg border bg-raised">
       <header className="flex flex-wrap items-baseline justify-between gap-x-4 border-b px-4 py-3">
-        <h2 className="font-semibold">
+        <h2 className="min-w-0 font-semibold wrap-anywhere">
+          <Link to="/p/$projectId" params={{ projectId }} className="underline-offset-2 hover:underline">
+            {projectNameOf(batch)}
+          </Link>
+          <span className="font-normal text-quiet"> · </span>
           <Link
             to="/p/$projectId/batches/$batchId"
             params={{ projectId, batchId }}
@@ -147,11 +151,16 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
         </div>
       )}
       <div className="px-4 pb-4 empty:hidden">
-        <BatchReview batchId={batchId} showsEffects={!hasPipelines} />
+        <BatchReview batchId={batchId} showsEffects={!hasPipelines(batch)} />
       </div>
       <DecisionBar batch={batch} onDecision={onDecision} />
     </article>
   );
+}
+
+/** Names a project as the list of projects does, from which the company admitted it. */
+function projectNameOf({ mintAddress: mint, symbol }: WaitingBatch): string {
+  return tokenName({ mint, symbol });
 }
 
 /** Names a batch as its own screen does, for example `Withdrawal 3`. */
@@ -182,21 +191,30 @@ function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
   };
   return (
     <footer className="flex flex-col gap-3 border-t px-4 py-3">
-      <div className="flex flex-wrap gap-2">
-        <Button tone="primary" onClick={() => setOpen('approve')}>
+      {/* A phone has room for two: the decision that is asked for stands above them. */}
+      <div className="grid grid-cols-2 gap-2 sm:flex">
+        <Button tone="primary" className="max-sm:col-span-2" onClick={() => setOpen('approve')}>
           Approve {name.toLowerCase()}
         </Button>
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
           View pipelines
         </ButtonLink>
-        <Button tone="danger" className="ml-auto" onClick={() => setOpen('reject')}>
+        <Button tone="danger" className="sm:ml-auto" onClick={() => setOpen('reject')}>
           Reject
         </Button>
       </div>
-      <Dialog title={`Approve ${name.toLowerCase()}?`} isOpen={open === 'approve'} onClose={close}>
+      <Dialog
+        title={`Approve ${name.toLowerCase()} of ${projectNameOf(batch)}?`}
+        isOpen={open === 'approve'}
+        onClose={close}
+      >
         <ApproveForm batch={batch} onDecided={(verdict) => decided(true, verdict)} onClose={close} />
       </Dialog>
-      <Dialog title={`Reject ${name.toLowerCase()}?`} isOpen={open === 'reject'} onClose={close}>
+      <Dialog
+        title={`Reject ${name.toLowerCase()} of ${projectNameOf(batch)}?`}
+        isOpen={open === 'reject'}
+        onClose={close}
+      >
         <RejectForm batch={batch} onDecided={(verdict) => decided(false, verdict)} onClose={close} />
       </Dialog>
     </footer>

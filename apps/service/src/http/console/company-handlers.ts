@@ -82,10 +82,18 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
 const STATUS = { applied: 200, stored: 202 } as const;
 
 function presentWaiting(batch: WaitingItem): WaitingBatch {
-  const { projectId, mint: mintAddress, decimals, askedAt, partialApproval } = batch;
+  const { projectId, mint: mintAddress, symbol, decimals, askedAt, partialApproval } = batch;
   const row = presentRow(batch, { token: { decimals } });
   const approvals = partialApproval && { approvals: partialApproval.approvals };
-  return { ...row, projectId, mintAddress, decimals, requestedAt: askedAt.toISOString(), ...approvals };
+  return {
+    ...row,
+    projectId,
+    mintAddress,
+    ...(symbol !== null && { symbol }),
+    decimals,
+    requestedAt: askedAt.toISOString(),
+    ...approvals,
+  };
 }
 
 function presentVerdict({ id: batchId, status }: BatchWithoutPipelines): CompanyVerdict {
