@@ -111,7 +111,7 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
         entries = [];
       }
       if (left === null || left === change.after) return null;
-      const reason = `It had ${change.after} after the transaction ${entry.signature}, and ${left} before the next known one.`;
+      const reason = `It had ${change.after} base units after the transaction ${entry.signature}, and ${left} before the next known one.`;
       return gap({ fromSlot: entry.slot, toSlot }, reason);
     },
     isDone: () => state.opening !== null || (isListed && entries.length === 0),
@@ -121,7 +121,7 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
       state.closing ??= expected;
       state.opening = expected ?? 0n;
       if (expected === 0n && !isCut) return null;
-      const held = expected === null ? 'an unknown balance' : expected;
+      const held = expected === null ? 'an unknown balance' : `${expected} base units`;
       const cut = isCut ? ', and the node has deleted what is older' : '';
       return gap({ fromSlot: 0, toSlot: slot }, `Its known history begins here, with ${held}${cut}.`);
     },

@@ -244,7 +244,7 @@ function discoverAccounts({ node, state, histories, known }: Audit, entry: Entry
     histories.push(openHistory({ node, vault: state.vault, period: state.period }, found));
     const { headSlot } = state.period;
     if (after === 0n || slot > headSlot) continue;
-    const reason = `It had ${after} after the transaction ${signature}, and is no account of the vault now.`;
+    const reason = `It had ${after} base units after the transaction ${signature}, and is no account of the vault now.`;
     addGap(state.tally, { account, fromSlot: slot, toSlot: headSlot, reason });
   }
 }
