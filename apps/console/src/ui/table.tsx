@@ -79,7 +79,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
       // biome-ignore lint/a11y/noRedundantRoles: as above.
       role="cell"
       className={cn(
-        'px-4 py-2.5 align-middle max-md:min-h-9 max-md:items-center max-md:justify-between max-md:gap-4 max-md:py-1',
+        'px-4 py-2.5 align-middle max-md:min-h-11 max-md:flex-wrap max-md:items-center max-md:justify-between max-md:gap-x-4 max-md:py-1',
         isExtra || content === null ? 'max-md:hidden' : 'max-md:flex',
         isAmount && 'tabular md:text-right md:whitespace-nowrap',
         isNarrow && 'md:w-0 md:whitespace-nowrap',
@@ -90,7 +90,9 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
           {name}
         </span>
       )}
-      <span className="min-w-0 max-md:text-right max-md:wrap-anywhere max-md:first:text-left">{content}</span>
+      <span className="min-w-0 max-md:not-first:ml-auto max-md:text-right max-md:wrap-anywhere max-md:first:text-left">
+        {content}
+      </span>
     </td>
   );
 }

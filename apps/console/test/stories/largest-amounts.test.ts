@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, init, send } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -51,6 +52,11 @@ describe('the console, at the limits of what it shows', { skip: noBrowser }, () 
       await page.goto(`/p/${project.projectId}/vault`);
       await page.getByText(whole).first().waitFor();
       await checkScreenOnBoth(person, `largest-${decimals}-vault`);
+      await page.setViewportSize(SIZES.phone);
+      const broken =
+        await page.evaluate(`[...document.querySelectorAll('table[aria-label="Vault balance"] span.tabular')]
+        .filter((it) => it.offsetHeight > 2 * parseFloat(getComputedStyle(it).fontSize)).map((it) => it.textContent)`);
+      assert.deepEqual(broken, []);
     });
   }
 
@@ -114,11 +120,16 @@ describe('the console, at the limits of what it shows', { skip: noBrowser }, () 
 /** Asserts that keys reach both ends of the list, also from a row that leaves the DOM meanwhile. */
 async function scrollsByKeys(page: Page): Promise<void> {
   const seen = (position: number) =>
-    page.waitForFunction(`(() => {
-      const list = document.querySelector('section[aria-label=Pipelines]').getBoundingClientRect();
-      const row = document.querySelector('li[aria-posinset="${position + 1}"]')?.getBoundingClientRect();
-      return row !== undefined && row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
-    })()`);
+    waitUntil(
+      `pipeline ${position} in view`,
+      () =>
+        page.evaluate<boolean>(`(() => {
+          const list = document.querySelector('section[aria-label=Pipelines]').getBoundingClientRect();
+          const row = document.querySelector('li[aria-posinset="${position + 1}"]')?.getBoundingClientRect();
+          return row !== undefined && row.top >= list.top - 1 && row.bottom <= list.bottom + 1;
+        })()`),
+      Boolean,
+    );
   await page.getByRole('button', { name: 'Pipeline 0 WATCH_AD' }).focus();
   await page.keyboard.press('End');
   await seen(MANY - 1);

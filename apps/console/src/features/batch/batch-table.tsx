@@ -21,7 +21,7 @@ import {
 } from './batch-summary.ts';
 
 /** Heights of a table row, and of a card on a phone. */
-const ROW_PX = { wide: 60, narrow: 196 } as const;
+const ROW_PX = { wide: 60, narrow: 204 } as const;
 /** The next page is fetched this many rows before the end, so that scrolling does not stop. */
 const ROWS_AHEAD = 15;
 /** Placeholder rows below the last row while the next page loads. */
@@ -164,7 +164,7 @@ interface BatchRowProps extends Pick<BatchTableProps, 'projectId' | 'unit'> {
 /** Shows a batch as a table row, or as a card on a phone; all of it links to the batch. */
 function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
   const { state, word, closed } = batchState({ ...row, isBlocked: row.problem !== undefined });
-  const about = row.problem ?? row.types.join(', ');
+  const about = row.problem ?? (hasPipelines(row) ? row.types.join(', ') : '');
   return (
     <tr
       aria-rowindex={index + 2}
