@@ -30,7 +30,7 @@ export function MainMenu() {
         type="button"
         popoverTarget={MENU_ID}
         aria-label="Menu"
-        className="grid size-10 place-items-center rounded text-quiet hover:text-ink md:hidden"
+        className="grid size-11 place-items-center rounded text-quiet hover:text-ink md:hidden"
       >
         <Menu size={18} aria-hidden />
       </button>

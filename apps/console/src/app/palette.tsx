@@ -195,7 +195,7 @@ function Item({ value, shortcut = null, onSelect, children }: ItemProps) {
     <Command.Item
       value={value}
       onSelect={onSelect}
-      className="flex min-h-10 items-center justify-between gap-4 rounded px-3 data-[selected=true]:bg-sunken"
+      className="flex min-h-11 items-center md:min-h-10 justify-between gap-4 rounded px-3 data-[selected=true]:bg-sunken"
     >
       <span className="min-w-0 truncate">{children}</span>
       <kbd className="shrink-0 font-mono text-xs text-quiet max-md:hidden">{shortcut && `g ${shortcut}`}</kbd>

@@ -30,7 +30,7 @@ export function Shell() {
       </a>
       <header className="sticky top-0 z-20 border-b bg-paper/95 backdrop-blur-sm">
         <div className="mx-auto flex h-14 max-w-6xl items-center gap-1 px-4 md:gap-3">
-          <Link to="/" className="flex h-10 min-w-6 items-center gap-2 font-semibold tracking-tight">
+          <Link to="/" className="flex h-11 min-w-6 md:h-10 items-center gap-2 font-semibold tracking-tight">
             <Ring size={22} className="text-accent" />
             {/* A phone has room for one of the two, and must say that this is not the cluster where tokens have value. */}
             <span className={isMainnet ? undefined : 'max-sm:sr-only'}>Flywheel</span>
@@ -41,7 +41,7 @@ export function Shell() {
             <button
               type="button"
               onClick={() => setPaletteOpen(true)}
-              className="flex h-9 items-center gap-2 rounded border bg-raised px-2.5 text-sm text-quiet hover:text-ink"
+              className="flex h-11 min-w-11 items-center justify-center gap-2 rounded border bg-raised px-2.5 md:h-9 text-sm text-quiet hover:text-ink"
             >
               <Search size={15} aria-hidden />
               <span className="sr-only md:not-sr-only">Find</span>

@@ -17,7 +17,7 @@ export function ThemeButton() {
       type="button"
       onClick={toggle}
       aria-label={isDark ? 'Use the light theme' : 'Use the dark theme'}
-      className="grid size-9 place-items-center rounded text-quiet hover:bg-sunken hover:text-ink"
+      className="grid size-11 place-items-center md:size-9 rounded text-quiet hover:bg-sunken hover:text-ink"
     >
       {isDark ? <Sun size={17} aria-hidden /> : <Moon size={17} aria-hidden />}
     </button>

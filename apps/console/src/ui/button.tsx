@@ -51,7 +51,8 @@ const TONES = {
   danger: 'border-failed/60 text-failed hover:bg-failed-wash',
 } as const;
 
-const SIZES = { normal: 'h-10 px-4 md:h-9', small: 'h-8 px-2.5 text-sm md:h-7' } as const;
+/** On a phone as high as a finger needs: 44 px. */
+const SIZES = { normal: 'h-11 px-4 md:h-9', small: 'h-11 px-3 text-sm md:h-7 md:px-2.5' } as const;
 
 function buttonClasses({ tone = 'plain', size = 'normal' }: ButtonStyle, className: string | undefined): string {
   return cn(

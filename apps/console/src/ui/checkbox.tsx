@@ -18,7 +18,9 @@ export function Checkbox({ checked, onChange, children }: CheckboxProps) {
         onChange={({ target }) => onChange(target.checked)}
         className="size-5 shrink-0 accent-accent"
       />
-      <label htmlFor={id}>{children}</label>
+      <label htmlFor={id} className="max-md:py-[11px]">
+        {children}
+      </label>
     </span>
   );
 }

@@ -41,7 +41,7 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
               type="button"
               onClick={onClose}
               aria-label="Close"
-              className="-mr-2 grid size-10 shrink-0 place-items-center rounded text-quiet hover:text-ink md:size-8"
+              className="-mr-2 grid size-11 shrink-0 place-items-center rounded text-quiet hover:text-ink md:size-8"
             >
               <X size={18} aria-hidden />
             </button>

@@ -69,7 +69,7 @@ export function SelectField({
 
 const BOX =
   'w-full rounded border border-line-strong/70 bg-raised px-3 placeholder:text-quiet aria-invalid:border-failed';
-const CONTROL = `${BOX} h-10 md:h-9`;
+const CONTROL = `${BOX} h-11 md:h-9`;
 
 interface ControlProps {
   readonly id: string;

@@ -87,7 +87,10 @@ export function DescriptionList({
   return (
     <dl className="divide-y rounded border bg-raised">
       {items.map(({ name, value }) => (
-        <div key={name} className="flex min-h-10 flex-wrap items-center justify-between gap-x-6 gap-y-1 px-3 py-2">
+        <div
+          key={name}
+          className="flex min-h-11 flex-wrap items-center justify-between gap-x-6 md:min-h-10 gap-y-1 px-3 py-2"
+        >
           <dt className="text-quiet">{name}</dt>
           <dd className="tabular ml-auto min-w-0 text-right wrap-anywhere">{value}</dd>
         </div>
@@ -107,7 +110,7 @@ export function LoadMore({ label, children }: LoadMoreProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary className="py-0.5 text-sm text-quiet">{label}</summary>
+      <summary className="text-sm text-quiet">{label}</summary>
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus.
         <section aria-label={label} tabIndex={0} className="mt-2 max-h-80 overflow-y-auto">

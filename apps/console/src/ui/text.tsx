@@ -34,7 +34,7 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
           onClick={copy}
           aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shown}`}
           className={cn(
-            'tabular min-h-6 rounded-sm font-mono text-sm hover:text-accent',
+            'tap tabular min-h-6 rounded-sm font-mono text-sm hover:text-accent',
             isWhole && 'text-left break-all',
           )}
         >
@@ -48,7 +48,7 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
           rel="noreferrer"
           aria-label={`${name} in the explorer`}
           // The button is as large as a finger needs (WCAG 2.5.8), its icon has 13 pixels.
-          className="-ml-1 grid size-6 shrink-0 place-items-center text-quiet hover:text-accent"
+          className="tap -ml-1 grid size-6 shrink-0 place-items-center text-quiet hover:text-accent"
         >
           <ExternalLink size={13} aria-hidden />
         </a>

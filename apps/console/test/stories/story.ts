@@ -91,6 +91,7 @@ export async function checkScreenOnBoth(person: Person, name: string): Promise<v
 async function assertSound(page: Page): Promise<void> {
   await assertAccessible(page);
   await assertFitsWidth(page);
+  await assertFitsFingers(page);
 }
 
 /**
@@ -139,6 +140,34 @@ async function assertFitsWidth(page: Page): Promise<void> {
     "[document.documentElement, ...document.querySelectorAll('dialog[open]')].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.localName + ': ' + it.scrollWidth + ' px in ' + it.clientWidth + ' px')",
   );
   assert.deepEqual(tooWide, [], page.url());
+  // A screen without a link in the row of its project has none that is current.
+  const isTabSeen = await page.evaluate(`[...document.querySelectorAll('nav [aria-current=page]')]
+    .map((it) => it.getBoundingClientRect()).every(({ left, right }) => left >= 0 && right <= innerWidth)`);
+  assert.ok(isTabSeen, `the current tab is out of view: ${page.url()}`);
+}
+
+/** Height of a control that a finger hits, in pixels. */
+const FINGER_PX = 44;
+
+/** Asserts that controls on a phone are as high as a finger needs. Links inside a sentence are as high as its lines. */
+async function assertFitsFingers(page: Page): Promise<void> {
+  if ((page.viewportSize()?.width ?? 0) > SIZES.phone.width) return;
+  const tooSmall = await page.evaluate(`(() => {
+    const root = document.querySelector('dialog:modal') ?? document;
+    const controls = [...root.querySelectorAll('button, summary, select, textarea, input:not([type=range]), a[href]')];
+    const heightOf = (control) => {
+      const { height } = control.getBoundingClientRect();
+      const { content, position, top, bottom } = getComputedStyle(control, '::before');
+      return content === 'none' || position !== 'absolute' ? height : height - parseFloat(top) - parseFloat(bottom);
+    };
+    return controls
+      .filter((it) => it.checkVisibility({ visibilityProperty: true }) && getComputedStyle(it).display !== 'inline')
+      .filter((it) => it.closest('.sr-only') === null)
+      .map((it) => [it, Math.max(heightOf(it), ...[...(it.labels ?? [])].map(heightOf))])
+      .filter(([, height]) => height < ${FINGER_PX})
+      .map(([it, height]) => height + ' px: ' + it.outerHTML.slice(0, 200));
+  })()`);
+  assert.deepEqual(tooSmall, [], page.url());
 }
 
 /** Signs in with the test wallet of the local cluster. @returns the wallet’s address. */

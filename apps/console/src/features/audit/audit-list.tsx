@@ -56,7 +56,7 @@ function Entry({ entry, showsProject }: { readonly entry: AuditEntry; readonly s
             <Link
               to="/p/$projectId/batches/$batchId"
               params={{ projectId, batchId }}
-              className="ml-2 font-normal text-accent underline underline-offset-2"
+              className="tap inline-flex min-h-6 items-center ml-2 font-normal text-accent underline underline-offset-2"
             >
               View batch
             </Link>
@@ -72,7 +72,11 @@ function Entry({ entry, showsProject }: { readonly entry: AuditEntry; readonly s
         </span>
         {subject !== undefined && <span className="font-mono text-xs">{shorten(subject)}</span>}
         {showsProject && projectId !== undefined && (
-          <Link to="/p/$projectId" params={{ projectId }} className="underline underline-offset-2">
+          <Link
+            to="/p/$projectId"
+            params={{ projectId }}
+            className="tap inline-flex min-h-6 items-center underline underline-offset-2"
+          >
             project {shorten(projectId)}
           </Link>
         )}

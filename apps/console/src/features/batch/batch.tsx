@@ -233,7 +233,7 @@ function Signatures({ signatures }: { readonly signatures: readonly string[] }) 
 
 function SignatureList({ signatures }: { readonly signatures: readonly string[] }) {
   return (
-    <ul className="flex flex-wrap gap-x-4 gap-y-0.5">
+    <ul className="flex flex-wrap gap-x-4 gap-y-0.5 max-md:gap-y-5">
       {signatures.map((signature) => (
         <li key={signature}>
           <AddressText address={signature} kind="signature" isLinked />

@@ -107,7 +107,7 @@ function FilterChips({ current, onChange }: FilterChipsProps) {
             aria-pressed={isCurrent}
             onClick={() => onChange(filter)}
             className={cn(
-              'h-9 shrink-0 rounded-full border px-3.5 text-sm whitespace-nowrap md:h-8',
+              'h-11 shrink-0 rounded-full border px-3.5 text-sm whitespace-nowrap md:h-8',
               isCurrent
                 ? 'border-accent bg-accent-wash font-medium text-accent'
                 : 'bg-raised text-quiet hover:text-ink',

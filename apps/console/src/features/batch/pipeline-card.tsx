@@ -1,5 +1,5 @@
 import type { Pipeline } from '@flywheel/api';
-import { decimalOf, decodeInstruction, describeInstruction, groupDigits, proofMemo, shorten } from '@flywheel/protocol';
+import { decimalOf, decodeInstruction, describeInstruction, proofMemo, shorten } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { useMemo } from 'react';
@@ -8,7 +8,7 @@ import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { STATUS_COLORS, type Status } from '../../ui/status.ts';
 import { StatusBadge, StatusIcon } from '../../ui/status-badge.tsx';
-import { AddressText } from '../../ui/text.tsx';
+import { AddressText, AmountText } from '../../ui/text.tsx';
 import { type BatchAction, type PipelineRecord, type ShownPipeline, withdrawnUnit } from './batch-summary.ts';
 
 interface PipelineCardProps {
@@ -37,7 +37,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
           type="button"
           onClick={onToggle}
           aria-expanded={isOpen}
-          className="flex min-h-7 min-w-0 flex-1 items-center gap-2 rounded-sm text-left"
+          className="flex min-h-11 min-w-0 flex-1 items-center gap-2 rounded-sm text-left md:min-h-7"
         >
           <ChevronRight size={15} aria-hidden className={cn('shrink-0 text-quiet', isOpen && 'rotate-90')} />
           <span className="tabular text-xs text-quiet">
@@ -48,8 +48,11 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
           {!isOpen && <code className="min-w-0 flex-1 truncate font-mono text-xs text-quiet">{payload}</code>}
         </button>
         {bytes !== undefined && maxBytes !== undefined && state === undefined && (
-          <span className="flex w-32 items-center gap-2">
-            <Meter share={bytes / maxBytes} label={`Size of pipeline ${position}`} />
+          <span className="flex items-center gap-2 sm:w-32">
+            {/* A phone has room for the name of the type or for the bar; the open card has it, too. */}
+            <span className="flex-1 max-sm:sr-only">
+              <Meter share={bytes / maxBytes} label={`Size of pipeline ${position}`} />
+            </span>
             <span className="tabular w-16 text-right text-xs text-quiet">{bytes} B</span>
           </span>
         )}
@@ -70,7 +73,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
       <ul className="flex flex-col gap-1 pl-[23px]">
         {actions.map((action, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the actions of a pipeline never move.
-          <li key={index} className="flex min-h-6 flex-wrap items-center gap-2">
+          <li key={index} className="flex min-h-6 flex-wrap items-center gap-2 max-md:has-[button]:min-h-11">
             <ActionText action={action} />
           </li>
         ))}
@@ -130,7 +133,7 @@ function ActionText({ action }: { readonly action: BatchAction }) {
       return (
         <>
           <Kind className="bg-ember" word="Burn" />
-          <Amount amount={decimalOf(action.amount)} />
+          <Amount amount={decimalOf(action.amount)} unit="tokens" />
         </>
       );
     case 'AIRDROP':
@@ -138,7 +141,7 @@ function ActionText({ action }: { readonly action: BatchAction }) {
         <>
           <Kind className="bg-tide" word="Airdrop" />
           <AddressText address={action.toAddress} of="recipient" isLinked />
-          <Amount amount={decimalOf(action.amount)} />
+          <Amount amount={decimalOf(action.amount)} unit="tokens" />
         </>
       );
     case 'MEMO':
@@ -195,11 +198,10 @@ function Kind({ className, word }: { readonly className: string; readonly word: 
   );
 }
 
-function Amount({ amount, unit }: { readonly amount: string; readonly unit?: string }) {
+function Amount({ amount, unit }: { readonly amount: string; readonly unit: string }) {
   return (
-    <span className="tabular ml-auto min-w-24 text-right font-medium">
-      {groupDigits(amount)}
-      {unit && ` ${unit}`}
+    <span className="ml-auto min-w-24 text-right font-medium">
+      <AmountText amount={amount} unit={unit} />
     </span>
   );
 }

@@ -70,7 +70,7 @@ const PROJECT: Column<ProjectSummary> = {
     <Link
       to="/p/$projectId"
       params={{ projectId: id }}
-      className="font-medium text-accent underline underline-offset-2"
+      className="tap inline-flex min-h-6 items-center font-medium text-accent underline underline-offset-2"
     >
       {tokenName(token)}
     </Link>

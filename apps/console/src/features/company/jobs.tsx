@@ -92,7 +92,7 @@ function BatchLink({ batchId, projectId }: JobSummary) {
     <Link
       to="/p/$projectId/batches/$batchId"
       params={{ projectId, batchId }}
-      className="font-mono text-sm text-accent underline underline-offset-2"
+      className="tap inline-flex min-h-6 items-center font-mono text-sm text-accent underline underline-offset-2"
     >
       {shorten(batchId)}
     </Link>

@@ -29,13 +29,13 @@ export function Welcome() {
           </Button>
           <Link
             to="/proof"
-            className="inline-flex h-10 items-center gap-1 px-2 font-medium text-accent underline-offset-4 hover:underline md:h-9"
+            className="inline-flex h-11 items-center gap-1 px-2 font-medium text-accent underline-offset-4 hover:underline md:h-9"
           >
             Check a proof
           </Link>
           <a
             href="/docs"
-            className="inline-flex h-10 items-center gap-1 px-2 font-medium text-accent underline-offset-4 hover:underline md:h-9"
+            className="inline-flex h-11 items-center gap-1 px-2 font-medium text-accent underline-offset-4 hover:underline md:h-9"
           >
             Docs <ArrowUpRight size={15} aria-hidden />
           </a>

@@ -70,7 +70,7 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
           <Link
             to="/p/$projectId/batches/$batchId"
             params={{ projectId, batchId: batch.id }}
-            className="flex min-h-6 items-center gap-3 font-medium underline-offset-2 hover:underline"
+            className="tap flex min-h-6 items-center gap-3 font-medium underline-offset-2 hover:underline"
           >
             <span className="whitespace-nowrap">
               {batchKindName(batch.kind)} {batch.batchIndex}

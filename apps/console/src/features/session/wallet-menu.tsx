@@ -61,7 +61,7 @@ function MenuItem({ onSelect, children }: { readonly onSelect: () => void; reado
       popoverTarget={MENU_ID}
       popoverTargetAction="hide"
       onClick={onSelect}
-      className="flex h-10 w-full items-center gap-2.5 rounded-sm px-2.5 text-left hover:bg-sunken md:h-9"
+      className="flex h-11 w-full items-center gap-2.5 rounded-sm px-2.5 text-left hover:bg-sunken md:h-9"
     >
       {children}
     </button>

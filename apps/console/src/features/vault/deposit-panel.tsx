@@ -44,7 +44,7 @@ export function DepositPanel({ vault, mint, decimals }: DepositPanelProps) {
 }
 
 const LINK =
-  'inline-flex h-8 items-center rounded border border-line-strong/60 px-2.5 text-sm font-medium hover:bg-sunken md:h-7';
+  'inline-flex h-11 items-center rounded border border-line-strong/60 px-2.5 text-sm font-medium hover:bg-sunken md:h-7';
 const LOCAL_LAMPORTS = 1_000_000_000n;
 const LOCAL_TOKENS = 1_000n;
 

@@ -12,7 +12,12 @@ export function EmbedPanel({ vault }: { readonly vault: string }) {
     <Panel
       title="Badge and widget"
       aside={
-        <a href={`/embed/${vault}`} target="_blank" rel="noreferrer" className="text-sm text-accent underline">
+        <a
+          href={`/embed/${vault}`}
+          target="_blank"
+          rel="noreferrer"
+          className="tap inline-flex min-h-6 items-center text-sm text-accent underline"
+        >
           Open the widget
         </a>
       }
