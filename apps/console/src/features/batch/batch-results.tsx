@@ -68,7 +68,7 @@ function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) 
           <p className="flex items-center justify-between gap-2 text-sm text-quiet">
             Bundle <AddressText address={bundleId} of="bundle" />
           </p>
-          <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+          <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-1 max-md:gap-y-5">
             {txHashes.map((signature) => (
               <li key={signature}>
                 <AddressText address={signature} kind="signature" isLinked />
@@ -128,7 +128,7 @@ function Entries({ entries }: Pick<Ledger, 'entries'>) {
   return (
     <ul className="flex flex-col divide-y">
       {entries.map((entry) => (
-        <li key={entry.signature} className="grid grid-cols-3 items-center gap-3 py-1.5">
+        <li key={entry.signature} className="grid grid-cols-3 items-center gap-3 py-1.5 max-md:min-h-11">
           <AddressText address={entry.signature} kind="signature" isLinked />
           <span className="text-quiet">{entry.phase}</span>
           <span className="tabular text-right">{formatSol(BigInt(entry.feeLamports) + BigInt(entry.tipLamports))}</span>
