@@ -50,6 +50,15 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.reload();
     await page.getByText('No batches waiting for the company').waitFor();
     await checkScreenOnBoth(operator, 'company-idle');
+    for (const [path, text, name] of [
+      ['/company/projects', 'No projects yet', 'company-no-projects'],
+      ['/company/jobs', 'No open jobs', 'company-no-jobs'],
+      ['/', 'No projects yet', 'projects-none'],
+    ] as const) {
+      await page.goto(path);
+      await page.getByText(text).waitFor();
+      await checkScreenOnBoth(operator, name);
+    }
   });
 
   it('lists a project that waits to be admitted, which can create batches after the operator has signed', async () => {

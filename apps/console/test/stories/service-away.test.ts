@@ -32,6 +32,15 @@ describe('a page whose service is away, in a browser', { skip: noBrowser }, () =
     await banner.waitFor({ state: 'detached' });
   });
 
+  it('says what an empty list will hold, and how to get the first', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}/batches`);
+    await page.getByText('No batches yet').waitFor();
+    await checkScreenOnBoth(person, 'batches-empty');
+    await page.goto(`/p/${project.projectId}/vault`);
+    await page.getByText('Needed by open batches').first().waitFor();
+  });
+
   it('says that it repeats a request, and why, until it is answered', async () => {
     const { page } = person;
     const busy = { error: 'ERR_NODE_UNAVAILABLE', message: 'The Solana node is busy.' };
