@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { lockTables } from '../src/store/lock-tables.ts';
 
 /**
  * Adds what a move of a project to another shard needs: the time until which it refuses new work, the rows that are on their way, and
@@ -6,6 +7,7 @@ import { type Kysely, sql } from 'kysely';
  * audit entries, which had no index by batch.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await lockTables(db, ['projects', 'audit_log']);
   await sql`
     alter table projects add column moving_until timestamptz;
     create table shard_identity (

@@ -1,4 +1,16 @@
 import { type Kysely, sql } from 'kysely';
+import { lockTables } from '../src/store/lock-tables.ts';
+
+const LOCKED = [
+  'projects',
+  'tokens',
+  'flywheels',
+  'api_keys',
+  'batches',
+  'pipelines',
+  'created_token_accounts',
+  'bundles',
+] as const;
 
 /**
  * Lets the settled batches of a project be in a database in which the project is not: a move to another shard copies them before it,
@@ -8,7 +20,8 @@ import { type Kysely, sql } from 'kysely';
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
   const schema = sql.id(rows[0]?.schema ?? 'public');
-  await lockTables(db);
+  // A foreign key is dropped on both of its tables.
+  await lockTables(db, LOCKED);
   await sql`
     create table flywheel_owners (
       flywheel_id uuid primary key,
@@ -35,28 +48,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table created_token_accounts drop constraint created_token_accounts_project_id_fkey;
     -- It was for a sum that is now kept by day.
     drop index bundles_settled;
-  `.execute(db);
-}
-
-/**
- * Locks all tables at once, or none: whoever waited for one while it held another could wait for a process that waits for that one.
- * A foreign key is dropped on both of its tables.
- */
-async function lockTables(db: Kysely<unknown>): Promise<void> {
-  await sql`
-    do $$
-    begin
-      set local lock_timeout = '300ms';
-      loop
-        begin
-          lock table projects, tokens, flywheels, api_keys, batches, pipelines, created_token_accounts, bundles
-            in access exclusive mode;
-          exit;
-        exception when lock_not_available then
-          perform pg_sleep(0.2);
-        end;
-      end loop;
-      set local lock_timeout = 0;
-    end $$
   `.execute(db);
 }

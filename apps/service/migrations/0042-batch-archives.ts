@@ -1,10 +1,12 @@
 import { type Kysely, sql } from 'kysely';
+import { lockTables } from '../src/store/lock-tables.ts';
 
 /**
  * Lets workers pack what a request and its sends hold of an old batch, about two thirds of its bytes, into one compressed row.
  * Ids, types, hashes of proofs, signatures and results stay where they are, with their indexes.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await lockTables(db, ['batches', 'pipelines', 'bundles']);
   await sql`
     -- Arrays with an element for each pipeline, in order, and for each transaction of the bundles, in the order of their sends.
     -- PostgreSQL compresses each array as a whole, which finds what the pipelines have in common.

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { lockTables } from '../src/store/lock-tables.ts';
 
 /**
  * Keeps the sums of what the batches of a day use of the company's caps, so that init reads one row for each of its recipients and
@@ -8,6 +9,7 @@ import { type Kysely, sql } from 'kysely';
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
   const schema = sql.id(rows[0]?.schema ?? 'public');
+  await lockTables(db, ['policy_uses']);
   await sql`
     create table policy_sums (
       project_id uuid not null,

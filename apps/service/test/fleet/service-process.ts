@@ -41,9 +41,19 @@ export async function startServiceProcess(
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ['ignore', 'pipe', onLogLine ? 'pipe' : 'inherit'],
   });
-  if (onLogLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLogLine);
+  const lastLines: string[] = [];
+  if (onLogLine && child.stderr) {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      onLogLine(line);
+      lastLines.push(line);
+      if (lastLines.length > LAST_LINES) lastLines.shift();
+    });
+  }
   signal?.addEventListener('abort', () => void end(child, 'SIGTERM'), { once: true });
-  const { url, metricsUrl } = await readyLine(child, command);
+  const { url, metricsUrl } = await readyLine(child, () => {
+    const how = child.signalCode ? `was ended by ${child.signalCode}` : `ended with ${child.exitCode}`;
+    return new Error([`flywheel ${command} ${how} before it was ready.`, ...lastLines].join('\n'));
+  });
   if (child.pid === undefined) throw new Error('A process that is ready has an id.');
   return {
     url,
@@ -60,20 +70,19 @@ export async function startServiceProcess(
   };
 }
 
+/** Lines of the log that are in the error of a process that does not become ready. */
+const LAST_LINES = 20;
+
 /** Root folder of this checkout. */
 export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-function readyLine(
-  { stdout, ...child }: ChildProcess,
-  command: string,
-): Promise<Pick<ServiceProcess, 'url' | 'metricsUrl'>> {
+function readyLine(child: ChildProcess, toError: () => Error): Promise<Pick<ServiceProcess, 'url' | 'metricsUrl'>> {
+  const { stdout } = child;
   if (!stdout) throw new Error('The process has no standard output.');
   return new Promise((resolve, reject) => {
-    const lines = createInterface({ input: stdout });
-    lines.once('line', (line) => resolve(JSON.parse(line)));
-    lines.once('close', () =>
-      reject(new Error(`flywheel ${command} ended with ${child.exitCode} before it was ready.`)),
-    );
+    createInterface({ input: stdout }).once('line', (line) => resolve(JSON.parse(line)));
+    // Only `close` comes after the exit code and the last lines of both streams.
+    child.once('close', () => reject(toError()));
   });
 }
 
