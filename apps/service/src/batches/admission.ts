@@ -49,6 +49,11 @@ export interface Admission extends KindUse {
   readonly warnings: readonly InitWarning[];
 }
 
+/** The batch can be judged once the token accounts that batches of this UTC day count were looked up on chain. */
+export interface UnreadTokenAccounts {
+  readonly unreadOn: string;
+}
+
 /** Computes what a batch asks for. A thousand pipelines take 0.1 s, so no caller holds a lock meanwhile. */
 export async function askOfCaps(
   { prices }: Pick<LimitDeps, 'prices'>,
@@ -64,7 +69,7 @@ export async function askOfCaps(
 
 /**
  * Checks a new batch against the limits of its kind and the caps of its project and key, and reserves its daily amounts. The
- * caller must hold the lock of the project's flywheel, and must roll back when this throws.
+ * caller must hold the lock of the project's flywheel, and must roll back when this throws or returns `unread`.
  * @param asked from `askOfCaps`.
  * @throws ApiError ERR_UNAUTHORIZED for a key that was revoked meanwhile, ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES,
  * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED, ERR_ROTATION_REFUSED
@@ -74,7 +79,7 @@ export async function admitBatch(
   trx: Db,
   candidate: LockedCandidate,
   asked: AskedOfCaps,
-): Promise<Admission> {
+): Promise<Admission | UnreadTokenAccounts> {
   const { project, kind, batchId, pipelines, read } = candidate;
   const now = deps.clock.now();
   const day = utcDay(now);
@@ -91,7 +96,8 @@ export async function admitBatch(
   if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
   const { policy } = use;
   if (kind === 'pipelines' && policy !== null) {
-    await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy, read });
+    const judged = await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy, read });
+    if (judged === 'unread') return { unreadOn: day };
   }
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;

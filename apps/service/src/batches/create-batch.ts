@@ -8,10 +8,10 @@ import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/ne
 import { type BeginningFacts, findBeginningFacts } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
-import { admitBatch, admitUnadmitted, askOfCaps, type LockedCandidate } from './admission.ts';
+import { admitBatch, admitUnadmitted, askOfCaps, type LockedCandidate, type UnreadTokenAccounts } from './admission.ts';
 import type { AskedOfCaps } from './caps.ts';
 import type { Deps } from './deps.ts';
-import { type ReadTokenAccounts, TokenAccountsUnread } from './policy/at-init.ts';
+import type { ReadTokenAccounts } from './policy/at-init.ts';
 import { readTokenAccounts } from './policy/token-accounts.ts';
 
 /** Identifies the request that creates a batch. Each kind of batch has idempotency keys of its own. */
@@ -52,12 +52,9 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
   const asked = await askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
   let read: ReadTokenAccounts | null = null;
   for (let times = 1; ; times++) {
-    try {
-      return await leaseAndWrite(deps, key, { ...newBatch, asked, read });
-    } catch (error) {
-      if (!(error instanceof TokenAccountsUnread)) throw error;
-      read = { missing: await readTokenAccounts(deps, key.project, pipelines, error.day), times };
-    }
+    const created = await leaseAndWrite(deps, key, { ...newBatch, asked, read });
+    if (!('unreadOn' in created)) return created;
+    read = { missing: await readTokenAccounts(deps, key.project, pipelines, created.unreadOn), times };
   }
 }
 
@@ -66,29 +63,50 @@ interface WrittenBatch extends NewBatch, Pick<LockedCandidate, 'read'> {
   readonly asked: AskedOfCaps;
 }
 
-/** @throws TokenAccountsUnread after the transaction is undone. */
-function leaseAndWrite(deps: Deps, key: BatchKey, written: WrittenBatch): Promise<CreatedBatch> {
-  return deps.nonceQueue.lease(key.project, async () => {
-    try {
-      return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, written));
-    } catch (error) {
-      // Thrown to undo the transaction.
-      const isUndone = error instanceof PoolEmpty;
-      if (!isUndone && !isApiError(error) && !isDuplicateKey(error)) throw error;
-      // Another request with the same key may have created the batch while this one waited for the lock.
-      const earlier = await findCreatedBatch(deps.db, key);
-      if (earlier) return earlier;
-      if (isUndone) return null;
-      if (isApiError(error, 'ERR_CAP_REACHED')) {
-        const { scope, kind } = error.context.cap;
-        deps.metrics.capRefusals.inc({ scope, kind });
-      }
-      throw error;
-    }
-  });
+async function leaseAndWrite(
+  deps: Deps,
+  key: BatchKey,
+  written: WrittenBatch,
+): Promise<CreatedBatch | UnreadTokenAccounts> {
+  using place = deps.nonceQueue.enter(key.project);
+  for (;;) {
+    await place.turn();
+    const created = await writeOrFind(deps, key, written);
+    if (created !== POOL_EMPTY) return created;
+  }
 }
 
-class PoolEmpty extends Error {}
+/** Writes the batch, or finds the one that another request with the same key has created since this one began. */
+async function writeOrFind(deps: Deps, key: BatchKey, written: WrittenBatch): Promise<CreatedBatch | Unwritten> {
+  try {
+    return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, written));
+  } catch (error) {
+    const isUndone = error instanceof Undone;
+    if (!isUndone && !isApiError(error) && !isDuplicateKey(error)) throw error;
+    const earlier = await findCreatedBatch(deps.db, key);
+    if (earlier) return earlier;
+    if (isUndone) return error.outcome;
+    if (isApiError(error, 'ERR_CAP_REACHED')) {
+      const { scope, kind } = error.context.cap;
+      deps.metrics.capRefusals.inc({ scope, kind });
+    }
+    throw error;
+  }
+}
+
+const POOL_EMPTY = 'pool-empty';
+
+/** What kept a batch from being written, and may be different at the next attempt. */
+type Unwritten = typeof POOL_EMPTY | UnreadTokenAccounts;
+
+/** Thrown in a transaction to undo it. */
+class Undone extends Error {
+  readonly outcome: Unwritten;
+  constructor(outcome: Unwritten) {
+    super('The transaction of this batch is undone.');
+    this.outcome = outcome;
+  }
+}
 
 /** The facts that decide first about a request for a batch. */
 export interface Beginning extends Omit<BeginningFacts, 'batchId'> {
@@ -128,6 +146,7 @@ export function hashRequest(body: unknown): Uint8Array {
   return hash('sha256', canonical ?? '', 'buffer');
 }
 
+/** @throws Undone */
 async function writeBatch(
   deps: Deps,
   trx: Db,
@@ -142,10 +161,11 @@ async function writeBatch(
   const id = randomUUID();
   const candidate = { project, kind, keyId, pipelines, read, batchId: id, members };
   const admission = await admitBatch(deps, trx, candidate, asked);
+  if ('unreadOn' in admission) throw new Undone(admission);
   const warnings = [...known, ...admission.warnings];
   const now = clock.now();
   const lease = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
-  if (!lease) throw new PoolEmpty();
+  if (!lease) throw new Undone(POOL_EMPTY);
   const { nonce, isShareRunningOut } = lease;
   const batch: Batch = {
     id,

@@ -11,18 +11,23 @@ import { NONCES_CHANNEL } from '../store/nonces.ts';
 
 /** Inits of this process that wait for a nonce. */
 export interface NonceQueue {
-  /**
-   * Makes an attempt, and again when nonces have become available, until it does not find the pool empty. It waits outside
-   * of the attempt for nonces, ten seconds at most. Projects take turns, and one project's attempts follow each other; while
-   * those before it find nonces, an init waits up to 30 seconds for its turn.
-   * @param attempt null if the pool was empty, after everything that it did was undone.
-   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already.
-   */
-  lease<T>(project: Project, attempt: () => Promise<T | null>): Promise<T>;
+  /** Takes the next place in a project's line. The holder disposes of it when its attempts are over. */
+  enter(project: Project): NoncePlace;
   /** The number of inits that wait now. */
   count(): number;
   /** Answers all that wait as if their time was over, and those that would wait from now on. Attempts under way are finished. */
   stop(): Promise<void>;
+}
+
+/** One init's place in the queue. */
+export interface NoncePlace extends Disposable {
+  /**
+   * Waits for the turn to lease a nonce. Projects take turns, and one project's attempts follow each other. The second call, and each
+   * after it, says that the pool was empty, after everything that the attempt did was undone: it waits for nonces, ten
+   * seconds at most, and up to 30 seconds while those before it find some.
+   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already.
+   */
+  turn(): Promise<void>;
 }
 
 /** A client waits this long before it asks again; a pool that is refilled grows within seconds. */
@@ -100,32 +105,45 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
   };
 
   return {
-    async lease(project, attempt) {
+    enter(project) {
       const { address } = project.flywheel.multisig;
       const name = project.isAdmitted ? address : '';
       const line = lines.get(name) ?? { projects: new Map(), trying: null, isWoken: false, servedMs: 0 };
       lines.set(name, line);
       // Attempts of one project would only wait for its lock, each with a connection.
-      const turn = (lastTurns.get(address) ?? Promise.resolve()).then(async () => {
-        // Those that wait go first.
-        return waitersOf(line).length === 0 ? attempt() : null;
-      });
-      const settled = turn.catch(() => undefined);
-      lastTurns.set(address, settled);
-      void settled.then(() => lastTurns.get(address) === settled && lastTurns.delete(address));
-      const made = await turn;
-      if (made !== null) return made;
-      const isFull =
-        signal.aborted ||
-        waiting().length >= MAX_WAITING ||
-        (!project.isAdmitted && waitersOf(line).length >= MAX_WAITING_UNADMITTED) ||
-        (line.projects.get(address)?.length ?? 0) >= MAX_WAITING_PER_PROJECT;
-      if (isFull) throw poolEmpty();
-      const waited = join(line, address, clock.now().getTime(), attempt);
-      if (!isServing) served = serve();
-      isServing = true;
-      void report();
-      return waited;
+      const before = lastTurns.get(address) ?? Promise.resolve();
+      const first = Promise.withResolvers<void>();
+      lastTurns.set(address, first.promise);
+      void first.promise.then(() => lastTurns.get(address) === first.promise && lastTurns.delete(address));
+      let isFirst = true;
+      let waiter: Waiter | null = null;
+      return {
+        async turn() {
+          if (waiter !== null) return waiter.tryAgain();
+          if (isFirst) {
+            isFirst = false;
+            await before;
+            // Those that wait go first.
+            if (waitersOf(line).length === 0) return;
+          }
+          first.resolve();
+          const isFull =
+            signal.aborted ||
+            waiting().length >= MAX_WAITING ||
+            (!project.isAdmitted && waitersOf(line).length >= MAX_WAITING_UNADMITTED) ||
+            (line.projects.get(address)?.length ?? 0) >= MAX_WAITING_PER_PROJECT;
+          if (isFull) throw poolEmpty();
+          waiter = join(line, address, clock.now().getTime());
+          if (!isServing) served = serve();
+          isServing = true;
+          void report();
+          return waiter.turn();
+        },
+        [Symbol.dispose]() {
+          first.resolve();
+          waiter?.leave();
+        },
+      };
     },
     count: () => waiting().length,
     stop: async () => {
@@ -139,9 +157,15 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
 interface Waiter {
   readonly multisig: Address;
   readonly sinceMs: number;
-  /** @returns false if the pool was empty. */
-  readonly attempt: () => Promise<boolean>;
-  readonly expire: () => void;
+  /** Resolves when it is this waiter's turn. */
+  turn(): Promise<void>;
+  /** Ends the turn because the pool was empty, and waits for the next one. */
+  tryAgain(): Promise<void>;
+  /** Ends the turn with success, or with an error that no other nonce would change. */
+  leave(): void;
+  /** Gives the turn. @returns false if the pool was empty. */
+  grant(): Promise<boolean>;
+  expire(): void;
 }
 
 interface Line {
@@ -158,21 +182,29 @@ function waitersOf({ projects, trying }: Line): Waiter[] {
   return [...(trying === null ? [] : [trying]), ...[...projects.values()].flat()];
 }
 
-function join<T>(line: Line, multisig: Address, sinceMs: number, attempt: () => Promise<T | null>): Promise<T> {
-  const made = Promise.withResolvers<T>();
-  const tryAgain = async () => {
-    try {
-      const result = await attempt();
-      if (result === null) return false;
-      made.resolve(result);
-    } catch (error) {
-      made.reject(error);
-    }
-    return true;
+function join(line: Line, multisig: Address, sinceMs: number): Waiter {
+  let turn = Promise.withResolvers<void>();
+  let ended = Promise.withResolvers<boolean>();
+  const waiter: Waiter = {
+    multisig,
+    sinceMs,
+    turn: () => turn.promise,
+    tryAgain() {
+      const { resolve } = ended;
+      turn = Promise.withResolvers<void>();
+      ended = Promise.withResolvers<boolean>();
+      resolve(false);
+      return turn.promise;
+    },
+    leave: () => ended.resolve(true),
+    grant() {
+      turn.resolve();
+      return ended.promise;
+    },
+    expire: () => turn.reject(poolEmpty()),
   };
-  const waiter = { multisig, sinceMs, attempt: tryAgain, expire: () => made.reject(poolEmpty()) };
   line.projects.set(multisig, [...(line.projects.get(multisig) ?? []), waiter]);
-  return made.promise;
+  return waiter;
 }
 
 /** Lets the inits of a line try again, one after another and one project after another, until the pool is empty. */
@@ -183,7 +215,7 @@ async function pump(line: Line, clock: Clock, stopping: AbortSignal): Promise<vo
     line.isWoken = false;
     for (let next = takeNext(line); next !== null; next = takeNext(line)) {
       line.trying = next;
-      const isDone = await next.attempt();
+      const isDone = await next.grant();
       line.trying = null;
       if (isDone) {
         line.servedMs = clock.now().getTime();

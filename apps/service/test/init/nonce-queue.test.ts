@@ -5,7 +5,7 @@ import { isApiError } from '@flywheel/api';
 import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
 import { newProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
-import { createNonceQueue } from '../../src/batches/nonce-queue.ts';
+import { createNonceQueue, type NonceQueue } from '../../src/batches/nonce-queue.ts';
 import type { Project } from '../../src/model/project.ts';
 
 let database: TestDatabase;
@@ -19,19 +19,19 @@ test('inits that wait take turns by project, those of a project in their order',
   const { queue, pool } = openQueue();
   const [busy, other] = [newTenant(), newTenant()];
   const order: string[] = [];
-  const lease = async (name: string, project: Project) => {
-    await queue.lease(project, async () => {
+  const leaseAs = async (name: string, project: Project) => {
+    await lease(queue, project, async () => {
       if (pool.free === 0) return null;
       pool.free -= 1;
       return 'leased';
     });
     order.push(name);
   };
-  const waiting = ['busy 1', 'busy 2', 'busy 3'].map((name) => lease(name, busy));
+  const waiting = ['busy 1', 'busy 2', 'busy 3'].map((name) => leaseAs(name, busy));
   await until(() => queue.count() === 3);
-  waiting.push(lease('other', other));
+  waiting.push(leaseAs('other', other));
   await until(() => queue.count() === 4);
-  waiting.push(lease('another', newTenant()));
+  waiting.push(leaseAs('another', newTenant()));
   await until(() => queue.count() === 5);
   pool.free = 5;
   await announce();
@@ -41,9 +41,9 @@ test('inits that wait take turns by project, those of a project in their order',
 
 test('an admitted project does not wait behind the others', async () => {
   const { queue, pool } = openQueue();
-  const waiting = queue.lease(newTenant(), async () => (pool.free > 0 ? 'leased' : null));
+  const waiting = lease(queue, newTenant(), async () => (pool.free > 0 ? 'leased' : null));
   await until(() => queue.count() === 1);
-  assert.equal(await queue.lease({ ...newTenant(), isAdmitted: true }, async () => 'own share'), 'own share');
+  assert.equal(await lease(queue, { ...newTenant(), isAdmitted: true }, async () => 'own share'), 'own share');
   pool.free = 1;
   await announce();
   assert.equal(await waiting, 'leased');
@@ -53,12 +53,12 @@ test('an admitted project can wait while strangers hold every place that they ca
   const { queue } = openQueue({ speed: 100 });
   const strangers = Array.from({ length: 8 }, newTenant);
   const held = strangers.flatMap((stranger) =>
-    Array.from({ length: 50 }, () => queue.lease(stranger, async () => null).catch((error: unknown) => error)),
+    Array.from({ length: 50 }, () => lease(queue, stranger, async () => null).catch((error: unknown) => error)),
   );
   // Those for whom no place is left are answered at once.
   assert.ok(isApiError(await Promise.race(held), 'ERR_NONCE_POOL_EMPTY'));
   let attempts = 0;
-  const leased = queue.lease({ ...newTenant(), isAdmitted: true }, async () => {
+  const leased = lease(queue, { ...newTenant(), isAdmitted: true }, async () => {
     attempts += 1;
     return attempts > 1 ? 'leased' : null;
   });
@@ -70,7 +70,9 @@ test('an init waits ten seconds at most, and not at all behind 64 of its project
   const { queue, nowMs } = openQueue({ speed: 100 });
   const project = newTenant();
   const startMs = nowMs();
-  const all = Array.from({ length: 65 }, () => queue.lease(project, async () => null).catch((error: unknown) => error));
+  const all = Array.from({ length: 65 }, () =>
+    lease(queue, project, async () => null).catch((error: unknown) => error),
+  );
   const errors = await Promise.all(all);
   assert.ok(
     errors.every((error) => isApiError(error, 'ERR_NONCE_POOL_EMPTY') && error.context.retryAfterSeconds === 5),
@@ -82,14 +84,14 @@ test('an init waits ten seconds at most, and not at all behind 64 of its project
 test('an init does not give up while those before it find nonces, however slow they are', async () => {
   const { queue, pool, clock } = openQueue({ speed: 100 });
   const project = newTenant();
-  const lease = () =>
-    queue.lease(project, async () => {
+  const leaseSlowly = () =>
+    lease(queue, project, async () => {
       if (pool.free === 0) return null;
       pool.free -= 1;
       await clock.sleep(1_000);
       return 'leased';
     });
-  const waiting = Array.from({ length: 15 }, lease);
+  const waiting = Array.from({ length: 15 }, leaseSlowly);
   await until(() => queue.count() === 15);
   pool.free = 15;
   await announce();
@@ -101,7 +103,7 @@ test('an init whose attempt is slow still waits: it is answered when nonces are 
   const { queue, pool } = openQueue({ speed: 20 });
   const slow = Promise.withResolvers<void>();
   let attempts = 0;
-  const waiting = queue.lease(newTenant(), async () => {
+  const waiting = lease(queue, newTenant(), async () => {
     attempts += 1;
     const isFree = pool.free > 0;
     if (attempts === 2) await slow.promise;
@@ -119,28 +121,28 @@ test('an init whose attempt is slow still waits: it is answered when nonces are 
 test('a queue that stops answers all that wait at once, and keeps neither a report nor a listener', async () => {
   const { queue, pool } = openQueue();
   const project = newTenant();
-  const lease = () => queue.lease(project, async () => (pool.free > 0 ? 'leased' : null)).catch((error) => error);
+  const tryToLease = () => lease(queue, project, async () => (pool.free > 0 ? 'leased' : null)).catch((error) => error);
   const { address: multisig } = project.flywheel.multisig;
   const reports = () =>
     database.db.selectFrom('nonce_waiters').select('process').where('multisig', '=', multisig).execute();
-  const waiting = [lease(), lease()];
+  const waiting = [tryToLease(), tryToLease()];
   while ((await reports()).length === 0) await sleep(5);
   await queue.stop();
   for (const error of await Promise.all(waiting)) assert.ok(isApiError(error, 'ERR_NONCE_POOL_EMPTY'));
-  assert.ok(isApiError(await lease(), 'ERR_NONCE_POOL_EMPTY'));
+  assert.ok(isApiError(await tryToLease(), 'ERR_NONCE_POOL_EMPTY'));
   assert.deepEqual([queue.count(), await reports()], [0, []]);
   pool.free = 1;
-  assert.equal(await lease(), 'leased', 'an init that need not wait is finished');
+  assert.equal(await tryToLease(), 'leased', 'an init that need not wait is finished');
 });
 
 test('an error of an attempt ends its wait only', async () => {
   const { queue, pool } = openQueue();
   const project = newTenant();
-  const failing = queue.lease(project, async () => {
+  const failing = lease(queue, project, async () => {
     if (pool.free === 0) return null;
     throw new Error('limit reached');
   });
-  const other = queue.lease(project, async () => (pool.free > 0 ? 'leased' : null));
+  const other = lease(queue, project, async () => (pool.free > 0 ? 'leased' : null));
   const failed = assert.rejects(failing, /limit reached/);
   await until(() => queue.count() === 2);
   pool.free = 1;
@@ -148,6 +150,16 @@ test('an error of an attempt ends its wait only', async () => {
   await failed;
   assert.equal(await other, 'leased');
 });
+
+/** Makes an attempt in each turn, until one does not find the pool empty (null). */
+async function lease(queue: NonceQueue, project: Project, attempt: () => Promise<string | null>): Promise<string> {
+  using place = queue.enter(project);
+  for (;;) {
+    await place.turn();
+    const leased = await attempt();
+    if (leased !== null) return leased;
+  }
+}
 
 function announce(): Promise<unknown> {
   return sql`select pg_notify('flywheel_nonces', '')`.execute(database.db);

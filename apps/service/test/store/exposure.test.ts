@@ -339,7 +339,13 @@ function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fair
     log: quietLog,
     // Nonces are enough for all.
     nonceQueue: {
-      lease: async (_project, attempt) => (await attempt()) ?? assert.fail('no nonce'),
+      enter: () => {
+        let turns = 0;
+        return {
+          turn: async () => assert.ok(++turns === 1, 'no nonce'),
+          [Symbol.dispose]: () => undefined,
+        };
+      },
       count: () => 0,
       stop: async () => undefined,
     },

@@ -11,26 +11,13 @@ import { findMetRules, type MetRule } from './evaluate.ts';
 import { countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
 import { recipientTokenAccounts } from './token-accounts.ts';
 
-/**
- * The day has no room for all token accounts that a batch might create, some of which nobody has looked up on chain: those that
- * exist do not count. Thrown to undo the transaction, which is made again after they were looked up.
- */
-export class TokenAccountsUnread extends Error {
-  /** The UTC day of init. */
-  readonly day: string;
-  constructor(day: string) {
-    super(`Token accounts that batches of ${day} count were not looked up on chain.`);
-    this.day = day;
-  }
-}
-
 export interface JudgedRequest {
   readonly batchId: string;
   /** The UTC day of init. */
   readonly day: string;
   readonly now: Date;
   readonly policy: CompanyPolicy;
-  /** null if nobody has looked, so that the token accounts of all of its recipients count. */
+  /** Null if they were not looked up: then the token accounts of all recipients count. */
   readonly read: ReadTokenAccounts | null;
 }
 
@@ -42,21 +29,22 @@ export interface ReadTokenAccounts {
   readonly times: number;
 }
 
-/** After so many times those of other batches that nobody has looked up count as missing. */
+/** After so many times, those of other batches that were not looked up count as missing. */
 const MAX_READINGS = 5;
 
 /**
  * Judges a new batch by the company's rules, and counts it for its caps. The caller must hold the lock of the project's
- * flywheel, and must roll back when this throws.
+ * flywheel, and must roll back when this throws or returns `unread`.
+ * @returns `unread` if the day has no room for every token account that the batch may need, and some were not looked up on chain:
+ * those that exist do not count. The caller looks them up and tries again.
  * @throws ApiError ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED
- * @throws TokenAccountsUnread if that decides.
  */
 export async function admitByPolicy(
   trx: Db,
   { id: projectId, token }: Project,
   pipelines: readonly CompiledPipeline[],
   { batchId, day, now, policy, read }: JudgedRequest,
-): Promise<void> {
+): Promise<'admitted' | 'unread'> {
   const facts = readFacts(pipelines, token);
   const isRead = read !== null;
   const counted = policy.newTokenAccounts === null ? [] : (read?.missing ?? recipientTokenAccounts(pipelines, token));
@@ -67,9 +55,10 @@ export async function admitByPolicy(
   const judged = { day, moved: 0n, uses, tokenAccounts: countAdded(asked, used) };
   const met = findMetRules(policy, token, facts, judged);
   const mayRead = read === null || (hasUnread && read.times < MAX_READINGS);
-  if (mayRead && met.some(({ rule }) => rule === 'newTokenAccounts')) throw new TokenAccountsUnread(day);
+  if (mayRead && met.some(({ rule }) => rule === 'newTokenAccounts')) return 'unread';
   const [error] = toPolicyErrors(met, now);
   if (error) throw error;
+  return 'admitted';
 }
 
 /** An error lists this many sentences, and more in its data. */
