@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { getBatch, init } from '@flywheel/testing/client';
 import { requireOk, type TestProject } from '@flywheel/testing/project';
 import { z } from 'zod';
-import { type Figures, ms, percentile } from './figures.ts';
+import { type Figures, ms, percent, percentile } from './figures.ts';
 import { type HttpRequest, sendLoad } from './http-load.ts';
-import { makePipelines } from './init.ts';
+import { addRules, makePipelines } from './init.ts';
 import { createProjects, openSeparateWorld, type SeparateWorld, untilNonces } from './separate-world.ts';
 
 const CLIENTS = 32;
@@ -15,9 +15,11 @@ const PROJECTS = 8;
 const WARM_UP = { init: 24, get: 400 } as const;
 /** Requests at one client, then at many. Each init leases a nonce. */
 const COUNTS = { init: { one: 60, many: 240 }, get: { one: 500, many: 4_000 } } as const;
+/** Inits of each project, with rules and without. */
+const RULED = 150;
 /** So that no init asks for a refill, which no worker would do. */
 const SPARE_NONCES = 200;
-const NONCES = WARM_UP.init + COUNTS.init.one + COUNTS.init.many + SPARE_NONCES;
+const NONCES = WARM_UP.init + COUNTS.init.one + COUNTS.init.many + 2 * (WARM_UP.init + RULED) + SPARE_NONCES;
 
 type Kind = keyof typeof COUNTS;
 
@@ -27,7 +29,7 @@ export async function benchBesideFastify(): Promise<Figures> {
   try {
     return {
       title: `init of 10 pipelines and get beside bare Fastify, p50 at one client and requests/s at ${CLIENTS}`,
-      note: 'Bare Fastify has one route with one statement for the same bytes. Server, PostgreSQL and clients share the machine; no worker runs.',
+      note: 'Bare Fastify has one route with one statement for the same bytes. Server, PostgreSQL and clients share the machine; no worker runs. Rules as in the part init.',
       rows: await measure(world),
     };
   } finally {
@@ -36,11 +38,11 @@ export async function benchBesideFastify(): Promise<Figures> {
 }
 
 async function measure(world: SeparateWorld): Promise<[string, string][]> {
-  const projects = await createProjects(world, PROJECTS);
+  const [ruled, ...projects] = await createProjects(world, 1 + PROJECTS);
   await untilNonces(world, NONCES);
   await world.stopWork();
   const [first] = projects;
-  if (!first) throw new Error('A project is missing.');
+  if (!first || !ruled) throw new Error('A project is missing.');
   const created = requireOk(await init(world.url, first.apiKey, await makePipelines()));
   const read = requireOk(await getBatch(world.url, first.apiKey, created.batch.id));
   const bare = await startBare(world, [JSON.stringify(created), JSON.stringify(read)]);
@@ -71,10 +73,30 @@ async function measure(world: SeparateWorld): Promise<[string, string][]> {
         [`${kind}, ratios`, ratios],
       );
     }
+    rows.push(await compareRules(world, first, ruled));
     return rows;
   } finally {
     bare.stop();
   }
+}
+
+/** Sends inits of two projects in turn, one client at a time; the second project gets rules before. */
+async function compareRules(world: SeparateWorld, plain: TestProject, ruled: TestProject): Promise<[string, string]> {
+  await addRules(world, ruled.projectId);
+  const requests = await initRequests([plain, ruled], 2 * (WARM_UP.init + RULED));
+  const took = await sendLoad({ port: Number(new URL(world.url).port), senders: 1, requests, check });
+  const counted = took.slice(2 * WARM_UP.init);
+  const p50Of = (parity: number) =>
+    percentile(
+      counted.filter((_, index) => index % 2 === parity),
+      0.5,
+    );
+  const [without, withRules] = [p50Of(0), p50Of(1)];
+  const more = withRules - without;
+  return [
+    'init with rules of the company, one client',
+    `${ms(withRules)}, ${ms(more)} or ${percent(more, without)} more`,
+  ];
 }
 
 type Source = (count: number) => Promise<{ readonly port: number; readonly requests: readonly HttpRequest[] }>;

@@ -37,8 +37,7 @@ export async function benchInit(): Promise<Figures> {
 
 async function measure(world: World): Promise<Figures> {
   const { apiKey, projectId } = await createProject(world);
-  const project = await findProject(world.db, projectId);
-  if (project === null || typeof project === 'string') throw new Error('The project is gone.');
+  const project = await findExisting(world, projectId);
   const poolConfig = { connectionString: world.databaseUrl };
   const jobs = await startJobs({
     poolConfig,
@@ -101,12 +100,15 @@ async function measure(world: World): Promise<Figures> {
   };
 }
 
-/** Creates a project with caps for recipients, a type and new token accounts, and a list of denied recipients. */
 async function createRuled(world: World): Promise<Project> {
   const { projectId } = await createProject(world);
-  const project = await findProject(world.db, projectId);
-  if (project === null || typeof project === 'string') throw new Error('The project is gone.');
-  const { token, flywheel } = project;
+  await addRules(world, projectId);
+  return findExisting(world, projectId);
+}
+
+/** Gives a project caps for recipients, a type and new token accounts, and a list of denied recipients. */
+export async function addRules({ db }: Pick<World, 'db'>, projectId: string): Promise<void> {
+  const { token, flywheel, wallet } = await findExisting({ db }, projectId);
   const policy: CompanyPolicy = {
     ...NO_POLICY,
     personPerBatch: 10n ** 12n,
@@ -115,8 +117,13 @@ async function createRuled(world: World): Promise<Project> {
     newTokenAccounts: 1_000_000,
     denied: await Promise.all(Array.from({ length: 100 }, async () => (await generateKeyPairSigner()).address)),
   };
-  const by = { mint: token.mint, operator: project.wallet, appliedAt: new Date() };
-  await insertPolicy(world.db, flywheel.multisig.address, { version: 1, policy, ...by });
+  const by = { mint: token.mint, operator: wallet, appliedAt: new Date() };
+  await insertPolicy(db, flywheel.multisig.address, { version: 1, policy, ...by });
+}
+
+async function findExisting({ db }: Pick<World, 'db'>, projectId: string): Promise<Project> {
+  const project = await findProject(db, projectId);
+  if (project === null || typeof project === 'string') throw new Error('The project is gone.');
   return project;
 }
 
