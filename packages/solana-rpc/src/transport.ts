@@ -15,8 +15,29 @@ export interface TransportOptions {
   readonly log?: Warn;
   /** Receives the headers of each answer, also of a refusal: providers announce the limits of requests there. */
   readonly onHeaders?: (headers: Headers) => void;
+  /** Sends each request; `fetch` by default. */
+  readonly post?: Post;
   /** Waits between attempts; real time by default. */
   readonly clock?: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
+}
+
+/**
+ * Posts a body and resolves with the whole answer, whatever its status. Rejects with the error of the connection, or when
+ * the signal is aborted.
+ */
+export type Post = (url: string, request: PostRequest) => Promise<PostAnswer>;
+
+export interface PostRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+export interface PostAnswer {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Headers;
+  readonly text: string;
 }
 
 /** Starts callers one at a time, in their order. */
@@ -72,6 +93,7 @@ const MAX_RETRY_AFTER_MS = 10_000;
  */
 export function createRpcTransport(options: TransportOptions): RpcTransport {
   const { timeoutMs = TIMEOUT_MS, maxAttempts = MAX_ATTEMPTS, pacer, log, onHeaders, clock = { sleep } } = options;
+  const { post = postByFetch } = options;
   const endpoint = endpointOf(options.url);
   return async <TResponse>({ payload, signal }: Parameters<RpcTransport>[0]): Promise<RpcResponse<TResponse>> => {
     const body = stringifyJson(payload);
@@ -79,8 +101,8 @@ export function createRpcTransport(options: TransportOptions): RpcTransport {
       await pacer?.awaitTurn();
       signal?.throwIfAborted();
       const count = `(attempt ${attempt} of ${maxAttempts})`;
-      const { error, answer, retryAfterMs } = await post<TResponse>(endpoint, {
-        ...{ body, signal, timeoutMs, count, onHeaders },
+      const { error, answer, retryAfterMs } = await attemptCall<TResponse>(endpoint, {
+        ...{ body, signal, timeoutMs, count, onHeaders, post },
       });
       if (!error) return answer;
       const waitMs = retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (attempt - 1);
@@ -139,6 +161,7 @@ interface Attempt {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly onHeaders: TransportOptions['onHeaders'];
+  readonly post: Post;
   /** Which attempt this is, for the error's text. */
   readonly count: string;
 }
@@ -150,19 +173,17 @@ type Outcome<TResponse> =
 /** Characters of a refused request's body that an error quotes. */
 const MAX_QUOTED_CHARACTERS = 300;
 
-async function post<TResponse>(
+async function attemptCall<TResponse>(
   { host, href, headers, redact }: Endpoint,
-  { body, signal, timeoutMs, onHeaders, count }: Attempt,
+  { body, signal, timeoutMs, onHeaders, count, post }: Attempt,
 ): Promise<Outcome<TResponse>> {
   const failed = (error: RpcError, retryAfterMs: number | null = null) => ({ error, answer: null, retryAfterMs });
   const timeout = AbortSignal.timeout(timeoutMs);
-  let response: Response;
-  let text: string;
+  let response: PostAnswer;
   try {
     const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-    response = await fetch(href, { method: 'POST', headers, body, signal: either });
+    response = await post(href, { headers, body, signal: either });
     onHeaders?.(response.headers);
-    text = await response.text();
   } catch (error) {
     signal?.throwIfAborted();
     if (timeout.aborted) {
@@ -175,9 +196,9 @@ async function post<TResponse>(
       new RpcError({ reason: 'unreachable', host, text: `${host} is unreachable: ${cause.message} ${count}`, cause }),
     );
   }
-  const { status } = response;
+  const { status, text } = response;
   const answer = parseJson(text);
-  if (!response.ok) {
+  if (status < 200 || status > 299) {
     // JSON-RPC over HTTP may send its error with another status; then the body is the reason too.
     const quoted = redact(text).slice(0, MAX_QUOTED_CHARACTERS) || response.statusText;
     const error = new RpcError({
@@ -206,6 +227,12 @@ async function post<TResponse>(
   return { error: null, answer: answer as RpcResponse<TResponse>, retryAfterMs: null };
 }
 
+async function postByFetch(url: string, request: PostRequest): Promise<PostAnswer> {
+  const response = await fetch(url, { method: 'POST', ...request });
+  const { status, statusText, headers } = response;
+  return { status, statusText, headers, text: await response.text() };
+}
+
 /** `fetch` reports every broken connection as a TypeError; its cause names the reason. Neither is passed on as it is. */
 function connectionError(error: unknown, redact: (text: string) => string): Error {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -214,7 +241,7 @@ function connectionError(error: unknown, redact: (text: string) => string): Erro
   return redacted;
 }
 
-function retryAfterMs(response: Response): number | null {
+function retryAfterMs(response: PostAnswer): number | null {
   const retryAfter = response.headers.get('retry-after') ?? '';
   return /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : null;
 }

@@ -15,6 +15,7 @@ import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@s
 import * as z from 'zod';
 import type { Clock } from '../model/clock.ts';
 import { createFairGate, newShare, type Share } from '../model/fair-gate.ts';
+import { postByHttp } from './post-by-http.ts';
 import { ask, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
@@ -61,7 +62,9 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   const url = endpointOf(options.url);
   const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
   const pacer = intervalMs === 0 ? null : createPacer(intervalMs, clock);
-  const rpc = openRpc(createRpcTransport({ url: url.href, clock, ...(pacer && { pacer }), ...(log && { log }) }));
+  const rpc = openRpc(
+    createRpcTransport({ url: url.href, clock, post: postByHttp, ...(pacer && { pacer }), ...(log && { log }) }),
+  );
   const gate = pacer && createFairGate({ capacity: 1, clock });
   const awaitTurn: BundleCarrier['awaitTurn'] = async (share, signal) => {
     if (gate === null) return;

@@ -21,6 +21,7 @@ import {
 } from './answers.ts';
 import { createFloor, type Floor, NO_FLOOR } from './floor.ts';
 import { createPastReads, type NamingTransaction, type PastReads, readNaming } from './past-transactions.ts';
+import { postByHttp } from './post-by-http.ts';
 import { ask, type ChainRpc, nodeErrorOf, shapes } from './rpc.ts';
 import { createStatusReader, type StatusReader } from './status-reader.ts';
 import { signatureOf } from './transactions.ts';
@@ -121,7 +122,7 @@ export interface ChainOptions extends Pick<NodesOptions, 'clock' | 'log' | 'time
 }
 
 export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
-  const nodes = createNodes({ ...options, urls: rpcUrls });
+  const nodes = createNodes({ ...options, urls: rpcUrls, post: postByHttp });
   const senders = nodes.each.map((transport) => createSolanaRpcFromTransport(transport));
   const rentLamports = new Map<number, bigint>();
   /** One for each node: all views of a node ask together, and kit takes a moment to make one. */
