@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { lockTables } from '../src/store/lock-tables.ts';
+import { lockTables } from './shared/lock-tables.ts';
 
 /**
  * Adds what a move of a project to another shard needs: the time until which it refuses new work, the rows that are on their way, and

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { lockTables } from '../src/store/lock-tables.ts';
+import { lockTables } from './shared/lock-tables.ts';
 
 const LOCKED = [
   'projects',

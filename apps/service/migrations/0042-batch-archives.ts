@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { lockTables } from '../src/store/lock-tables.ts';
+import { lockTables } from './shared/lock-tables.ts';
 
 /**
  * Lets workers pack what a request and its sends hold of an old batch, about two thirds of its bytes, into one compressed row.

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { lockTables } from '../src/store/lock-tables.ts';
+import { lockTables } from './shared/lock-tables.ts';
 
 /**
  * Keeps the sums of what the batches of a day use of the company's caps, so that init reads one row for each of its recipients and
