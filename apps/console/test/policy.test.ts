@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { noBrowser, type Visit } from './browser.ts';
 import { openSite, type Site } from './open-site.ts';
 
-/** Screens that open without a session. */
 const VAULT = '11111111111111111111111111111111';
+/** Screens that open without a session. */
 const ADDRESSES = ['/', '/register', '/proof', `/vault/${VAULT}`, `/audit/${VAULT}`, '/company', '/p/x/batches'];
 
 describe('the page’s policy', { skip: noBrowser }, () => {

@@ -15,7 +15,7 @@ export interface Connections {
   readonly db: Db;
   /** May lead through a pooler. */
   readonly poolConfig: pg.PoolConfig;
-  /** Leads to PostgreSQL itself: a connection has a session of its own. */
+  /** Connects to PostgreSQL without a pooler in transaction mode: a connection keeps its session. */
   readonly sessionConfig: pg.PoolConfig;
 }
 

@@ -114,8 +114,8 @@ async function warnOfUnchangeableTerms({ db, log, companyOperators }: Deps): Pro
 }
 
 /**
- * Batches that compile, sign, read and write at a time; the others wait for the chain. It leaves connections of the ten of
- * the process's pool to everything else, and more would only share the processor.
+ * Batches that compile, sign, read and write at the same time; the others wait for the chain. The process's pool has ten
+ * connections, so two stay free for everything else. More batches would only compete for the processor.
  */
 const MAX_WORKING_BATCHES = 8;
 

@@ -34,8 +34,8 @@ const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111' as Address;
 const VOTE_ACCOUNT_BYTES = 3_762;
 
 /**
- * Creates the initial SVM of every ledger: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops;
- * without version 1 if told so.
+ * Creates the initial SVM of every ledger: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops.
+ * @param v1 false leaves transaction version 1 inactive.
  */
 export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): LiteSVM {
   // The ledger checks signatures, blockhashes and duplicates: LiteSVM knows only one blockhash and forgets signatures.

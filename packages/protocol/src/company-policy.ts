@@ -41,7 +41,7 @@ export interface PolicyHours {
   readonly to: number;
 }
 
-/** The policy of a project for which nobody has set one. */
+/** The policy of a project before the company sets one. */
 export const NO_POLICY: CompanyPolicy = {
   personPerBatch: null,
   personPerRecipient: null,

@@ -28,7 +28,7 @@ export interface Checker {
  * Compiles the model.
  * @param macros sizes, seeded errors, and `LOGGED`, e.g. `BATCHES=3 CRASHES=1`.
  * @param modes macros of the checker, e.g. `SAFETY`, and `COLLAPSE` for a smaller memory.
- * @param isOptimized false for a search that takes less time than its compilation.
+ * @param isOptimized false compiles faster: use it for short searches.
  */
 export async function compileModel(macros: string, modes: readonly string[], isOptimized: boolean): Promise<Checker> {
   const folder = await mkdtemp(join(tmpdir(), 'flywheel-model-'));

@@ -65,7 +65,7 @@ function readBatches(
   return send(url, 'GET', `/console/api/projects/${projectId}/batches${path}`, { headers: { cookie } });
 }
 
-/** Requests, as the project's wallet, its replacement by another one, for which `signer` signs. */
+/** Requests that `to` replaces the project's wallet. `signer` signs the consent of the new wallet. */
 export async function rotateWallet(
   world: World,
   project: TestProject,

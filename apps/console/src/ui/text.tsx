@@ -9,7 +9,7 @@ import { Tooltip } from './tooltip.tsx';
 
 export interface AddressTextProps {
   readonly address: string;
-  /** What has this address, for screen readers. */
+  /** Owner of the address or signature, for screen readers. */
   readonly of?: string;
   /** The explorer link of a `signature` opens its transaction. */
   readonly kind?: 'address' | 'signature';

@@ -130,8 +130,8 @@ async function endOrEnqueue(
 const MAX_READ_MS = 3_000;
 
 /**
- * Finds the batches that the chain shows without an approval, all with one read; none if no node answers in time. A database
- * that was restored from a backup can hold as not begun what was executed since; a job finds out, and waits for a node.
+ * Finds the batches that have no approval on chain, in one read; none if no node answers in time. After a restore from a
+ * backup, the database may show an executed batch as not begun. For a batch that is not found here, a job reads the chain again.
  */
 async function findUnapprovedOnChain(
   { chain, db, clock, log }: Pick<Deps, 'chain' | 'db' | 'clock' | 'log'>,

@@ -35,8 +35,8 @@ export async function serveMonitor(
 }
 
 /**
- * Liveness and readiness for load balancers, without credentials or rate limits. Anyone may ask, so that the checks run at
- * most once a second, however many ask.
+ * Liveness and readiness for load balancers, without credentials or rate limits. Anyone may call these routes, so the
+ * checks run at most once a second.
  */
 export function healthRoutes(checks: Readonly<Record<string, ReadinessCheck>>, log: Logger): RouteOptions[] {
   const readReadiness = remember(() => checkReadiness(checks, log), READINESS_MS);

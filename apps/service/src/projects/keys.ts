@@ -157,8 +157,8 @@ const MAX_LIVE_KEYS = 20;
 const RECENT_MS = 60_000;
 
 /**
- * Counts the keys that work or did a minute ago, the new one included, under the lock of the project: of simultaneous
- * requests none is missed. It bounds the project's requests by those of its most keys, however often they are replaced.
+ * Counts the keys that work and those that ended within the last minute, the new one included, under the lock of the project.
+ * Therefore neither simultaneous requests nor replaced keys raise the project's request rate above that of 20 keys.
  */
 async function requireRoom({ db: trx, clock }: KeyDeps, projectId: string): Promise<void> {
   const since = new Date(clock.now().getTime() - RECENT_MS);

@@ -88,7 +88,7 @@ export interface RegisterDeps {
   readonly registration: RegistrationMode;
 }
 
-/** Who begins a registration. */
+/** Wallet and network of the client that begins a registration. */
 export interface Registrant {
   readonly wallet: Address;
   /** The client's address, as it is counted: see `countedAddress`. */

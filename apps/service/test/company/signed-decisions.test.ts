@@ -89,7 +89,7 @@ describe('the company’s signature', () => {
   it('is not given for a withdrawal that is stored as pipelines, nor for a message that its request does not compile to', async () => {
     const disguised = await makeWithdrawal();
     await change(disguised.batchId, { kind: 'pipelines', company_asked_at: null });
-    await workToEnd(disguised, /is stored as pipelines and is withdrawal.* send it as a new batch/);
+    await workToEnd(disguised, /is stored as pipelines and is withdrawal.* Send it as a new batch/);
     const { project, batchId } = await makeWithdrawal();
     const forged = { company_decided_at: new Date(), company_operator: address(operator.address) };
     await change(batchId, { company_asked_at: new Date() });
@@ -99,7 +99,7 @@ describe('the company’s signature', () => {
     const answer = await decide(world, operator, `${batchId}/approve`, signed);
     assertError(answer, 409, 'ERR_BATCH_WOULD_FAIL', /actions compile to/);
     await change(batchId, forged);
-    await workToEnd({ project, batchId }, /its message is not what its actions compile to.* send it as a new batch/);
+    await workToEnd({ project, batchId }, /its message is not what its actions compile to.* Send it as a new batch/);
   });
 
   it('is never given for a batch that an operator has rejected, even if it reads open and is approved later', async () => {

@@ -131,7 +131,7 @@ function openPool() {
         time += ms;
       },
     },
-    /** The jobs that run, once they are this many. */
+    /** Asserts that exactly `count` jobs run. @returns their ids. */
     jobs: async (count: number) => {
       await settled();
       assert.equal(running.size, count, [...running.keys()].join());

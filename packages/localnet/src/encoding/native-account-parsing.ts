@@ -140,7 +140,7 @@ function parseLoaderAccount(bytes: Uint8Array): ParsedState | null {
   }
 }
 
-/** The room for an authority is there also where there is none; a validator counts that room as code. */
+/** Reads a program's code. The header always has room for an authority; without one, a validator counts that room as code. */
 function parseCode(bytes: Uint8Array, reader: ByteReader, optionOffset: number) {
   const authority = reader.u8() === 1 ? reader.address() : null;
   const code = bytes.subarray(optionOffset + (authority === null ? 1 : 33));

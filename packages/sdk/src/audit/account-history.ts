@@ -10,7 +10,7 @@ export interface AccountState {
   readonly kind: 'vault' | 'multisig' | 'tokens';
   /** null unless it holds tokens. */
   readonly mint: string | null;
-  /** Transactions above this slot are not part of the audit: the balance was read in it. */
+  /** Slot in which the balance was read. The audit ignores later transactions. */
   readonly anchorSlot: number;
   /** The last transaction that was read; null before the first. */
   cursor: string | null;

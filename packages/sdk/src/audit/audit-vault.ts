@@ -229,7 +229,7 @@ async function readMovements(audit: Audit, entry: Entry, transaction: ChainTrans
   for (const flow of flows) await report({ ...place, ...flow });
 }
 
-/** Adds the token accounts of the vault that it no longer owns: it gave each away in a transaction that names the vault. */
+/** Adds token accounts that the vault owned before or after this transaction and no longer owns. */
 function discoverAccounts({ node, state, histories, known }: Audit, entry: Entry, transaction: ChainTransaction): void {
   const { slot, signature } = entry;
   for (const { account, mint, decimals, before, after } of ownedTokensOf(transaction, state.vault)) {

@@ -38,7 +38,7 @@ export interface MultisigHistory {
   readonly changes: ({ readonly account: string } & Executed)[];
 }
 
-/** Where something was executed. */
+/** Slot, time and transaction of an execution. */
 export interface Executed {
   readonly slot: number;
   readonly executedAt: string | null;

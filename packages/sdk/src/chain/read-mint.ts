@@ -10,9 +10,9 @@ export interface Mint {
   readonly tokenProgram: Address;
   /** Base units. */
   readonly supply: bigint;
-  /** Can create more of the token; null if nobody can. */
+  /** Authority that can create more of the token; null if there is none. */
   readonly mintAuthority: Address | null;
-  /** Can freeze token accounts, a vault's too; null if nobody can. */
+  /** Authority that can freeze token accounts, a vault's too; null if there is none. */
   readonly freezeAuthority: Address | null;
 }
 

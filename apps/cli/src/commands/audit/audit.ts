@@ -49,9 +49,12 @@ export function addAuditCommand(program: Command, context: Context): void {
       parseBound(text, 'from'),
     )
     .option('--to <bound>', 'last slot, day (UTC) or time; default: the newest slot', (text) => parseBound(text, 'to'))
-    .option('--events <file>', 'events that should be proven: {"type": …, "payload": …}, one a line')
-    .option('--csv <file>', 'write every finding there, one a line')
-    .option('--state <file>', 'keep the state there while the audit runs; the same line goes on after an interruption')
+    .option('--events <file>', 'events that should be proven: {"type": …, "payload": …}, one per line')
+    .option('--csv <file>', 'write every finding there, one per line')
+    .option(
+      '--state <file>',
+      'keep the state there while the audit runs; after an interruption, run the same command again to resume',
+    )
     .option('--requests-per-second <number>', 'most requests to the node; default: no limit', parseRate)
     .option('--confirmed', 'also count what is confirmed and not yet finalized')
     .option('--rpc-url <url>', 'node to read from, or several; default: SOLANA_RPC_URL or http://127.0.0.1:8899')
@@ -69,7 +72,8 @@ async function audit(context: Context, vault: Address, options: AuditCommandOpti
   const findings = await openFindings(options.state ?? null);
   try {
     if (findings.state) requireSameQuery(findings.state, vault, options);
-    const nextStep = options.state === undefined ? '--state keeps the progress.' : 'The same line goes on.';
+    const nextStep =
+      options.state === undefined ? '--state keeps the progress.' : 'Run the same command again to resume.';
     const report = await interruptible(
       (signal) => scan(context, { vault, rpcUrls, options, findings, signal }),
       nextStep,

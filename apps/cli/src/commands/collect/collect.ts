@@ -59,7 +59,7 @@ export function addCollectCommand(program: Command, context: Context): void {
     .command('collect')
     .summary('pay events as they happen, each once for its id')
     .description(
-      'Pay events: {"id": …, "type": …, "payload": …, "actions": […]}, one a line on stdin, or with --listen as POST /events on this machine. Each is stored before it counts, and paid once for its id, however often it is sent and wherever the command stops. Every result is a line of JSON on stdout. Ends when all events of stdin are paid; SIGTERM and Ctrl-C stop it after the present step, and the next start continues. Exits with 3 if a line is invalid or an event was quarantined.',
+      'Pay events: {"id": …, "type": …, "payload": …, "actions": […]}, one per line on stdin, or with --listen as POST /events on this machine. Each is stored before it counts, and paid once for its id, however often it is sent and wherever the command stops. Every result is a line of JSON on stdout. Ends when all events of stdin are paid; SIGTERM and Ctrl-C stop it after the present step, and the next start continues. Exits with 3 if a line is invalid or an event was quarantined.',
     )
     .option(
       '--listen <port>',
@@ -175,7 +175,7 @@ function requireInput({ listen, hourlyTokens }: CollectOptions, stdin: Readable)
     );
   }
   if (listen === undefined && 'isTTY' in stdin && stdin.isTTY) {
-    throw new CliError('ERR_USAGE', 'Nothing to pay. Pipe events to stdin, one a line, or pass --listen.');
+    throw new CliError('ERR_USAGE', 'Nothing to pay. Pipe events to stdin, one per line, or pass --listen.');
   }
 }
 

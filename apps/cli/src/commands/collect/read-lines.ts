@@ -21,7 +21,7 @@ const LINE_ERRORS = ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_PIPELINE_TOO_BIG', 'ER
 const MAX_IN_FLIGHT = 500;
 
 /**
- * Collects the events of a stream, one a line, and resolves when all of them are stored: at its end, or when the collector
+ * Collects the events of a stream, one per line, and resolves when all of them are stored: at its end, or when the collector
  * stops.
  * @param onInvalid called for each line that is not accepted.
  * @throws every error that is not about a line.

@@ -67,7 +67,9 @@ function Closed() {
   return (
     <Page title="Register a project">
       <EmptyState title="No projects are registered here now">
-        <p>The company that runs this service has closed registration. Ask the company. Existing projects go on.</p>
+        <p>
+          The company that runs this service has closed registration. Ask the company. Existing projects keep working.
+        </p>
       </EmptyState>
     </Page>
   );

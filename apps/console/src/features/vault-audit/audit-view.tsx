@@ -97,7 +97,7 @@ function StoppedAudit({ audit, onResume, onDelete }: StoppedAuditProps) {
       <p>
         {audit.state === null
           ? 'Nothing is read yet.'
-          : `${describeProgress(progressOf(audit.state))}. It goes on from there.`}{' '}
+          : `${describeProgress(progressOf(audit.state))}. Resume continues from there.`}{' '}
         This browser keeps it.
       </p>
     </Notice>

@@ -14,7 +14,7 @@ const FIRST_REPETITION_MS = 2_000;
 
 /** Looks after a sent bundle at the block engine, while its fate is read from the chain. */
 export interface EngineWatch {
-  /** Asks the engine now and then. It is called once a poll, and waits for nothing. */
+  /** Must be called once a poll. On some polls it asks the engine, without waiting for the answer. */
   poll(isProcessed: boolean): void;
   /** True once the engine has reported that the bundle failed. */
   hasFailed(): boolean;

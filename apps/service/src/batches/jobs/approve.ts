@@ -123,9 +123,9 @@ export async function approve(
     : unlessOvertaken(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
 }
 
-/** Another release may have compiled the batch, in another way, or somebody has changed its rows. */
+/** Message of a batch whose rows no longer give the instructions that its approval signs. */
 const UNCOMPILED =
-  'Nothing was executed. A release that compiles otherwise, or a change of the database, is the cause: send it as a new batch.';
+  'Nothing was executed. Another release compiles this batch differently, or its database rows were changed. Send it as a new batch.';
 
 const REFUSED = 'The company’s rules for this project have changed since. Send the batch again without this recipient.';
 

@@ -148,8 +148,8 @@ export interface SetupUse {
 const UNADMITTED_SETUP_LOCK = 0x73657475; // 'setu'
 
 /**
- * Makes the setups of all projects that are not admitted begin one after another, until the transaction ends. Setups of one
- * project follow each other anyway.
+ * Locks the setups of all projects that are not admitted until the transaction ends, so that they begin one after another.
+ * Setups of one project follow each other anyway.
  */
 export async function lockUnadmittedSetups(trx: Db): Promise<void> {
   await sql`select pg_advisory_xact_lock(${UNADMITTED_SETUP_LOCK})`.execute(trx);

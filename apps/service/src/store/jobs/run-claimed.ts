@@ -154,7 +154,7 @@ export function roomOf(maxBatches: number, setups: number, executions: number): 
   };
 }
 
-/** Runs one job and tells the queue how it ended. What cannot be told is taken over without a heartbeat. */
+/** Runs one job and reports its outcome to the queue. If that fails, the job runs again after its heartbeat has stopped. */
 async function settle<Stored extends object>(
   { boss, queue, run, log }: ClaimLoopOptions<Stored>,
   job: ClaimedJob<Stored>,

@@ -5,7 +5,7 @@ import { prepare } from '../prepare.ts';
 
 export interface ExceededLimit {
   readonly kind: 'burn' | 'airdrop';
-  /** Use of the day without this amount. */
+  /** Base units used or reserved today before this request. */
   readonly usedBaseUnits: bigint;
 }
 

@@ -124,8 +124,8 @@ async function readPart(
 }
 
 /**
- * Lets the numbers of later events follow all that the source has given. No event is stored meanwhile, because a number that another
- * transaction takes at the same moment would be given twice.
+ * Raises the sequence of event ids to the source's last id. The table is locked meanwhile, so that no other transaction takes
+ * one of the ids in between.
  */
 async function countEventsOn(trx: Db, from: Db): Promise<void> {
   const { rows } = await sql<{ last: bigint | null }>`
