@@ -21,6 +21,11 @@ export interface RpcUrlOption {
   readonly rpcUrl?: string;
 }
 
+export interface OptionalRpcUrlOption extends RpcUrlOption {
+  /** First name of `--rpc-url`, which still works. */
+  readonly rpc?: string;
+}
+
 const DEFAULT_URL = 'http://127.0.0.1:4000';
 const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
 
@@ -72,6 +77,12 @@ export function readRpcUrls({ environment }: Context, { rpcUrl }: RpcUrlOption):
     'ERR_USAGE',
     `The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like ${DEFAULT_RPC_URL}, or to several, separated by commas.`,
   );
+}
+
+/** The RPC URL of a command that needs no node unless it is given one: `--rpc-url`, or undefined. */
+export function optionalRpcUrl(context: Context, { rpc, rpcUrl = rpc }: OptionalRpcUrlOption): string | undefined {
+  if (rpcUrl === undefined) return undefined;
+  return readRpcUrls(context, { rpcUrl })[0];
 }
 
 /** The node that answers a whole command: the first healthy one of `resolveRpcUrls`. */

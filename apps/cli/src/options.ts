@@ -27,6 +27,14 @@ export function addLocalRpcUrlOption(command: Command): Command {
   return command.option('--rpc-url <url>', 'local cluster; default: SOLANA_RPC_URL or http://127.0.0.1:8899');
 }
 
+/**
+ * Adds `--rpc-url` of a command that needs no node unless it is given one; `optionalRpcUrl` reads it. Its first name,
+ * `--rpc`, is accepted too, and not shown.
+ */
+export function addOptionalRpcUrlOption(command: Command, description: string): Command {
+  return command.option('--rpc-url <url>', description).addOption(new Option('--rpc <url>').hideHelp());
+}
+
 interface RunNumberOptions {
   readonly again?: boolean;
   readonly run?: number;

@@ -252,6 +252,13 @@ describe('an error', () => {
       'ERR_USAGE',
       'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899, or to several, separated by commas.',
     ],
+    // `--rpc` is the first name of `--rpc-url`, and is still accepted.
+    ...['--rpc', '--rpc-url'].map((option): (typeof failures)[number] => [
+      ['localnet', 'fetch-programs', option, 'rpc.example/provider-key'],
+      {},
+      'ERR_USAGE',
+      'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899, or to several, separated by commas.',
+    ]),
   ];
 
   for (const [words, env, code, message] of failures) {

@@ -1,5 +1,6 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 import { decodeProgramData, SQUADS_PROGRAM_DATA_ADDRESS, UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { z } from 'zod';
 import { CACHED_FILE, defaultCacheDirectory, verifySquadsHash } from './programs.ts';
@@ -8,14 +9,13 @@ export const MAINNET_RPC_URL = 'https://api.mainnet-beta.solana.com';
 const TIMEOUT_MS = 60_000;
 
 const answerSchema = z.object({
-  result: z.object({
-    value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
-  }),
+  value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
 });
 
 export interface FetchOptions {
   /** Mainnet's public RPC by default. */
   readonly rpcUrl?: string | undefined;
+  /** Time for all attempts together; 60 s by default. */
   readonly timeoutMs?: number | undefined;
   /** The user's cache directory by default. */
   readonly cacheDirectory?: string | undefined;
@@ -24,12 +24,12 @@ export interface FetchOptions {
 /**
  * Fetches the deployed Squads v4 program over RPC into the cache, where later starts find it. Returns the file's path.
  * Throws if the RPC node does not answer in time, if the program could be upgraded, or if its SHA-256 is not the pinned
- * one; then the cache is not changed.
+ * one; then the cache is not changed. The error names no more of the URL than its host.
  */
 export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<string> {
   const { rpcUrl = MAINNET_RPC_URL, timeoutMs = TIMEOUT_MS, cacheDirectory = defaultCacheDirectory() } = options;
   const account = await readProgramData(rpcUrl, timeoutMs);
-  const place = `The program data account ${SQUADS_PROGRAM_DATA_ADDRESS} at ${rpcUrl}`;
+  const place = `The program data account ${SQUADS_PROGRAM_DATA_ADDRESS} at ${new URL(rpcUrl).host}`;
   if (!account) throw new Error(`${place} does not exist.`);
   if (account.owner !== UPGRADEABLE_LOADER_ADDRESS) {
     throw new Error(`${place} belongs to ${account.owner}, not to the loader.`);
@@ -52,20 +52,13 @@ export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<st
 }
 
 async function readProgramData(rpcUrl: string, timeoutMs: number) {
+  const transport = createRpcTransport({ url: rpcUrl, timeoutMs });
+  const params = [SQUADS_PROGRAM_DATA_ADDRESS, { encoding: 'base64', commitment: 'finalized' }];
   try {
-    const response = await fetch(rpcUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'getAccountInfo',
-        params: [SQUADS_PROGRAM_DATA_ADDRESS, { encoding: 'base64', commitment: 'finalized' }],
-      }),
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    return answerSchema.parse(await response.json()).result.value;
+    const answer = await callRpc(transport, 'getAccountInfo', params, AbortSignal.timeout(timeoutMs));
+    return answerSchema.parse(answer).value;
   } catch (cause) {
-    throw new Error(`The Squads program cannot be fetched from ${rpcUrl} within ${timeoutMs} ms.`, { cause });
+    const { host } = new URL(rpcUrl);
+    throw new Error(`The Squads program cannot be fetched from ${host} within ${timeoutMs} ms.`, { cause });
   }
 }

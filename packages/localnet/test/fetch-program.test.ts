@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
 import { type FetchOptions, fetchSquadsProgram, startLocalnet } from '../src/index.ts';
 
 const LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
@@ -41,6 +42,29 @@ test('a fetch from an RPC node that does not answer in time fails', async (t) =>
     /50 ms/,
   );
 });
+
+test('a fetch asks again while the node is overloaded', async (t) => {
+  const rpcUrl = await serve(t, null, { overloaded: 1 });
+  const cacheDirectory = await temporaryDirectory(t);
+  await assert.rejects(fetchSquadsProgram({ rpcUrl, cacheDirectory }), /does not exist/);
+});
+
+for (const [what, account] of [
+  ['has no program', null],
+  ['does not answer', 'never'],
+] as const) {
+  test(`a fetch from a node that ${what} shows no more of its URL than the host`, async (t) => {
+    const rpcUrl = new URL(await serve(t, account));
+    const cacheDirectory = await temporaryDirectory(t);
+    const url = `http://user:password-1@${rpcUrl.host}/path-secret-2?api-key=query-secret-3`;
+    await assert.rejects(fetchSquadsProgram({ rpcUrl: url, timeoutMs: 500, cacheDirectory }), (error) => {
+      const shown = inspect(error, { depth: Number.POSITIVE_INFINITY });
+      assert.match(shown, new RegExp(rpcUrl.host));
+      assert.doesNotMatch(shown, /password-1|secret-2|secret-3/);
+      return true;
+    });
+  });
+}
 
 test('the deployed bytes are cached unchanged', { skip }, async (t) => {
   const cacheDirectory = await temporaryDirectory(t);
@@ -100,9 +124,16 @@ function programData(bytes: Buffer, authority = 0): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-async function serve(t: TestContext, account: Served | 'never' | null): Promise<string> {
+/** Serves the account. @param overloaded number of requests that are refused with HTTP 503 first. */
+async function serve(t: TestContext, account: Served | 'never' | null, { overloaded = 0 } = {}): Promise<string> {
+  let requests = 0;
   const server = createServer((_request, response) => {
+    requests += 1;
     if (account === 'never') return;
+    if (requests <= overloaded) {
+      response.writeHead(503).end();
+      return;
+    }
     const value = account && { owner: account.owner ?? LOADER, data: [account.content.toString('base64'), 'base64'] };
     response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { value } }));
   });

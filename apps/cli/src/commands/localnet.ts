@@ -2,11 +2,11 @@ import { MAX_BASE_UNITS, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Context, localRpcUrl, type RpcUrlOption } from '../context.ts';
+import { type Context, localRpcUrl, type OptionalRpcUrlOption, optionalRpcUrl, type RpcUrlOption } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { interruptible } from '../interrupt.ts';
 import { callLocalnet, createMint, fund, toClusterError } from '../localnet-client.ts';
-import { addLocalRpcUrlOption, parseAddress, parseWholeNumber } from '../options.ts';
+import { addLocalRpcUrlOption, addOptionalRpcUrlOption, parseAddress, parseWholeNumber } from '../options.ts';
 
 interface StartOptions {
   readonly port: number;
@@ -20,10 +20,6 @@ interface StartOptions {
   readonly account?: readonly string[];
   readonly accountDir?: readonly string[];
   readonly bpfProgram?: readonly string[];
-}
-
-interface FetchProgramsOptions {
-  readonly rpc?: string;
 }
 
 interface WarpOptions extends RpcUrlOption {
@@ -145,18 +141,19 @@ async function untilInterrupted(): Promise<void> {
   );
 }
 
-function addFetchPrograms(localnet: Command, { output }: Context): void {
-  localnet
+function addFetchPrograms(localnet: Command, context: Context): void {
+  const command = localnet
     .command('fetch-programs')
     .summary('download the deployed Squads program')
-    .description('Download the deployed Squads program into the cache and verify its hash.')
-    .option('--rpc <url>', 'node to download from; default: mainnet')
+    .description('Download the deployed Squads program into the cache and verify its hash.');
+  addOptionalRpcUrlOption(command, 'node to download from; default: mainnet')
     .addHelpText('after', '\nExample:\n  flywheel localnet fetch-programs')
-    .action(async ({ rpc }: FetchProgramsOptions) => {
+    .action(async (options: OptionalRpcUrlOption) => {
+      const rpcUrl = optionalRpcUrl(context, options);
       const { fetchSquadsProgram } = await import('@flywheel/localnet');
       try {
-        const path = await fetchSquadsProgram({ rpcUrl: rpc });
-        output.result({ path }, path);
+        const path = await fetchSquadsProgram({ rpcUrl });
+        context.output.result({ path }, path);
       } catch (cause) {
         throw new CliError('ERR_CLUSTER', cause instanceof Error ? cause.message : String(cause), { cause });
       }

@@ -3,10 +3,11 @@ import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
 import { groupDigits, pluralize, shorten } from '@flywheel/protocol';
 import { createFlywheelClient, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import { type Context, type OptionalRpcUrlOption, optionalRpcUrl } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
+import { addOptionalRpcUrlOption } from '../../options.ts';
 import { createProgress, type Progress } from '../../progress.ts';
 import { type BatchStep, showBatchProgress } from '../batch/batch-progress.ts';
 import { createChainReader } from './chain-reader.ts';
@@ -15,9 +16,8 @@ import { createToken, fundProject, registerProject, TOKEN_DECIMALS } from './pro
 import { type DemoReport, describeDemo } from './summary.ts';
 import { expectEffects, verify } from './verify.ts';
 
-interface DemoCommandOptions {
+interface DemoCommandOptions extends OptionalRpcUrlOption {
   readonly file: string;
-  readonly rpc?: string;
   readonly payer?: string;
 }
 
@@ -39,20 +39,21 @@ const STEPS: { readonly [Step in DemoStep]: string } = {
 
 /** `flywheel demo`: a batch from start to end on this machine, verified on chain without the service. */
 export function addDemoCommand(program: Command, context: Context): void {
-  program
+  const command = program
     .command('demo')
     .summary('run a batch from start to end and verify it on chain')
     .description(
       'Start a database, a local cluster and the service in a temporary directory; create a token, register a project and fund its vault; compile, approve and execute the pipelines of a file; and verify every burn, airdrop and proof on chain. Everything is removed at the end. Exits with 0 only if the verification passes.',
     )
-    .option('--file <file>', 'init request as JSON', REWARDS_FILE)
-    .option('--rpc <url>', 'use the cluster there instead of a local one; it needs the Squads program')
+    .option('--file <file>', 'init request as JSON', REWARDS_FILE);
+  addOptionalRpcUrlOption(command, 'use the cluster there instead of a local one; it needs the Squads program')
     .option('--payer <file>', 'keypair file of a wallet with 4 SOL on that cluster; its faucet pays by default')
     .addHelpText('after', '\nExample:\n  flywheel demo --json | jq .verification.ok')
-    .action(async ({ file, rpc: rpcUrl, payer }: DemoCommandOptions) => {
+    .action(async ({ file, payer, ...options }: DemoCommandOptions) => {
       const { output, environment } = context;
+      const rpcUrl = optionalRpcUrl(context, options);
       if (payer !== undefined && rpcUrl === undefined) {
-        throw new CliError('ERR_USAGE', '--payer names a wallet of the cluster of --rpc, which is missing.');
+        throw new CliError('ERR_USAGE', '--payer names a wallet of the cluster of --rpc-url, which is missing.');
       }
       const requestText = await readRequestFile(file);
       const progress = await createProgress(output, STEPS);
