@@ -17,6 +17,8 @@ export interface FetchOptions {
   readonly rpcUrl?: string | undefined;
   /** Time for all attempts together; 60 s by default. */
   readonly timeoutMs?: number | undefined;
+  /** Attempts, the first included; those of the transport by default. */
+  readonly maxAttempts?: number | undefined;
   /** The user's cache directory by default. */
   readonly cacheDirectory?: string | undefined;
 }
@@ -28,7 +30,7 @@ export interface FetchOptions {
  */
 export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<string> {
   const { rpcUrl = MAINNET_RPC_URL, timeoutMs = TIMEOUT_MS, cacheDirectory = defaultCacheDirectory() } = options;
-  const account = await readProgramData(rpcUrl, timeoutMs);
+  const account = await readProgramData(rpcUrl, timeoutMs, options.maxAttempts);
   const place = `The program data account ${SQUADS_PROGRAM_DATA_ADDRESS} at ${new URL(rpcUrl).host}`;
   if (!account) throw new Error(`${place} does not exist.`);
   if (account.owner !== UPGRADEABLE_LOADER_ADDRESS) {
@@ -51,8 +53,8 @@ export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<st
   return path;
 }
 
-async function readProgramData(rpcUrl: string, timeoutMs: number) {
-  const transport = createRpcTransport({ url: rpcUrl, timeoutMs });
+async function readProgramData(rpcUrl: string, timeoutMs: number, maxAttempts: number | undefined) {
+  const transport = createRpcTransport({ url: rpcUrl, timeoutMs, ...(maxAttempts && { maxAttempts }) });
   const params = [SQUADS_PROGRAM_DATA_ADDRESS, { encoding: 'base64', commitment: 'finalized' }];
   try {
     const answer = await callRpc(transport, 'getAccountInfo', params, AbortSignal.timeout(timeoutMs));

@@ -240,7 +240,8 @@ async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = fals
   const found = findSquadsProgram(wanted, options.cacheDirectory);
   if (wanted !== undefined || found.program === 'squads-v4' || fetchMissingProgram === false) return found;
   try {
-    await fetchSquadsProgram({ timeoutMs: START_FETCH_MS, ...options });
+    // A start without a network must not wait for further attempts.
+    await fetchSquadsProgram({ timeoutMs: START_FETCH_MS, maxAttempts: 1, ...options });
   } catch (error) {
     return { ...found, note: `${found.note} ${error instanceof Error ? error.message : String(error)}` };
   }

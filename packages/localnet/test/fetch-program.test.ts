@@ -105,6 +105,13 @@ for (const [what, account, message] of [
   });
 }
 
+test('a cluster asks a node that is overloaded only once, so that its start does not wait', async (t) => {
+  let requests = 0;
+  const rpcUrl = await serve(t, null, { overloaded: Number.POSITIVE_INFINITY, onRequest: () => (requests += 1) });
+  const { program } = await started(t, { rpcUrl, cacheDirectory: await temporaryDirectory(t) });
+  assert.deepEqual([program, requests], ['emulation', 1]);
+});
+
 async function started(t: TestContext, fetchMissingProgram: FetchOptions) {
   const localnet = await startLocalnet({ slotMs: 0, fetchMissingProgram });
   t.after(() => localnet.stop());
@@ -125,10 +132,15 @@ function programData(bytes: Buffer, authority = 0): Buffer {
 }
 
 /** Serves the account. @param overloaded number of requests that are refused with HTTP 503 first. */
-async function serve(t: TestContext, account: Served | 'never' | null, { overloaded = 0 } = {}): Promise<string> {
+async function serve(
+  t: TestContext,
+  account: Served | 'never' | null,
+  { overloaded = 0, onRequest }: { readonly overloaded?: number; readonly onRequest?: () => void } = {},
+): Promise<string> {
   let requests = 0;
   const server = createServer((_request, response) => {
     requests += 1;
+    onRequest?.();
     if (account === 'never') return;
     if (requests <= overloaded) {
       response.writeHead(503).end();
