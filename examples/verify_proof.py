@@ -1,9 +1,10 @@
 """Verifies on chain that a project processed an event, with Python's standard library alone (3.9 or later).
 
-python3 examples/verify_proof.py <signature> <vault address> <type> <payload>
+python3 examples/verify_proof.py <signature> <vault address> <type> <payload> [<merged payload>]
 
-It implements docs/proof-format.md from the text, without any code of Flywheel, and asks no service: SOLANA_RPC_URL names
-the Solana node. The exit code is 0 if the event is proven, 1 if it is not, and 2 if the node gives no answer.
+The merged payload, as the project publishes it, is for an event that was paid together with others. The program
+implements docs/proof-format.md from the text, without any code of Flywheel, and asks no service: SOLANA_RPC_URL names the
+Solana node. The exit code is 0 if the event is proven, 1 if it is not, and 2 if the node gives no answer.
 """
 
 import hashlib, json, os, re, sys, urllib.error, urllib.request
@@ -14,12 +15,13 @@ SQUADS = "SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"
 MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 EXECUTE = hashlib.sha256(b"global:batch_execute_transaction").digest()[:8]
 PROOF = re.compile(r"flywheel:v1:(.+):([0-9a-f]{64})", re.DOTALL)
+MERGED = re.compile(r'\{"flywheel":"merged:v1","events":\[("[0-9a-f]{64}"(?:,"[0-9a-f]{64}"){1,899})\]\}')
 VAULT_INDEX = 0
 
 
-def main(signature, vault, event_type, payload):
-    event_hash = hashlib.sha256(event_type.encode() + b"\0" + payload.encode()).hexdigest()
-    wanted = f"flywheel:v1:{event_type}:{event_hash}"
+def main(signature, vault, event_type, payload, merged=None):
+    wanted = f"flywheel:v1:{event_type}:{hash_of(event_type, payload if merged is None else merged)}"
+    is_listed = merged is None or hash_of(event_type, payload) in merged_events(merged)
     config = {"encoding": "json", "commitment": "confirmed", "maxSupportedTransactionVersion": 1}
     transaction = ask("getTransaction", [signature, config])
     if transaction is None:
@@ -28,9 +30,22 @@ def main(signature, vault, event_type, payload):
         sys.exit(f"Not proven: the transaction failed: {json.dumps(transaction['meta']['err'])}.")
     proofs = list(find_proofs(transaction, vault))
     for proof in proofs:
-        print("proven" if proof == wanted else "other ", json.dumps(proof))
+        print("proven" if is_listed and proof == wanted else "other ", json.dumps(proof))
+    if not is_listed:
+        sys.exit("Not proven: the merged payload is not one, or does not list this event.")
     if wanted not in proofs:
         sys.exit(f"Not proven: none of the {len(proofs)} proofs of this vault in the transaction is {wanted}.")
+
+
+def hash_of(event_type, payload):
+    return hashlib.sha256(event_type.encode() + b"\0" + payload.encode()).hexdigest()
+
+
+def merged_events(payload):
+    """Lists the hashes of the events that a merged payload pays for; none if it is an ordinary payload."""
+    merged = MERGED.fullmatch(payload)
+    hashes = merged[1].replace('"', "").split(",") if merged else []
+    return hashes if hashes == sorted(set(hashes)) else []
 
 
 def find_proofs(transaction, vault):
@@ -47,7 +62,10 @@ def find_proofs(transaction, vault):
         multisig, first = accounts[instruction["accounts"][0]], called[index][0]
         if accounts[first["programIdIndex"]] != MEMO or [accounts[each] for each in first["accounts"]] != [vault]:
             continue
-        text = decode_base58(first["data"]).decode("utf-8", "replace")
+        try:
+            text = decode_base58(first["data"]).decode("utf-8")
+        except UnicodeDecodeError:
+            continue
         if PROOF.fullmatch(text) and vault_of(multisig) == vault:
             yield text
 
@@ -111,6 +129,6 @@ def fail(reason):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) not in (5, 6):
         fail(__doc__)
     main(*sys.argv[1:])

@@ -63,8 +63,17 @@ function proofOf(multisig: Address, [first]: readonly Instruction[]): VaultProof
   // The memo program requires the signature of every account that it is given.
   const [signer, ...others] = first.accounts ?? [];
   if (signer?.address !== vault || others.length > 0) return null;
-  // A byte order mark is a part of the text: with one, it is not the memo that the service writes.
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(first.data ?? []));
+  const text = textOf(first.data);
+  if (text === null) return null;
   const memo = parseProofMemo(text);
   return memo && { ...memo, text, vault, multisig };
+}
+
+/** Reads a memo byte for byte: a byte order mark is a part of the text. Null if it is not UTF-8. */
+function textOf(data: Instruction['data']): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(data ?? []));
+  } catch {
+    return null;
+  }
 }

@@ -11,6 +11,7 @@ import {
   batchTransactionAddress,
   CONFIG_TRANSACTION_CREATE_DISCRIMINATOR,
   CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR,
+  multisigAddress,
   PROPOSAL_APPROVE_DISCRIMINATOR,
   proposalAddress,
   SQUADS_PROGRAM_ADDRESS,
@@ -40,11 +41,13 @@ test('docs/proof-format.md names the programs and discriminators of the code', a
 
 test('the derivations of vectors/proofs.json are those of the code', () => {
   assert.ok(vectors.derivations.length > 0);
-  for (const { multisig, vault, index, position, transaction, proposal, batchTransaction } of vectors.derivations) {
-    const owner = multisig as Address; // checked by what is derived from it
+  for (const derivation of vectors.derivations) {
+    const { createKey, multisig, vault, index, position, transaction, proposal, batchTransaction } = derivation;
+    const owner = multisig as Address; // equal to what is derived
+    assert.equal(multisigAddress(createKey as Address), owner); // checked by what is derived from it
     assert.equal(vaultAddress(owner, 0), vault);
     assert.equal(transactionAddress(owner, BigInt(index)), transaction);
     assert.equal(proposalAddress(owner, BigInt(index)), proposal);
-    assert.equal(batchTransactionAddress(owner, BigInt(index), position), batchTransaction);
+    assert.equal(batchTransactionAddress(owner, BigInt(index), position - 1), batchTransaction);
   }
 });

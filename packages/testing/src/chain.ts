@@ -37,11 +37,12 @@ export async function land(
   { rpc }: Pick<World, 'rpc'>,
   payer: TransactionSigner,
   instructions: readonly Instruction[],
+  version: 'legacy' | 0 = 0,
 ): Promise<void> {
   const { value: lifetime } = await rpc.getLatestBlockhash().send();
   const message = setTransactionMessageLifetimeUsingBlockhash(
     lifetime,
-    setTransactionMessageFeePayerSigner(payer, createTransactionMessage({ version: 0 })),
+    setTransactionMessageFeePayerSigner(payer, createTransactionMessage({ version })),
   );
   const transaction = await signTransactionMessageWithSigners(
     setTransactionMessageComputeUnitLimit(

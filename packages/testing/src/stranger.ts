@@ -41,8 +41,11 @@ export interface Stranger {
    * that adds to a batch of their own, and inside their own vault message, so that its execution names them too.
    */
   forge(named: readonly Address[]): Promise<void>;
-  /** Executes instructions as calls of the stranger's own vault. Only the real program calls itself. */
-  call(instructions: readonly Instruction[]): Promise<void>;
+  /**
+   * Executes instructions as calls of the stranger's own vault. Only the real program calls itself.
+   * @param version of the transactions; 0 by default.
+   */
+  call(instructions: readonly Instruction[], version?: 'legacy' | 0): Promise<void>;
 }
 
 export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Promise<Stranger> {
@@ -50,7 +53,7 @@ export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Prom
   await world.localnet.bank.airdrop(signer.address, 10_000_000_000n);
   const multisig = await createOwnMultisig(world, signer);
   let batchIndex = 0n;
-  const execute = async (vaultMessage: Uint8Array, named: readonly Address[]) => {
+  const execute = async (vaultMessage: Uint8Array, named: readonly Address[], version?: 'legacy' | 0) => {
     batchIndex += 1n;
     const located = await locateBatch(multisig, batchIndex);
     const add = await batchAddTransaction(located, 0, vaultMessage);
@@ -61,14 +64,14 @@ export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Prom
       [proposalActivate(located), proposalApprove(located, signer.address)],
       execution,
     ];
-    for (const instructions of steps) await land(world, signer, withSigner(signer, instructions));
+    for (const instructions of steps) await land(world, signer, withSigner(signer, instructions), version);
   };
   return {
     signer,
     vault: multisig.vault,
     forge: async (named) => execute(await messageNaming(multisig, named), named),
-    call: async (instructions) =>
-      execute(compileVaultMessage(instructions, { vault: multisig.vault, lookupTables: [] }), []),
+    call: async (instructions, version) =>
+      execute(compileVaultMessage(instructions, { vault: multisig.vault, lookupTables: [] }), [], version),
   };
 }
 

@@ -170,7 +170,7 @@ describe('proofs and an audit of a vault on a cluster', () => {
     if (process.env.FLYWHEEL_RECORD_VECTORS) await writeVectors(recorded);
     const kept = await readVectors();
     assert.deepEqual(recorded.proofs.map(shapeOf), kept.proofs.map(shapeOf));
-    for (const { proofs } of [kept, recorded]) await checkVectors(proofs);
+    for (const vectors of [kept, recorded]) await checkVectors(vectors);
   });
 
   it('are found by the Python verifier on the cluster, and no others', async () => {

@@ -1,6 +1,7 @@
-import { formatProofMemo, proofHash, proofMemo } from '@flywheel/protocol';
+import { encodeBase58, formatProofMemo, proofHash, proofMemo, writeMergedPayload } from '@flywheel/protocol';
 import {
   batchTransactionAddress,
+  decodeMultisig,
   proposalAddress,
   SQUADS_PROGRAM_ADDRESS,
   transactionAddress,
@@ -9,102 +10,151 @@ import {
 import { findMultisig } from '@flywheel/testing/chain';
 import type { TestProject } from '@flywheel/testing/project';
 import { openStranger } from '@flywheel/testing/stranger';
-import { memoBy } from '@flywheel/testing/synthetic-vault';
+import { addressNamed, memoBy } from '@flywheel/testing/synthetic-vault';
 import type { VaultHistory } from '@flywheel/testing/vault-history';
 import type { World } from '@flywheel/testing/world';
-import { type Address, createNoopSigner, generateKeyPairSigner, type Instruction } from '@solana/kit';
+import {
+  type Address,
+  assertAccountExists,
+  createNoopSigner,
+  fetchEncodedAccount,
+  generateKeyPairSigner,
+  type Instruction,
+} from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import type { ProofVector, RecordedTransaction, Vectors } from './verify-vectors.ts';
+import type {
+  Derivation,
+  ProofVector,
+  RecordedGroup,
+  RecordedInstruction,
+  RecordedTransaction,
+  Vectors,
+} from './verify-vectors.ts';
 
 const EVENT = { type: 'WATCH_AD', payload: '{"adId":"1"}' };
+/** A character that takes the place of bytes that are no UTF-8 in most decoders. */
+const REPLACED = { ...EVENT, type: 'WATCH_\uFFFD' };
+const MERGED = writeMergedPayload(EVENT.type, [EVENT.payload, '{"adId":"2"}']);
+const OUTER = writeMergedPayload(EVENT.type, [MERGED, '{"adId":"3"}']);
+const DESCENDING = MERGED.replace(/"(\w{64})","(\w{64})"/, '"$2","$1"');
 
 /** Records proofs and refutations on a cluster. Keys differ from run to run; everything else is the same. */
 export async function recordVectors(world: World, project: TestProject, history: VaultHistory): Promise<Vectors> {
   const vault = project.vaultAddress as Address;
-  const { address: multisig } = await findMultisig(world, project);
-  const read = async (signature: string): Promise<RecordedTransaction> => {
-    const params = [signature, { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getTransaction', params });
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(world.localnet.url, { method: 'POST', headers, body });
-    return JSON.parse(await answer.text()).result;
-  };
   const vector = (
     name: string,
-    transaction: RecordedTransaction,
+    transaction: RecordedTransaction | null,
     given: Partial<Omit<ProofVector, 'name' | 'transaction'>> = {},
   ): ProofVector => ({
     ...{ name, isEdited: false, vault, ...EVENT, isProven: false, found: [], ...given },
     transaction,
   });
-  const executions = await Promise.all(history.executions.map(read));
-  const [first] = executions;
-  if (!first) throw new Error('The history has no execution.');
+  const read = (signature = '') => readTransaction(world, signature);
+  const first = await read(history.executions[0]);
   const memos = history.pipelines.slice(0, countExecutions(first)).map(proofMemo);
   const calls = await recordCalls(world, read);
-  const edited = (name: string, transaction: RecordedTransaction) => vector(name, transaction, { isEdited: true });
-  const { transaction, meta } = first;
-  const derivations = [
-    {
-      ...{ program: SQUADS_PROGRAM_ADDRESS, multisig, vault: vaultAddress(multisig, 0), index: 1, position: 0 },
-      transaction: transactionAddress(multisig, 1n),
-      proposal: proposalAddress(multisig, 1n),
-      batchTransaction: batchTransactionAddress(multisig, 1n, 0),
-    },
-  ];
+  const edited = (name: string, transaction: RecordedTransaction, given: Partial<ProofVector> = {}) =>
+    vector(name, transaction, { ...given, isEdited: true });
+  const called = (name: string, transaction: RecordedTransaction, given: Partial<ProofVector> = {}) =>
+    vector(name, transaction, { vault: calls.vault, ...given });
+  const isProven = { isProven: true, found: [proofMemo(EVENT)] };
+  const found = [proofMemo({ ...EVENT, payload: MERGED })];
   return {
     description:
-      'Recorded on the local cluster: answers of getTransaction (encoding json), a question about a proof in each, and the verdict (docs/proof-format.md). index and position of a derivation count from 1 and 0.',
-    derivations,
+      'Recorded on the local cluster: answers of getTransaction (encoding json), a question about a proof in each, and the verdict (docs/proof-format.md). index and position of a derivation are those of the seeds: both count from 1.',
+    derivations: await recordDerivations(world, project),
     proofs: [
       vector('a proof', first, { isProven: true, found: memos }),
       vector('another payload', first, { payload: '{"adId": "1"}', found: memos }),
       vector('another type', first, { type: 'PURCHASE', found: memos }),
       vector('another vault', first, { vault: calls.vault }),
+      vector('a transaction that the node does not know', null),
       vector('the approval, which executes nothing', await read(history.approval)),
-      vector('a memo of a stranger beside a gift to the vault', await read(history.dust[0] ?? ''), {
+      vector('a memo of a stranger beside a gift to the vault', await read(history.dust[0]), {
         payload: '{"adId":"3"}',
       }),
-      vector('a proof of version 0', calls.proof, { vault: calls.vault, isProven: true, found: [proofMemo(EVENT)] }),
-      vector('a proof whose last accounts come from a lookup table', withLookupTable(calls.proof), {
-        ...{ isEdited: true, vault: calls.vault, isProven: true, found: [proofMemo(EVENT)] },
+      called('a proof of version 0', calls.proof, isProven),
+      called('a proof of version legacy', calls.legacyProof, isProven),
+      called('a proof whose last accounts come from a lookup table', withLookupTable(calls.proof), {
+        ...{ isEdited: true, ...isProven },
       }),
       vector('a proof by the vault of another multisig', calls.proof),
-      ...calls.refuted.map(({ name, answer }) => vector(name, answer, { vault: calls.vault })),
-      edited('a failed transaction', { ...first, meta: { ...meta, err: { InstructionError: [0, { Custom: 1 }] } } }),
-      edited('a transaction that called nothing', { ...first, meta: { ...meta, innerInstructions: [] } }),
-      edited('an instruction of another program', {
-        ...first,
-        transaction: {
-          ...transaction,
-          message: {
-            ...transaction.message,
-            instructions: transaction.message.instructions.map((each) => ({ ...each, programIdIndex: 0 })),
-          },
-        },
+      ...calls.refuted.map(({ name, answer }) => called(name, answer)),
+      called('an event that a merged payload lists', calls.merged, { mergedPayload: MERGED, isProven: true, found }),
+      called('an event of a merged payload, without that payload', calls.merged, { found }),
+      called('an event that the merged payload does not list', calls.merged, {
+        ...{ payload: '{"adId":"3"}', mergedPayload: MERGED, found },
       }),
-      edited('an instruction with another discriminator', {
-        ...first,
-        transaction: {
-          ...transaction,
-          message: {
-            ...transaction.message,
-            instructions: transaction.message.instructions.map((each) => ({ ...each, data: '11111111' })),
-          },
-        },
+      called('an event of another type than the merged payload', calls.merged, {
+        ...{ type: 'PURCHASE', mergedPayload: MERGED, found },
       }),
-      edited('a memo that another account has signed too', {
-        ...first,
-        meta: {
-          ...meta,
-          innerInstructions: meta.innerInstructions.map((group) => ({
-            ...group,
-            instructions: group.instructions.map((each) => ({ ...each, accounts: [...each.accounts, 0] })),
-          })),
-        },
+      called('a merged payload that is not in the transaction', calls.proof, {
+        ...{ mergedPayload: MERGED, found: isProven.found },
       }),
+      called('an event of a merged payload inside another', calls.outer, {
+        ...{ mergedPayload: OUTER, found: [proofMemo({ ...EVENT, payload: OUTER })] },
+      }),
+      called('a merged payload whose hashes descend', calls.descending, {
+        ...{ mergedPayload: DESCENDING, found: [proofMemo({ ...EVENT, payload: DESCENDING })] },
+      }),
+      edited('a failed transaction', {
+        ...first,
+        meta: { ...first.meta, err: { InstructionError: [0, { Custom: 1 }] } },
+      }),
+      edited('a transaction that called nothing', { ...first, meta: { ...first.meta, innerInstructions: [] } }),
+      edited(
+        'an instruction of another program',
+        withInstructions(first, (each) => ({ ...each, programIdIndex: 0 })),
+      ),
+      edited(
+        'an instruction with another discriminator',
+        withInstructions(first, (each) => ({ ...each, data: '11111111' })),
+      ),
+      edited(
+        'an execution with four accounts',
+        withInstructions(first, (each) => ({ ...each, accounts: each.accounts.slice(0, 4) })),
+      ),
+      edited(
+        'an execution by a multisig that does not own the vault',
+        withInstructions(first, ({ accounts: [, ...others], ...each }) => ({ ...each, accounts: [0, ...others] })),
+      ),
+      edited('an execution that another program calls', calledByAnother(first)),
+      edited(
+        'a memo that another account has signed too',
+        withCalls(first, (each) => ({ ...each, accounts: [...each.accounts, 0] })),
+      ),
+      edited(
+        'a memo that is no UTF-8',
+        withCalls(calls.proof, (each, place) => (place === 0 ? { ...each, data: memoWithoutUtf8() } : each)),
+        { ...REPLACED, vault: calls.vault },
+      ),
     ],
   };
+}
+
+async function readTransaction(world: World, signature: string): Promise<RecordedTransaction> {
+  const params = [signature, { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getTransaction', params });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(world.localnet.url, { method: 'POST', headers, body });
+  return JSON.parse(await answer.text()).result;
+}
+
+async function recordDerivations(world: World, project: TestProject): Promise<Derivation[]> {
+  const { address: multisig } = await findMultisig(world, project);
+  const account = await fetchEncodedAccount(world.rpc, multisig);
+  assertAccountExists(account);
+  const { createKey } = decodeMultisig(account);
+  // The second one has a byte of each integer that is not the lowest.
+  return [
+    { index: 1, position: 1 },
+    { index: 65_538, position: 259 },
+  ].map(({ index, position }) => ({
+    ...{ program: SQUADS_PROGRAM_ADDRESS, createKey, multisig, vault: vaultAddress(multisig, 0), index, position },
+    transaction: transactionAddress(multisig, BigInt(index)),
+    proposal: proposalAddress(multisig, BigInt(index)),
+    batchTransaction: batchTransactionAddress(multisig, BigInt(index), position - 1),
+  }));
 }
 
 /** The same transaction as if a lookup table listed the accounts after the fifth: their order is the same. */
@@ -120,7 +170,58 @@ function withLookupTable({ transaction, meta, ...rest }: RecordedTransaction): R
 
 const STATIC_ACCOUNTS = 5;
 
-/** Proofs in a transaction of the first batch: one for each instruction that called something. */
+function withInstructions(
+  recorded: RecordedTransaction,
+  edit: (each: RecordedInstruction) => RecordedInstruction,
+): RecordedTransaction {
+  const { transaction } = recorded;
+  const { message } = transaction;
+  return {
+    ...recorded,
+    transaction: { ...transaction, message: { ...message, instructions: message.instructions.map(edit) } },
+  };
+}
+
+function withCalls(
+  recorded: RecordedTransaction,
+  edit: (each: RecordedInstruction, place: number) => RecordedInstruction,
+): RecordedTransaction {
+  return withGroups(recorded, (group) => ({ ...group, instructions: group.instructions.map(edit) }));
+}
+
+function withGroups(recorded: RecordedTransaction, edit: (group: RecordedGroup) => RecordedGroup): RecordedTransaction {
+  const { meta } = recorded;
+  return { ...recorded, meta: { ...meta, innerInstructions: meta.innerInstructions.map(edit) } };
+}
+
+/** The same executions one level deeper, below instructions of another program. */
+function calledByAnother(recorded: RecordedTransaction): RecordedTransaction {
+  const { accountKeys, instructions } = recorded.transaction.message;
+  const outer = withInstructions(recorded, (each) => ({ ...each, programIdIndex: accountKeys.length }));
+  const { message } = outer.transaction;
+  const deeper = (each: RecordedInstruction) => ({ ...each, stackHeight: each.stackHeight + 1 });
+  return withGroups(
+    {
+      ...outer,
+      transaction: {
+        ...outer.transaction,
+        message: { ...message, accountKeys: [...accountKeys, addressNamed('caller')] },
+      },
+    },
+    (group) => ({
+      ...group,
+      instructions: [...instructions.slice(group.index, group.index + 1), ...group.instructions].map(deeper),
+    }),
+  );
+}
+
+/** The proof memo of `REPLACED` with a byte that is no UTF-8 in the place of the character, in base58. */
+function memoWithoutUtf8(): string {
+  const [before = '', after = ''] = proofMemo(REPLACED).split('\uFFFD');
+  return encodeBase58(Buffer.concat([Buffer.from(before), Buffer.of(0xff), Buffer.from(after)]));
+}
+
+/** Counts the proofs in a transaction of the first batch: one for each instruction that called something. */
 function countExecutions({ meta }: RecordedTransaction): number {
   return meta.innerInstructions.length;
 }
@@ -130,13 +231,17 @@ async function recordCalls(world: World, read: (signature: string) => Promise<Re
   const { vault } = stranger;
   const { address: destination } = await generateKeyPairSigner();
   const memo = proofMemo(EVENT);
-  const call = async (...instructions: readonly Instruction[]) => {
-    await stranger.call(instructions);
+  const callIn = async (version: 'legacy' | 0, instructions: readonly Instruction[]) => {
+    await stranger.call(instructions, version);
     const [newest] = await world.rpc.getSignaturesForAddress(vault, { limit: 1, commitment: 'confirmed' }).send();
     return read(newest?.signature ?? '');
   };
+  const call = (...instructions: readonly Instruction[]) => callIn(0, instructions);
   const pay = getTransferSolInstruction({ source: createNoopSigner(vault), destination, amount: 1_000_000n });
   const proof = await call(memoBy(vault, memo), pay);
+  const legacyProof = await callIn('legacy', [memoBy(vault, memo), pay]);
+  const prove = (payload: string) => call(memoBy(vault, proofMemo({ ...EVENT, payload })), pay);
+  const [merged, outer, descending] = [await prove(MERGED), await prove(OUTER), await prove(DESCENDING)];
   const hash = proofHash(EVENT);
   const refuted = [
     { name: 'a memo that is not the first call', answer: await call(pay, memoBy(vault, memo)) },
@@ -149,5 +254,5 @@ async function recordCalls(world: World, read: (signature: string) => Promise<Re
       answer: await call(memoBy(vault, formatProofMemo({ type: EVENT.type, hash: hash.toUpperCase() })), pay),
     },
   ];
-  return { vault, proof, refuted };
+  return { vault, proof, legacyProof, merged, outer, descending, refuted };
 }
