@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { proofHash, writeMergedPayload } from '@flywheel/protocol';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import {
@@ -75,10 +76,15 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     const project = await register(owner);
     await fund(owner, project);
     const payload = '{"adId":  "ä 1"}\n';
-    const batchId = await initByApi(story, project, [{ ...burnPipeline(2.5), type: 'WATCH_AD', payload }]);
+    const together = ['{"adId":"2"}', '{"adId":"3"}'] as const;
+    const mergedPayload = writeMergedPayload('WATCH_AD', together);
+    const batchId = await initByApi(story, project, [
+      { ...burnPipeline(2), type: 'WATCH_AD', payload },
+      { ...burnPipeline(0.5), type: 'WATCH_AD', payload: mergedPayload },
+    ]);
     await openApproval(owner, project, batchId);
     await approve(owner);
-    await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
+    await owner.page.getByText('2 of 2 pipelines executed.').waitFor();
 
     const stranger = await story.visit(PHONE);
     const { page } = stranger;
@@ -90,6 +96,24 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload: payload.trim() })}`);
     await page.getByRole('heading', { name: 'No proof found' }).waitFor();
     await checkScreen(stranger, 'proof-nothing');
+
+    // The link of an event that was paid together with another has the list of both.
+    await page.getByLabel(/^Payload/).fill(together[0]);
+    await page.getByText('Paid together with other events').click();
+    const merged = page.getByLabel('Merged payload, as the project publishes it');
+    await merged.fill(mergedPayload.replace(',', ', '));
+    await page.getByText(/^This is not a merged payload/).waitFor();
+    await merged.fill(`${mergedPayload}\n`);
+    await page.getByRole('button', { name: 'Check the proof' }).click();
+    await page.getByRole('heading', { name: 'Proven' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Your event, one of 2 that were paid together' }).waitFor();
+    await page.getByText(proofHash({ type: 'WATCH_AD', payload: together[0] }), { exact: true }).waitFor();
+    await page.getByText('Memo found, signed by the vault').waitFor();
+    await checkScreen(stranger, 'proof-merged');
+    await page.getByLabel(/^Payload/).fill('{"adId":"4"}');
+    await page.getByRole('button', { name: 'Check the proof' }).click();
+    await page.getByText(/^The merged payload does not list this event/).waitFor();
 
     await page.goto(`/vault/${project.vault}`);
     await page.getByText('997.5').first().waitFor();

@@ -1,4 +1,5 @@
 import { PROOF_TYPE } from '@flywheel/api';
+import { MAX_MERGED_EVENTS, parseMergedPayload } from '@flywheel/protocol';
 import { type SubmitEvent, useState } from 'react';
 import { base58Kind } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
@@ -53,9 +54,12 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
   const asked = question && 'type' in question ? question : null;
   const [type, setType] = useState(asked?.type ?? '');
   const [payload, setPayload] = useState(asked?.payload ?? '');
+  const [mergedPayload, setMergedPayload] = useState(asked?.mergedPayload ?? '');
+  const isMergedReady = mergedPayload === '' || parseMergedPayload(mergedPayload) !== null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (PROOF_TYPE.test(type)) onAsk({ type, payload });
+    if (!PROOF_TYPE.test(type) || !isMergedReady) return;
+    onAsk({ type, payload, ...(mergedPayload !== '' && { mergedPayload }) });
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
@@ -76,6 +80,20 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
         onChange={({ target }) => setPayload(target.value)}
         hint={/^\s|\s$/.test(payload) ? 'It starts or ends with white space, which is part of the hash.' : undefined}
       />
+      <details open={mergedPayload !== ''}>
+        <summary className="text-sm text-quiet">Paid together with other events</summary>
+        <div className="mt-3">
+          <TextArea
+            label="Merged payload, as the project publishes it"
+            placeholder='{"flywheel":"merged:v1","events":["…","…"]}'
+            rows={3}
+            value={mergedPayload}
+            onChange={({ target }) => setMergedPayload(target.value.trim())}
+            error={isMergedReady ? null : NO_MERGED_PAYLOAD}
+            hint="It lists the hashes of all events that were paid together. The type above is that of all of them."
+          />
+        </div>
+      </details>
       <div>
         <Button type="submit" tone="primary" isBusy={isBusy}>
           Check the proof
@@ -84,6 +102,8 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
     </form>
   );
 }
+
+const NO_MERGED_PAYLOAD = `This is not a merged payload: {"flywheel":"merged:v1","events":["…","…"]} without spaces, with 2 to ${MAX_MERGED_EVENTS} hashes in ascending order.`;
 
 function SignatureForm({ question, isBusy, onAsk }: ProofFormProps) {
   const [signature, setSignature] = useState(question && 'signature' in question ? question.signature : '');

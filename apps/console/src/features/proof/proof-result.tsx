@@ -10,12 +10,15 @@ import { Notice } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
-import type { ProofQuestion } from './proof-query.ts';
+import { linkTo } from './proof-address.ts';
+import type { MergedEvent, ProofQuestion } from './proof-query.ts';
 
 export interface ProofResultProps {
   readonly check: ProofCheck;
   /** Computed in this browser; null for a question about a signature. */
   readonly ownHash: string | null;
+  /** Null for an event that was paid alone. */
+  readonly merged: MergedEvent | null;
   readonly question: ProofQuestion;
 }
 
@@ -39,7 +42,7 @@ const UNRELIABLE = {
 } as const;
 
 /** Shows the verdict first and the evidence below it. */
-export function ProofResult({ check, ownHash, question }: ProofResultProps) {
+export function ProofResult({ check, ownHash, merged, question }: ProofResultProps) {
   const isSameHash = ownHash === null || check.hash === undefined || ownHash === check.hash;
   const { word, Icon, className, box } = isSameHash ? VERDICTS[check.verdict] : UNRELIABLE;
   return (
@@ -58,7 +61,20 @@ export function ProofResult({ check, ownHash, question }: ProofResultProps) {
         </div>
         <CopyButton text={linkTo(question)} label="Copy link" />
       </section>
-      {ownHash !== null && <OwnHash hash={ownHash} isConfirmed={check.hash !== undefined && isSameHash} />}
+      {merged !== null && (
+        <HashPanel
+          title={`Your event, one of ${merged.count} that were paid together`}
+          hash={merged.hash}
+          confirmation="Computed by this page: the merged payload lists it"
+        />
+      )}
+      {ownHash !== null && (
+        <HashPanel
+          title={merged === null ? 'The hash' : 'The hash of the merged payload'}
+          hash={ownHash}
+          confirmation={check.hash !== undefined && isSameHash ? 'Computed by this page too: it matches' : null}
+        />
+      )}
       {check.pipelines.map((pipeline) => (
         <Evidence
           key={`${pipeline.batchId} ${pipeline.pipeline}`}
@@ -70,16 +86,15 @@ export function ProofResult({ check, ownHash, question }: ProofResultProps) {
   );
 }
 
-function linkTo(question: ProofQuestion): string {
-  return `${location.origin}/proof?${new URLSearchParams({ ...question })}`;
+interface HashPanelProps {
+  readonly title: string;
+  readonly hash: string;
+  readonly confirmation: string | null;
 }
 
-function OwnHash({ hash, isConfirmed }: { readonly hash: string; readonly isConfirmed: boolean }) {
+function HashPanel({ title, hash, confirmation }: HashPanelProps) {
   return (
-    <Panel
-      title="The hash"
-      aside={isConfirmed && <StatusBadge status="done" label="Computed by this page too: it matches" />}
-    >
+    <Panel title={title} aside={confirmation !== null && <StatusBadge status="done" label={confirmation} />}>
       <div className="flex flex-wrap items-center justify-between gap-3">
         <code className="min-w-0 text-sm break-all">{hash}</code>
         <CopyButton text={hash} />

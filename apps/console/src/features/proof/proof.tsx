@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { cn } from '../../ui/cn.ts';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
+import { addressOf, questionOf } from './proof-address.ts';
 import { ProofForm } from './proof-form.tsx';
 import { type ProofQuestion, proofQuery } from './proof-query.ts';
 import { ProofResult } from './proof-result.tsx';
@@ -11,12 +12,13 @@ import { ProofResult } from './proof-result.tsx';
 export function Proof() {
   const search = useSearch({ from: '/proof' });
   const navigate = useNavigate();
-  const question = questionOf(search);
+  const hash = useLocation({ select: (location) => location.hash });
+  const question = questionOf(search, hash);
   const answer = useQuery(proofQuery(question));
   const ask = (asked: ProofQuestion) => {
     // The question is part of the address, so that people can share the result.
     if (JSON.stringify(asked) === JSON.stringify(question)) void answer.refetch();
-    else void navigate({ to: '/proof', search: asked });
+    else void navigate({ to: '/proof', ...addressOf(asked) });
   };
   return (
     <Page
@@ -30,7 +32,7 @@ export function Proof() {
             <HowItWorks />
           ) : (
             <QueryView query={answer} skeleton={<SkeletonLines count={2} className="h-40" />}>
-              {({ check, ownHash }) => <ProofResult check={check} ownHash={ownHash} question={question} />}
+              {(answered) => <ProofResult {...answered} question={question} />}
             </QueryView>
           )}
         </div>
@@ -40,17 +42,6 @@ export function Proof() {
   );
 }
 
-interface ProofSearch {
-  readonly type?: string;
-  readonly payload?: string;
-  readonly signature?: string;
-}
-
-function questionOf({ type, payload, signature }: ProofSearch): ProofQuestion | null {
-  if (signature !== undefined && signature !== '') return { signature };
-  return type === undefined || type === '' ? null : { type, payload: payload ?? '' };
-}
-
 function HowItWorks() {
   return (
     <ol className="flex flex-col divide-y rounded-lg border bg-raised px-4 text-quiet">
@@ -58,6 +49,7 @@ function HowItWorks() {
         'The payload must be exactly what was sent: one more space changes the hash.',
         'The hash is SHA-256 of the type, a zero byte and the payload. Your browser computes it too.',
         'Proven means that a successful transaction contains the memo, signed by the project’s vault.',
+        'An event that was paid together with others also needs the merged payload, which the project publishes.',
       ].map((sentence) => (
         <li key={sentence} className="py-3">
           {sentence}
