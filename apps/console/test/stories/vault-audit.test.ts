@@ -78,7 +78,7 @@ describe('the audit of a vault in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('From', { exact: true }).fill('0');
     await auditButton(page).click();
     await verdict(page, 'Explained');
-    await page.getByText('Nothing went out without a proof.').waitFor();
+    await page.getByText('No outflow without a proof was found.').waitFor();
     await page.getByText(`Read from ${new URL(localnet.url).host}`).waitFor();
     await page.getByText('−0.004').waitFor();
     await checkScreenOnBoth(person, 'audit-explained');

@@ -50,19 +50,19 @@ export function auditVerdict(report: AuditReport, events: EventMatches | null): 
   return events !== null && events.unprovenCount > 0 ? 'unproven' : 'explained';
 }
 
-/** The two answers of an audit, each a sentence: is anything missing, and does everything that went out have a proof. */
+/** The two answers of an audit, each a sentence: is anything missing, and does every outflow found have a proof. */
 export function auditAnswers({ isComplete, isExplained, gapCount, counts }: AuditReport) {
   const unexplained = pluralize(counts.unexplained, 'outflow');
   return [
     {
       isGood: isComplete,
       text: isComplete
-        ? 'The balances of all accounts chain without a gap.'
+        ? 'The balances of all accounts found chain without a gap.'
         : `The history is incomplete: ${pluralize(gapCount, 'gap')}.`,
     },
     {
       isGood: isExplained,
-      text: isExplained ? 'Nothing went out without a proof.' : `${unexplained} without a proof.`,
+      text: isExplained ? 'No outflow without a proof was found.' : `${unexplained} without a proof.`,
     },
   ] as const;
 }

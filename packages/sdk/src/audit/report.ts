@@ -66,7 +66,7 @@ export interface AuditReport {
   readonly gapCount: number;
   /** True if the history has no gap: the balances of each account chain from the period's start to its end. */
   readonly isComplete: boolean;
-  /** True if nothing went out without a proof. */
+  /** True if no outflow without a proof was found. */
   readonly isExplained: boolean;
 }
 

@@ -31,14 +31,14 @@ interface AuditCommandOptions extends RpcUrlOption {
   readonly confirmed?: boolean;
 }
 
-/** `flywheel audit`: all that a vault did in a period, from the chain alone. */
+/** `flywheel audit`: what a vault is found to have done in a period, from the chain alone. */
 export function addAuditCommand(program: Command, context: Context): void {
   program
     .command('audit')
     .argument('<vault>', 'address of the vault, from the project', parseAddress)
     .summary('audit a vault over a period, from the chain alone')
     .description(
-      'Audit a vault from the chain alone: pipelines and their proofs, what was burned, airdropped, withdrawn and deposited, changes of the multisig, and outflows without a proof. No service is asked. The balances of every account must chain without a gap. Exits with 3 for an outflow or an event without a proof, with 4 for a history with gaps.',
+      'Audit a vault from the chain alone: pipelines and their proofs, what was burned, airdropped, withdrawn and deposited, changes of the multisig, and outflows without a proof. No service is asked. The balances of every account found must chain without a gap. Exits with 3 for an outflow or an event without a proof, with 4 for a history with gaps.',
     )
     .option(
       '--multisig <address>',
