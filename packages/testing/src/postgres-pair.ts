@@ -10,7 +10,7 @@ import { provideBinaries } from '@flywheel/service/internal/store/postgres/binar
 import { initializeServer } from '@flywheel/service/internal/store/postgres/server.ts';
 import pg from 'pg';
 
-/** One of two servers, of which one replicates the other. Each listens on a port of this machine that it keeps. */
+/** One of a few servers, of which one is replicated by the others. Each listens on a port of this machine that it keeps. */
 export interface PairedServer {
   /** Its name as a standby. */
   readonly name: string;
@@ -22,8 +22,10 @@ export interface PairedServer {
   start(): Promise<void>;
   /** Ends the server as a loss of power does: with all its processes, at once. */
   kill(): Promise<void>;
-  /** Replaces its files by a backup of the other server, and starts it as a standby of that. */
+  /** Replaces its files by a backup of another server, and starts it as a standby of that. */
   follow(primary: PairedServer): Promise<void>;
+  /** Lets a running standby receive from another server, which it is not ahead of; from none if that is null. */
+  receiveFrom(primary: PairedServer | null): Promise<void>;
   /** Ends the server, and deletes its files. */
   remove(): Promise<void>;
 }
@@ -36,6 +38,8 @@ const SETTINGS = {
   fsync: 'off',
   listen_addresses: '127.0.0.1',
   wal_keep_size: '256MB',
+  // How long a standby waits before it connects again; 5 s by default.
+  wal_retrieve_retry_interval: '200ms',
   max_connections: '60',
   shared_buffers: '32MB',
 };
@@ -52,6 +56,9 @@ export async function createPairedServer(name: string): Promise<PairedServer> {
   const port = await findFreePort();
   const url = `postgres://${USER}@127.0.0.1:${port}/${DATABASE}`;
   const as = (program: string, args: readonly string[]) => runAs(account, program, args);
+
+  const connectionTo = (primary: PairedServer) =>
+    `host=127.0.0.1 port=${primary.port} user=${USER} application_name=${name}`;
 
   const server: PairedServer = {
     ...{ name, port, url },
@@ -98,9 +105,8 @@ export async function createPairedServer(name: string): Promise<PairedServer> {
           'select labelfile as label from pg_backup_stop(wait_for_archive => false)',
         );
         const label = stopped.rows[0]?.label ?? '';
-        const conninfo = `host=127.0.0.1 port=${primary.port} user=${USER} application_name=${name}`;
         // The settings of the primary were copied too.
-        await writeFile(join(files, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`);
+        await writeFile(join(files, 'postgresql.auto.conf'), `primary_conninfo = '${connectionTo(primary)}'\n`);
         await writeFile(join(files, 'backup_label'), label);
         await writeFile(join(files, 'standby.signal'), '');
         await rm(join(files, 'postmaster.pid'), { force: true });
@@ -113,6 +119,10 @@ export async function createPairedServer(name: string): Promise<PairedServer> {
         await client.end();
       }
       await server.start();
+    },
+    receiveFrom: async (primary) => {
+      const connection = primary === null ? '' : connectionTo(primary);
+      await server.query(`alter system set primary_conninfo = '${connection}'`, 'select pg_reload_conf()');
     },
     remove: async () => {
       await server.kill();

@@ -13,8 +13,10 @@ import { createRepeatingClient } from './repeating-client.ts';
 const BATCHES = 6;
 const REST_SECONDS = 120;
 
-describe('a service whose primary database dies under load', WITH_HAPROXY, () => {
-  let [old, standby]: PairedServer[] = [];
+describe('a service with a primary database and two standbys', WITH_HAPROXY, () => {
+  let [old, one, other]: PairedServer[] = [];
+  /** The primary after the failover, and the standby that is left. */
+  let [successor, follower]: PairedServer[] = [];
   let proxy: HaProxy;
   let world: World;
   const projects: TestProject[] = [];
@@ -23,26 +25,39 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
 
   before(async () => {
     old = await createPairedServer('old');
-    standby = await createPairedServer('standby');
+    one = await createPairedServer('one');
+    other = await createPairedServer('other');
     await old.start();
-    await standby.follow(old);
-    await old.query("alter system set synchronous_standby_names = 'standby'", 'select pg_reload_conf()');
-    await untilSynchronous(old);
-    proxy = await startHaProxy([old, standby]);
+    await one.follow(old);
+    await other.follow(old);
+    await waitForOneOf(old, [one, other]);
+    await untilStandbys(old, 2);
+    proxy = await startHaProxy([old, one, other]);
     const openDatabase = async () => ({ url: proxy.url, close: async () => undefined });
     world = await openWorld({ LOG_LEVEL: 'silent', METRICS_PORT: '0' }, { openDatabase });
   });
   after(async () => {
     await world?.stop();
     await proxy?.stop();
-    await Promise.all([old?.remove(), standby?.remove()]);
+    await Promise.all([old, one, other].map((server) => server?.remove()));
   });
 
-  it('loses nothing that it has acknowledged, and answers errors that may be retried', async (test) => {
-    const [first, second] = pair();
+  it('goes on without an error when a standby dies, and shows it', async () => {
+    const third = required(other);
     for (let i = 0; i < 2; i += 1) {
       projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS, decimals: 6 }));
     }
+    await waitUntil('both standbys in the metrics', readMetrics, ({ standbys }) => standbys === 2);
+    await third.kill();
+    batches.push(await runBatch(required(projects[0])));
+    await waitUntil('one standby in the metrics', readMetrics, ({ standbys }) => standbys === 1);
+    assert.deepEqual([...errors], []);
+    await third.start();
+    await untilStandbys(required(old), 2);
+  });
+
+  it('loses nothing that it has acknowledged when the primary dies under load, and answers errors that may be retried', async (test) => {
+    const [first, ...standbys] = [required(old), required(one), required(other)];
     const [project] = projects;
     assert.ok(project);
     const half = Promise.withResolvers<void>();
@@ -63,7 +78,8 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
 
     await first.kill();
     const killedMs = performance.now();
-    await second.query('select pg_promote()');
+    const [second, third] = await promoteOneOf(standbys);
+    [successor, follower] = [second, third];
     await waitUntil(
       'an answer',
       () => getCurrent(world.url, apiKey),
@@ -83,7 +99,7 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
   });
 
   it('is not led back to the old primary, which can acknowledge nothing', async () => {
-    const [first, second] = pair();
+    const [first, second, third] = [required(old), required(successor), required(follower)];
     await first.start();
     const write = first.query('create table written_after_the_promotion ()').catch((error: Error) => error);
     const waits = "select from pg_stat_activity where wait_event = 'SyncRep'";
@@ -101,13 +117,13 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
     assert.ok((await write) instanceof Error);
 
     await first.follow(second);
-    await second.query("alter system set synchronous_standby_names = 'old'", 'select pg_reload_conf()');
-    await untilSynchronous(second);
-    await waitUntil('a standby in the metrics', readMetrics, ({ standbys }) => standbys === 1);
+    await waitForOneOf(second, [first, third]);
+    await waitUntil('both standbys in the metrics', readMetrics, ({ standbys }) => standbys === 2);
   });
 
-  it('shows that its only standby is dead, and finishes what has waited once it is not waited for', async () => {
-    const [first, second] = pair();
+  it('shows that its last standby is dead, and finishes what has waited once it is not waited for', async () => {
+    const [first, second, third] = [required(old), required(successor), required(follower)];
+    await third.kill();
     await first.kill();
     const project = projects[1] ?? assert.fail();
     const running = runBatch(project);
@@ -123,11 +139,6 @@ describe('a service whose primary database dies under load', WITH_HAPROXY, () =>
     await assertExact(world, { projects, batches });
   });
 
-  function pair(): readonly [PairedServer, PairedServer] {
-    assert.ok(old && standby);
-    return [old, standby];
-  }
-
   async function readMetrics(): Promise<Metrics> {
     assert.ok(world.app.metricsUrl);
     const text = await (await fetch(world.app.metricsUrl)).text();
@@ -141,11 +152,52 @@ interface Metrics {
   readonly oldestSeconds: number;
 }
 
-async function untilSynchronous(primary: PairedServer): Promise<void> {
-  const standbys = "select from pg_stat_replication where sync_state = 'sync'";
+/** Lets a commit be acknowledged when one of the standbys has it, whichever is first. */
+async function waitForOneOf(primary: PairedServer, standbys: readonly PairedServer[]): Promise<void> {
+  const names = `ANY 1 (${standbys.map(({ name }) => name).join(', ')})`;
+  await primary.query(`alter system set synchronous_standby_names = '${names}'`, 'select pg_reload_conf()');
+}
+
+async function untilStandbys(primary: PairedServer, count: number): Promise<void> {
   await waitUntil(
-    'a synchronous standby',
-    () => primary.query(standbys),
-    ({ length }) => length === 1,
+    `${count} synchronous standbys`,
+    () => primary.query("select from pg_stat_replication where sync_state = 'quorum'"),
+    ({ length }) => length === count,
   );
+}
+
+/**
+ * Replaces a lost primary by one of its two standbys. Neither receives from it any more, so it can acknowledge nothing; then
+ * the standby that has received more has everything that was acknowledged.
+ * @returns the new primary, and the standby that follows it.
+ */
+async function promoteOneOf(standbys: readonly PairedServer[]): Promise<readonly [PairedServer, PairedServer]> {
+  await Promise.all(standbys.map((standby) => standby.receiveFrom(null)));
+  const received = new Map<PairedServer, bigint>();
+  for (const standby of standbys) received.set(standby, await readReceived(standby));
+  const [last, first] = standbys.toSorted((a, b) => ((received.get(a) ?? 0n) < (received.get(b) ?? 0n) ? -1 : 1));
+  assert.ok(first && last);
+  await waitForOneOf(first, [last]);
+  await first.query('select pg_promote()');
+  await last.receiveFrom(first);
+  return [first, last];
+}
+
+/** Reads the position up to which a standby has received the log, once it receives no more. */
+async function readReceived(standby: PairedServer): Promise<bigint> {
+  const receivers = 'select from pg_stat_wal_receiver';
+  await waitUntil(
+    'the end of the replication',
+    () => standby.query(receivers),
+    ({ length }) => length === 0,
+  );
+  const [row] = await standby.query<{ bytes: string }>(
+    "select (greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0')::text as bytes",
+  );
+  return BigInt(row?.bytes ?? 0);
+}
+
+function required<T>(value: T | undefined): T {
+  assert.ok(value !== undefined);
+  return value;
 }
