@@ -50,6 +50,7 @@ export function openPostgresStore(pool: PostgresPool, options: SqlStoreOptions =
     nowMs: 'cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)',
     jsonRows: 'jsonb_array_elements(cast($1 as jsonb)) as j(value)',
     lockTables: `select pg_advisory_xact_lock(hashtext('flywheel collector'))`,
+    findTable: 'select 1 where to_regclass(cast($1 as text)) is not null',
     close: async () => undefined,
   };
   return createSqlStore(sql, options);

@@ -29,6 +29,8 @@ export interface SqlDatabase {
   readonly jsonRows: string;
   /** Waits until no other process creates tables. */
   readonly lockTables?: string;
+  /** Finds the table named `$1`: one row if it exists. */
+  readonly findTable: string;
   close(): Promise<void>;
 }
 
@@ -187,12 +189,15 @@ interface Names {
 }
 
 async function createTables(
-  { transaction, sequenceType, lockTables }: SqlDatabase,
+  { transaction, sequenceType, lockTables, findTable }: SqlDatabase,
   { items, batches, counts, recipients }: Names,
 ): Promise<void> {
   await transaction(async (run) => {
     if (lockTables !== undefined) await run(lockTables);
-    await run(`create table if not exists ${items} (
+    // "if not exists" locks the tables even so, and a collector that writes to them could wait for ever for this one.
+    const found = await run(findTable, [items]);
+    if (found.length > 0) return;
+    await run(`create table ${items} (
       sequence ${sequenceType}, id text not null unique, content text not null, accepted_at_ms bigint not null,
       state text not null check (state in ('pending', 'paid', 'quarantined', 'dropped')),
       lane text not null check (lane in ('together', 'apart')), attempts integer not null,
@@ -200,16 +205,16 @@ async function createTables(
     )`);
     // Each covers the few rows that a step asks for, however many items are paid.
     const waiting = `where state = 'pending' and batch_key is null`;
-    await run(`create index if not exists ${items}_waiting on ${items} (lane, sequence) ${waiting}`);
-    await run(`create index if not exists ${items}_batch on ${items} (batch_key) where batch_key is not null`);
-    await run(`create index if not exists ${items}_paid on ${items} (batch_id, position) where state = 'paid'`);
-    await run(`create index if not exists ${items}_due on ${items} (sequence) where is_report_due = 1`);
-    await run(`create index if not exists ${items}_state on ${items} (state, sequence)`);
-    await run(`create table if not exists ${batches} (key text primary key, data text not null)`);
-    await run(`create table if not exists ${recipients} (address text primary key, failures integer not null)`);
-    await run(`create table if not exists ${counts} (name text primary key, n bigint not null)`);
+    await run(`create index ${items}_waiting on ${items} (lane, sequence) ${waiting}`);
+    await run(`create index ${items}_batch on ${items} (batch_key) where batch_key is not null`);
+    await run(`create index ${items}_paid on ${items} (batch_id, position) where state = 'paid'`);
+    await run(`create index ${items}_due on ${items} (sequence) where is_report_due = 1`);
+    await run(`create index ${items}_state on ${items} (state, sequence)`);
+    await run(`create table ${batches} (key text primary key, data text not null)`);
+    await run(`create table ${recipients} (address text primary key, failures integer not null)`);
+    await run(`create table ${counts} (name text primary key, n bigint not null)`);
     for (const name of ['epoch', 'leased_until_ms', 'accepted', 'pending', 'paid', 'quarantined', 'dropped']) {
-      await run(`insert into ${counts} (name, n) values ($1, 0) on conflict (name) do nothing`, [name]);
+      await run(`insert into ${counts} (name, n) values ($1, 0)`, [name]);
     }
   });
 }

@@ -52,6 +52,7 @@ export async function openSqliteStore(path: string, options: SqlStoreOptions = {
     sequenceType: 'integer primary key autoincrement',
     nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
     jsonRows: 'json_each($1) as j',
+    findTable: `select 1 from sqlite_master where type = 'table' and name = $1`,
     close: () => inTurn(async () => database.close()),
   };
   return createSqlStore(sql, options);

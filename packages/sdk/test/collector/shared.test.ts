@@ -106,6 +106,27 @@ it('a collector that stood still before it read its batch pays nothing of what a
   await Promise.all([first.stop(), second.stop()]);
 });
 
+it('a collector opens its store while another one writes to it', async () => {
+  const options = { tablePrefix: 'written_to' };
+  await openPostgresStore(pool, options);
+  const writer = await pool.connect();
+  try {
+    await writer.query('begin');
+    await writer.query('update written_to_counts set n = n');
+    await writer.query('update written_to_items set attempts = attempts');
+    const connect = async () => {
+      const client = await pool.connect();
+      await client.query(`set lock_timeout = '5s'`);
+      return client;
+    };
+    const store = await openPostgresStore({ query: (text, values) => pool.query(text, values), connect }, options);
+    assert.equal((await store.count()).accepted, 0);
+  } finally {
+    await writer.query('rollback');
+    writer.release();
+  }
+});
+
 it('a collector that stops gives its lease to another at once', async () => {
   const service = world.serve();
   const open = async () =>
