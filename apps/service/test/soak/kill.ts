@@ -3,11 +3,11 @@ import { openGate } from '@flywheel/testing/gate';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
 import { observeSend, startProtocolLog } from '@flywheel/testing/protocol-log';
 import { seededRandom } from '@flywheel/testing/random';
-import { openWorld } from '@flywheel/testing/world';
+import { openWorld, type World } from '@flywheel/testing/world';
 import type { Role } from '../../src/app.ts';
 import type { SoakBatch } from './load.ts';
 import { assertModelled } from './modelled.ts';
-import { assertExact, awaitRest } from './soak.ts';
+import { assertExact, awaitRest, describeUnfinished, readUnfinished } from './soak.ts';
 import { createStoryProject, STORIES, type StoryContext, type StoryProject } from './stories.ts';
 import { openWebhookWitness, WITNESS_ENVIRONMENT } from './webhook-witness.ts';
 import type { Step } from './workers/stepped-worker.ts';
@@ -39,6 +39,8 @@ export interface Killings {
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
 /** A dead worker's job is taken over within heartbeat (10 s), supervision and retry; the last ones died just before. */
 const REST_SECONDS = 120;
+/** A run of few kills takes a minute; the runner would end it without a word after five. */
+const SECONDS = { few: 200, everyStep: 3 * 3_600 };
 
 /**
  * Runs every story of a batch while worker processes are killed with SIGKILL, at the steps of their jobs and at random
@@ -64,11 +66,13 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
     }
     const background = Promise.all([skipRetryDelays(world, ending.signal), killer.killAtRandom(pool, ending.signal)]);
     const context = { world, actAtStep: killer.actAtStep };
-    const done = await Promise.all(
+    const stories = Promise.all(
       projects.map((project, first) =>
         runStories(context, project, { first, least: options.stories, isEnough: killer.isEnough }),
       ),
     );
+    const seconds = options.everyStep ? SECONDS.everyStep : SECONDS.few;
+    const done = await Promise.race([stories, failAfter(world, seconds, { killer, signal: ending.signal })]);
     await pool.ready();
     await awaitRest(world, REST_SECONDS);
     ending.abort();
@@ -85,6 +89,18 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
     await world.stop();
     await witness.close();
   }
+}
+
+async function failAfter(
+  world: World,
+  seconds: number,
+  { killer, signal }: { readonly killer: ReturnType<typeof createKiller>; readonly signal: AbortSignal },
+): Promise<never> {
+  await sleep(seconds * 1_000, undefined, { signal });
+  const left = await describeUnfinished(world, await readUnfinished(world));
+  throw new Error(
+    `The stories have not ended after ${seconds} s; seen: ${[...killer.atSteps.keys()].join(', ')}; ${left}`,
+  );
 }
 
 /** Runs all stories of a project, beginning with the one of that number. */

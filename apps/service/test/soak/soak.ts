@@ -17,18 +17,31 @@ import { BASE_UNITS_PER_TOKEN, type Load, type SoakBatch, VAULT_BASE_UNITS } fro
 export async function awaitRest(world: World, seconds: number): Promise<void> {
   const deadline = Date.now() + seconds * 1_000;
   for (;;) {
-    const open = await world.db.selectFrom('batches').select(['id', 'status']).where('closed_at', 'is', null).execute();
-    const pending = await pendingJobs(world);
-    if (open.length === 0 && pending.length === 0) return;
-    if (Date.now() > deadline) {
-      const stories = await Promise.all(open.map(({ id }) => describeBatch(world, id)));
-      assert.fail(`After ${seconds} s not closed: ${stories.join('; ')}; not done: ${JSON.stringify(pending)}`);
-    }
+    const left = await readUnfinished(world);
+    if (left.open.length === 0 && left.pending.length === 0) return;
+    if (Date.now() > deadline) assert.fail(`After ${seconds} s ${await describeUnfinished(world, left)}`);
     await sleep(200);
   }
 }
 
-/** Describes a batch of a failed soak, because its database is deleted afterwards. */
+/** What a run has left to do. */
+export interface Unfinished {
+  /** Batches that are not closed. */
+  readonly open: readonly { readonly id: string }[];
+  readonly pending: Awaited<ReturnType<typeof pendingJobs>>;
+}
+
+export async function readUnfinished(world: World): Promise<Unfinished> {
+  const open = await world.db.selectFrom('batches').select('id').where('closed_at', 'is', null).execute();
+  return { open, pending: await pendingJobs(world) };
+}
+
+/** Says what a failed soak has left to do, because its database is deleted afterwards. */
+export async function describeUnfinished(world: World, { open, pending }: Unfinished): Promise<string> {
+  const stories = await Promise.all(open.map(({ id }) => describeBatch(world, id)));
+  return `not closed: ${stories.join('; ')}; not done: ${JSON.stringify(pending)}`;
+}
+
 async function describeBatch({ db }: World, id: string): Promise<string> {
   const batch = await db
     .selectFrom('batches')

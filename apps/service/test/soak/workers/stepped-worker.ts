@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import http from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import {
   type Attributes,
   INVALID_SPAN_CONTEXT,
@@ -142,13 +144,35 @@ function tablesWritten(sql: string): string[] {
 
 const SENDS: ReadonlySet<string> = new Set(['sendBundle', 'sendTransaction']);
 
-/** Reports requests that send a transaction or a bundle. */
+/** Reports requests that send a transaction or a bundle. Their answer waits until the parent has heard of it. */
 function announceSends(): void {
-  const fetchAtOnce = globalThis.fetch;
-  globalThis.fetch = async (input, init) => {
-    const method = typeof init?.body === 'string' ? Object(JSON.parse(init.body)).method : undefined;
-    return SENDS.has(method) ? surround(method, () => fetchAtOnce(input, init)) : fetchAtOnce(input, init);
+  const request: (url: string, options: http.RequestOptions) => http.ClientRequest = http.request;
+  const requestAnnounced = (url: string, options: http.RequestOptions): http.ClientRequest => {
+    const sent = request(url, options);
+    const end = sent.end.bind(sent);
+    return Object.assign(sent, {
+      end: (body: string) => {
+        const method = Object(JSON.parse(body)).method;
+        if (context.getStore() === undefined || !SENDS.has(method)) return end(body);
+        const listeners = sent.listeners('response');
+        sent.removeAllListeners('response');
+        const answer = () =>
+          new Promise((resolve, reject) => {
+            sent.once('response', resolve).once('error', reject);
+            end(body);
+          });
+        surround(method, answer).then(
+          (response) => {
+            for (const listener of listeners) listener(response);
+          },
+          () => undefined, // the sender listens to errors too
+        );
+        return sent;
+      },
+    });
   };
+  Object.assign(http, { request: requestAnnounced });
+  syncBuiltinESMExports();
 }
 
 await workStepByStep();
