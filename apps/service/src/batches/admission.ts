@@ -5,17 +5,9 @@ import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import { mapInSlices } from '../model/in-slices.ts';
 import { type Multisig, type Project, projectMoving, type Token } from '../model/project.ts';
-import {
-  type CapUse,
-  type HeldUse,
-  type KindUse,
-  lockUnadmittedSetups,
-  lockUnadmittedUse,
-  readCapUse,
-  readSetupUse,
-} from '../store/batches/exposure.ts';
+import { type CapUse, type HeldUse, type KindUse, readCapUse } from '../store/batches/cap-use.ts';
+import { lockUnadmittedSetups, lockUnadmittedUse, readSetupUse } from '../store/batches/exposure.ts';
 import type { Reserved } from '../store/batches/new-batches.ts';
-import { findSeenProofs } from '../store/batches/proofs.ts';
 import { findMissedRotation, type OpenRotation } from '../store/batches/rotations.ts';
 import { findHalt, type Halt, MOVING } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
@@ -54,14 +46,21 @@ export interface UnreadTokenAccounts {
   readonly unreadOn: string;
 }
 
+/** What a batch asks for. */
+export interface Asked extends AskedOfCaps {
+  /** Hashes of its proofs, one for each pipeline; none for withdrawals and rotations. */
+  readonly proofHashes: readonly string[];
+}
+
 /** Computes what a batch asks for. A thousand pipelines take 0.1 s, so no caller holds a lock meanwhile. */
-export async function askOfCaps(
+export async function computeAsked(
   { prices }: Pick<LimitDeps, 'prices'>,
   { project, kind, pipelines }: Candidate,
-): Promise<AskedOfCaps> {
+): Promise<Asked> {
   return {
     kind,
     pipelineCount: pipelines.length,
+    proofHashes: kind === 'pipelines' ? await mapInSlices(pipelines, proofHash) : [],
     totals: kind === 'pipelines' ? dailyTotals(pipelines, project.token) : NO_TOTALS,
     exposure: await boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
   };
@@ -70,7 +69,7 @@ export async function askOfCaps(
 /**
  * Checks a new batch against the limits of its kind and the caps of its project and key, and reserves its daily amounts. The
  * caller must hold the lock of the project's flywheel, and must roll back when this throws or returns `unread`.
- * @param asked from `askOfCaps`.
+ * @param asked from `computeAsked`.
  * @throws ApiError ERR_UNAUTHORIZED for a key that was revoked meanwhile, ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES,
  * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED, ERR_ROTATION_REFUSED
  */
@@ -78,13 +77,13 @@ export async function admitBatch(
   deps: LimitDeps,
   trx: Db,
   candidate: LockedCandidate,
-  asked: AskedOfCaps,
+  asked: Asked,
 ): Promise<Admission | UnreadTokenAccounts> {
   const { project, kind, batchId, pipelines, read } = candidate;
   const now = deps.clock.now();
   const day = utcDay(now);
   // Read under the lock: the limits may have been lowered while this request waited for it.
-  const use = await readUse({ ...deps, db: trx }, candidate);
+  const use = await readUse({ ...deps, db: trx }, candidate, asked);
   await requireNoRotation(trx, candidate, use.openRotation);
   if (use.key?.isRevoked) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The API key was revoked meanwhile.' });
   const errors = findLimitErrors(deps, project, use, asked);
@@ -102,8 +101,7 @@ export async function admitBatch(
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;
   if (ofKey) throw ofKey;
-  const warnings = kind === 'pipelines' ? await findRepeatedProofs(trx, project, candidate.pipelines) : [];
-  return { reserved, warnings, hasExposedOfKind, isFirstOfDay };
+  return { reserved, warnings: warnOfRepeats(asked, use), hasExposedOfKind, isFirstOfDay };
 }
 
 /**
@@ -200,14 +198,19 @@ export function requireNoHalt(halt: Halt | null): void {
   if (halt) throw new ApiError('ERR_PAUSED', { isForAll: halt.isForAll, reason: halt.reason });
 }
 
-/** Lists the limits and caps that a project would exceed with one more batch, and reads the company's rules for it. */
-export async function findLimitErrorsOf(
-  deps: LimitDeps & Pick<Deps, 'db'>,
-  candidate: Candidate,
-): Promise<Pick<CapUse, 'policy'> & { readonly errors: LimitError[] }> {
-  const use = await readUse(deps, candidate);
-  const errors = findLimitErrors(deps, candidate.project, use, await askOfCaps(deps, candidate));
-  return { errors, policy: use.policy };
+/** A batch that is not created, measured against its project. */
+export interface Forecast extends Pick<CapUse, 'policy'> {
+  /** The limits and caps that the project would exceed with it. */
+  readonly errors: readonly LimitError[];
+  readonly warnings: readonly InitWarning[];
+}
+
+/** Measures a batch that is not created against what its project has used, and reads the company's rules for it. */
+export async function forecast(deps: LimitDeps & Pick<Deps, 'db'>, candidate: Candidate): Promise<Forecast> {
+  const asked = await computeAsked(deps, candidate);
+  const use = await readUse(deps, candidate, asked);
+  const errors = findLimitErrors(deps, candidate.project, use, asked);
+  return { errors, warnings: warnOfRepeats(asked, use), policy: use.policy };
 }
 
 /** A project's daily limit for one kind of action, in base units. */
@@ -234,15 +237,13 @@ export function dailyLimitError(
 }
 
 /** Warns of pipelines whose type and payload the project, or the same request, has used before. */
-export async function findRepeatedProofs(
-  db: Db,
-  { id: projectId }: Pick<Project, 'id'>,
-  pipelines: readonly Pick<CompiledPipeline, 'type' | 'payload'>[],
-): Promise<InitWarning[]> {
-  const hashes = await mapInSlices(pipelines, proofHash);
-  const seen = new Set(await findSeenProofs(db, projectId, hashes));
+function warnOfRepeats(
+  { proofHashes }: Pick<Asked, 'proofHashes'>,
+  { seenProofs }: Pick<CapUse, 'seenProofs'>,
+): InitWarning[] {
+  const seen = new Set(seenProofs);
   const warnings: InitWarning[] = [];
-  for (const [pipeline, hash] of hashes.entries()) {
+  for (const [pipeline, hash] of proofHashes.entries()) {
     if (seen.has(hash)) {
       warnings.push({ pipeline, message: `pipelines[${pipeline}] repeats a type and payload seen before.` });
     }
@@ -281,10 +282,11 @@ function haveSameMembers(one: Members, other: Members): boolean {
 function readUse(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { project: { id: projectId, isAdmitted, flywheel }, kind, keyId }: Candidate,
+  { proofHashes }: Pick<Asked, 'proofHashes'>,
 ): Promise<CapUse> {
   const now = clock.now();
   const multisig = flywheel.multisig.address;
-  return readCapUse(db, { projectId, multisig, kind, keyId, isAdmitted, day: utcDay(now), now });
+  return readCapUse(db, { projectId, multisig, kind, keyId, isAdmitted, proofHashes, day: utcDay(now), now });
 }
 
 function isOfKey(error: LimitError): boolean {

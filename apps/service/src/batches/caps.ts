@@ -2,7 +2,8 @@ import { ApiError, type BatchKind, type ReachedCap } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { startOfNextUtcDay } from '../model/clock.ts';
 import type { DailyTotals, Token } from '../model/project.ts';
-import type { CapUse, Exposure, HeldUse, KeyUse, KindUse, LamportsUse } from '../store/batches/exposure.ts';
+import type { CapUse, HeldUse, KeyUse, KindUse } from '../store/batches/cap-use.ts';
+import type { Exposure, LamportsUse } from '../store/batches/exposure.ts';
 
 /** Limits on a project's open batches. */
 export interface FairUse {

@@ -8,8 +8,14 @@ import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/ne
 import { type BeginningFacts, findBeginningFacts } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
-import { admitBatch, admitUnadmitted, askOfCaps, type LockedCandidate, type UnreadTokenAccounts } from './admission.ts';
-import type { AskedOfCaps } from './caps.ts';
+import {
+  type Asked,
+  admitBatch,
+  admitUnadmitted,
+  computeAsked,
+  type LockedCandidate,
+  type UnreadTokenAccounts,
+} from './admission.ts';
 import type { Deps } from './deps.ts';
 import type { ReadTokenAccounts } from './policy/at-init.ts';
 import { readTokenAccounts } from './policy/token-accounts.ts';
@@ -49,7 +55,7 @@ export interface CreatedBatch {
  */
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
   const { keyId, pipelines } = newBatch;
-  const asked = await askOfCaps(deps, { project: key.project, kind: key.kind, keyId, pipelines });
+  const asked = await computeAsked(deps, { project: key.project, kind: key.kind, keyId, pipelines });
   let read: ReadTokenAccounts | null = null;
   for (let times = 1; ; times++) {
     const created = await leaseAndWrite(deps, key, { ...newBatch, asked, read });
@@ -60,7 +66,7 @@ export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatc
 
 /** A batch as one transaction writes it. */
 interface WrittenBatch extends NewBatch, Pick<LockedCandidate, 'read'> {
-  readonly asked: AskedOfCaps;
+  readonly asked: Asked;
 }
 
 async function leaseAndWrite(

@@ -13,7 +13,7 @@ import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findPolicyUses } from '../store/company/policy-uses.ts';
 import { countTokenAccounts } from '../store/company/uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
-import { type DailyLimit, dailyLimitError, findLimitErrorsOf, findRepeatedProofs, requireServed } from './admission.ts';
+import { type DailyLimit, dailyLimitError, forecast, requireServed } from './admission.ts';
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
@@ -63,12 +63,11 @@ export async function previewBatch(
   await checkPayloads(deps, project, request.pipelines);
   const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
-  const [{ check, cost }, limits, { errors: capErrors, policy }, heldRecipients, warnings] = await Promise.all([
+  const [{ check, cost }, limits, { errors: capErrors, policy, warnings }, heldRecipients] = await Promise.all([
     deps.chain.decide(landedSlot, (chain) => checkAndPrice({ ...deps, chain }, project, pipelines)),
     readLimits(deps, project, pipelines),
-    findLimitErrorsOf(deps, { project, kind: 'pipelines', keyId, pipelines }),
+    forecast(deps, { project, kind: 'pipelines', keyId, pipelines }),
     findMixedRecipients(deps, project, request.pipelines),
-    findRepeatedProofs(deps.db, project, pipelines),
   ]);
   const limitErrors = [limits.burn, limits.airdrop]
     .filter(isExceeded)

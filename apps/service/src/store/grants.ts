@@ -336,10 +336,12 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   flywheel_owners: { serve: NONE, work: NONE },
 };
 
-/** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041, 0042). */
+/** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041, 0042, 0046). */
 const FUNCTIONS: Readonly<Record<string, RightsOfTable<string>>> = {
-  // Triggers run it.
-  'function keep_policy_sums()': { serve: NONE, work: NONE },
+  // Triggers run them.
+  'function sum_inserted_policy_uses()': { serve: NONE, work: NONE },
+  'function sum_updated_policy_uses()': { serve: NONE, work: NONE },
+  'function sum_deleted_policy_uses()': { serve: NONE, work: NONE },
   'function add_partitions(timestamp with time zone)': { serve: NONE, work: { execute: true } },
   'function drop_partition(text,integer,timestamp with time zone)': { serve: NONE, work: { execute: true } },
   'function own_flywheel()': { serve: NONE, work: NONE },

@@ -39,6 +39,7 @@ import * as flywheelOwners from '../../migrations/0041-flywheel-owners.ts';
 import * as batchArchives from '../../migrations/0042-batch-archives.ts';
 import * as policySums from '../../migrations/0044-policy-sums.ts';
 import * as lanes from '../../migrations/0045-lanes.ts';
+import * as policySumTriggers from '../../migrations/0046-policy-sum-triggers.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -82,6 +83,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0042-batch-archives': batchArchives,
   '0044-policy-sums': policySums,
   '0045-lanes': lanes,
+  '0046-policy-sum-triggers': policySumTriggers,
 };
 
 /**

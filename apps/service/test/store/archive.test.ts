@@ -21,8 +21,9 @@ import { packBatches } from '../../src/retention.ts';
 import { findUnpackedIds, packBatch } from '../../src/store/batches/archive.ts';
 import { findBatch, findBatchByIdempotencyKey } from '../../src/store/batches/batches.ts';
 import { findBundles, findSentBundles, insertBundle } from '../../src/store/batches/bundles.ts';
+import { type CapQuestion, readCapUse } from '../../src/store/batches/cap-use.ts';
 import { findPastPipelines, findPrecedents } from '../../src/store/batches/past-batches.ts';
-import { findProofsByHash, findSeenProofs } from '../../src/store/batches/proofs.ts';
+import { findProofsByHash } from '../../src/store/batches/proofs.ts';
 import { findRotations } from '../../src/store/batches/rotations.ts';
 import { DamagedRecord } from '../../src/store/damaged-record.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
@@ -269,6 +270,17 @@ function anyPipeline(): CompiledPipeline {
   };
 }
 
+const USE_OF_PROJECT: Omit<CapQuestion, 'projectId' | 'proofHashes'> = {
+  ...{
+    multisig: randomAddress(),
+    kind: 'pipelines',
+    keyId: null,
+    isAdmitted: true,
+    day: '2026-11-21',
+    now: new Date(),
+  },
+};
+
 /** Reads whatever the store tells of a batch and its contents. */
 async function readAll(id: string, key: string, { id: projectId } = project, from: Db = db) {
   const { rows } = await sql<{ hash: string }>`
@@ -283,7 +295,7 @@ async function readAll(id: string, key: string, { id: projectId } = project, fro
     past: await findPastPipelines(from, [id]),
     precedents: await findPrecedents(from, { projectId, batchId: randomUUID() }),
     proofs: await findProofsByHash(from, hashes, 20),
-    seen: await findSeenProofs(from, projectId, hashes),
+    seen: (await readCapUse(from, { ...USE_OF_PROJECT, projectId, proofHashes: hashes })).seenProofs,
   };
 }
 

@@ -27,9 +27,8 @@ import {
   findBatchWithoutPipelines,
   findCurrentBatch,
 } from '../../src/store/batches/batches.ts';
-import { readCapUse } from '../../src/store/batches/exposure.ts';
+import { readCapUse } from '../../src/store/batches/cap-use.ts';
 import { insertBatch, takeBatchIndex } from '../../src/store/batches/new-batches.ts';
-import { findSeenProofs } from '../../src/store/batches/proofs.ts';
 import { findMissedRotation } from '../../src/store/batches/rotations.ts';
 import { leaseNonce, updateNonceValue } from '../../src/store/nonces.ts';
 
@@ -37,10 +36,13 @@ const { db } = await openTestDatabase();
 await storeNonces(db, 100);
 
 async function countOpen(projectId: string) {
-  const of = { projectId, multisig: await findMultisigOf(projectId), keyId: null } as const;
-  const question = { ...of, kind: 'pipelines', isAdmitted: true, day: DAY, now: NOW } as const;
-  const { batches, pipelines } = (await readCapUse(db, question)).project;
+  const { batches, pipelines } = (await readUse(projectId, [])).project;
   return { batches, pipelines };
+}
+
+async function readUse(projectId: string, proofHashes: readonly string[]) {
+  const of = { projectId, multisig: await findMultisigOf(projectId), keyId: null } as const;
+  return readCapUse(db, { ...of, kind: 'pipelines', isAdmitted: true, proofHashes, day: DAY, now: NOW });
 }
 
 async function findMultisigOf(projectId: string) {
@@ -99,7 +101,7 @@ test('another project’s batch is not found under the caller’s project', asyn
   assert.equal(await findCurrentBatch(db, stranger.id, new Date(0)), null);
   assert.deepEqual(await countOpen(stranger.id), { batches: 0, pipelines: 0 });
   const hashes = await Promise.all(batch.pipelines.map(proofHash));
-  assert.equal((await findSeenProofs(db, stranger.id, hashes)).size, 0);
+  assert.equal((await readUse(stranger.id, hashes)).seenProofs.size, 0);
   assert.deepEqual(await findBatchesToSetUp(db, stranger.flywheel.id, { upToIndex: 1_000n, reachedIndex: 0n }), []);
 });
 
@@ -216,9 +218,8 @@ test('used proofs are found by the hash in their memo', async () => {
   const [used, unused] = [newPipeline({ payload: '{"gift":"🎁"}' }), newPipeline({ payload: '{}' })];
   await storeBatch(db, project, { pipelines: [used, used] });
   const hashes = await Promise.all([used, unused].map(proofHash));
-  const seen = await findSeenProofs(db, project.id, hashes);
-  assert.deepEqual([...seen], hashes.slice(0, 1));
-  assert.deepEqual([...(await findSeenProofs(db, project.id, []))], []);
+  assert.deepEqual([...(await readUse(project.id, hashes)).seenProofs], hashes.slice(0, 1));
+  assert.deepEqual([...(await readUse(project.id, [])).seenProofs], []);
 });
 
 test('a rebuilt approval’s nonce value is stored with the batch and its lease, while the batch is open', async () => {

@@ -29,12 +29,12 @@ import { parseConfig } from '../../src/config.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { insertBundle } from '../../src/store/batches/bundles.ts';
+import { readCapUse } from '../../src/store/batches/cap-use.ts';
 import {
   chargeBatch,
   type Exposure,
   limitReservation,
   lockUnadmittedUse,
-  readCapUse,
   readLamportsUse,
   readSetupUse,
   readUnadmittedUse,
@@ -388,6 +388,7 @@ function readUse(project: Project, keyId: string) {
     kind: 'pipelines',
     keyId,
     isAdmitted: false,
+    proofHashes: [],
     day: DAY,
     now: NOW,
   });

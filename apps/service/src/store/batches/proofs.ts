@@ -2,7 +2,6 @@ import type { BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
-import { prepare } from '../prepare.ts';
 
 /** A pipeline with the data that its batch's accounts on chain make public. */
 export interface RecordedProof {
@@ -154,24 +153,3 @@ function toRecordedProof(row: Row): RecordedProof {
     signatures: row.signatures,
   };
 }
-
-/** Finds which of these proof hashes (hex) the project has used before. */
-export async function findSeenProofs(
-  db: Db,
-  projectId: string,
-  proofHashes: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const hashes = proofHashes.map((hash) => Buffer.from(hash, 'hex'));
-  const rows = await selectSeen(db, { projectId, hashes });
-  return new Set(rows.map(({ proof_hash }) => Buffer.from(proof_hash).toString('hex')));
-}
-
-const selectSeen = prepare<
-  { readonly projectId: string; readonly hashes: readonly Buffer[] },
-  { readonly proof_hash: Uint8Array }
->(
-  (_db, slot) => sql`
-    select distinct proof_hash from pipelines
-    where project_id = ${slot('projectId')} and proof_hash = any(${slot('hashes')}::bytea[])
-  `,
-);
