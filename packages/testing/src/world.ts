@@ -10,6 +10,7 @@ import { type Db, openDb } from '@flywheel/service/internal/store/db.ts';
 import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner, type TransactionPartialSigner } from '@solana/kit';
 import { type Answer, send } from './client.ts';
 import { openCluster } from './cluster.ts';
+import type { WorldPooler } from './pooled-world.ts';
 import { openTestDatabase, TEST_ROLES } from './postgres.ts';
 import { signIn } from './project.ts';
 
@@ -21,9 +22,12 @@ export interface World {
   /** The local cluster, or the one of FLYWHEEL_TEST_RPC_URL. */
   readonly localnet: Localnet;
   readonly rpc: ReturnType<typeof createSolanaRpc>;
-  /** The service's own database, to check rows and to create states that no request can create. */
+  /** The service's own database, to check rows and to create states that no request can create; never behind a pooler. */
   readonly db: Db;
+  /** The same database, with the login that owns its tables; never behind a pooler. */
   readonly databaseUrl: string;
+  /** PgBouncer, if it is between the service and its database. */
+  readonly pooler: WorldPooler | null;
   /** The service's variables, for other processes of it. */
   readonly environment: Readonly<Record<string, string>>;
   /** The service's operator, for acts on chain that only it can take. */
@@ -64,6 +68,11 @@ const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);
 export interface WorldOptions {
   /** Replaces the tests' own database, which works without fsync. */
   readonly openDatabase?: () => Promise<WorldDatabase>;
+  /**
+   * What pools the connections of the service's processes; by default what FLYWHEEL_TEST_POOLER names, and nothing if the test
+   * replaces the database.
+   */
+  readonly pooler?: 'pgbouncer' | null;
   /** A cluster that runs already, instead of the tests' own. */
   readonly cluster?: Localnet;
   /** Roles of this process; HTTP and worker by default. Without any it runs no part of the service and migrates nothing. */
@@ -81,7 +90,8 @@ export interface WorldOptions {
 export async function openWorld(
   environment: Readonly<Record<string, string>> = {},
   {
-    openDatabase = openTestDatabase,
+    openDatabase,
+    pooler: pooling = openDatabase === undefined ? readPooling() : null,
     roles = ROLES,
     v1 = true,
     slotMs = SLOT_MS,
@@ -98,7 +108,8 @@ export async function openWorld(
     v1,
     ...(engineRequestsPerSecond !== undefined && { engineRequestsPerSecond }),
   };
-  const [started, opened] = await Promise.allSettled([cluster ?? openCluster(clusterOptions), openDatabase()]);
+  const openOwn = openDatabase ?? openTestDatabase;
+  const [started, opened] = await Promise.allSettled([cluster ?? openCluster(clusterOptions), openOwn()]);
   // An open resource keeps the process alive: the test would hang instead of failing.
   if (opened.status === 'rejected') {
     if (started.status === 'fulfilled') await started.value.stop();
@@ -110,7 +121,7 @@ export async function openWorld(
   }
   const [localnet, database] = [started.value, opened.value];
   const signers = await createSignerFiles(directory, localnet);
-  const whole = {
+  const given = {
     ...ENVIRONMENT,
     FLYWHEEL_DATA_DIR: directory,
     DATABASE_URL: database.url,
@@ -120,20 +131,28 @@ export async function openWorld(
     ...signers,
     ...environment,
   };
-  const start = async (changes: Readonly<Record<string, string>>) => {
-    if (roles.size === 0) return null;
-    const config = parseConfig({ ...whole, ...changes });
-    return startApp(config, roles, createLog(config.logLevel));
-  };
   const db = openDb({ connectionString: database.url }, createLog('error'));
+  let pooler: WorldPooler | null = null;
   const close = async () => {
     await db.destroy();
+    await pooler?.stop();
     await database.close();
     await localnet.stop();
     await rm(directory, { recursive: true });
   };
+  const complete = (changes: Readonly<Record<string, string>>) => {
+    const variables = { ...given, ...changes };
+    return pooler?.pooled(variables) ?? variables;
+  };
+  const start = async (changes: Readonly<Record<string, string>>) => {
+    if (roles.size === 0) return null;
+    const config = parseConfig(complete(changes));
+    return startApp(config, roles, createLog(config.logLevel));
+  };
   let app: App | null;
   try {
+    // Only the tests that need PgBouncer look for it.
+    if (pooling !== null) pooler = await (await import('./pooled-world.ts')).startWorldPooler(database.url, db);
     app = await start({});
   } catch (error) {
     await close();
@@ -150,7 +169,8 @@ export async function openWorld(
     rpc: createSolanaRpc(localnet.url),
     db,
     databaseUrl: database.url,
-    environment: whole,
+    pooler,
+    environment: complete({}),
     operator: await loadSigner(signers.OPERATOR_SIGNER),
     restart: async (changes = {}) => {
       await app?.stop();
@@ -161,6 +181,13 @@ export async function openWorld(
       await close();
     },
   };
+}
+
+/** Reads FLYWHEEL_TEST_POOLER; null if it is not set. @throws Error if it names no pooler. */
+function readPooling(): 'pgbouncer' | null {
+  const { FLYWHEEL_TEST_POOLER: name = '' } = process.env;
+  if (name === '' || name === 'pgbouncer') return name || null;
+  throw new Error(`FLYWHEEL_TEST_POOLER is ${name}; the only pooler of the tests is pgbouncer.`);
 }
 
 const OPERATOR_LAMPORTS = 100_000_000_000n;
