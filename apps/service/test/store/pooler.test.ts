@@ -75,6 +75,13 @@ describe('PgBouncer in transaction mode', WITH_PGBOUNCER, () => {
     await (await open({ DATABASE_URL: pooled, DATABASE_DIRECT_URL: url })).close();
   });
 
+  it('is refused in statement mode, because the service needs transactions', async (test) => {
+    const inStatements = await startPgBouncer(database.url, [login], { pool_mode: 'statement' });
+    test.after(() => inStatements.stop());
+    const ways = { DATABASE_URL: inStatements.through(own), DATABASE_DIRECT_URL: own };
+    await assert.rejects(open(ways), /transaction blocks not allowed in statement pooling mode/);
+  });
+
   it('takes no timeouts, so that the login needs them', async () => {
     const [warning] = findPoolerIssues(await find(pgbouncer.through(own)), null);
     assert.match(warning?.text ?? '', /no statement_timeout or no idle_in_transaction_session_timeout/);
