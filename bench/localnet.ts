@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { maxRentLamports } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstruction,
@@ -34,8 +35,7 @@ const CALLS = 32;
 const BLOCK = 4_000;
 const DEFAULT_TRANSACTIONS = 100_000;
 const FUNDS_LAMPORTS = 1_000_000_000_000_000n;
-/** Rent-exempt minimum of an account without data. */
-const TRANSFER_LAMPORTS = 890_880n;
+const TRANSFER_LAMPORTS = maxRentLamports(0);
 
 /**
  * Measures transfers, each to a new account, through JSON-RPC into a cluster in a process of its own: one call per

@@ -1,4 +1,11 @@
+import { maxRentLamports } from '@flywheel/protocol';
 import { getBase64Encoder, getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit';
+import {
+  COMPUTE_BUDGET_PROGRAM_ADDRESS,
+  getSetComputeUnitLimitInstructionDataDecoder,
+  SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR,
+} from '@solana-program/compute-budget';
+import { getNonceSize } from '@solana-program/system';
 import type { Bundle } from '../../apps/service/src/model/batch.ts';
 import { findBundles } from '../../apps/service/src/store/batches/bundles.ts';
 import { findLedgerEntries } from '../../apps/service/src/store/batches/ledger.ts';
@@ -52,8 +59,7 @@ async function readPhase(db: Db, id: string, phase: Bundle['phase']): Promise<On
   };
 }
 
-/** Rent-exempt minimum of a nonce account, 80 bytes. */
-const NONCE_LAMPORTS = 1_447_680;
+const NONCE_LAMPORTS = Number(maxRentLamports(getNonceSize()));
 
 async function closingMs(db: Db, id: string): Promise<number> {
   const row = await db
@@ -74,11 +80,10 @@ function declaredUnits(wire: string): number {
     return Number(limit?.value ?? 0);
   }
   for (const { programAddressIndex, data } of message.instructions) {
-    const isBudget = message.staticAccounts[programAddressIndex] === 'ComputeBudget111111111111111111111111111111';
-    if (isBudget && data?.[0] === SET_LIMIT) return new DataView(Uint8Array.from(data).buffer).getUint32(1, true);
+    const isBudget = message.staticAccounts[programAddressIndex] === COMPUTE_BUDGET_PROGRAM_ADDRESS;
+    if (isBudget && data?.[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR) {
+      return getSetComputeUnitLimitInstructionDataDecoder().decode(data).units;
+    }
   }
   return 0;
 }
-
-/** Instruction SetComputeUnitLimit of the compute budget program. */
-const SET_LIMIT = 2;

@@ -93,7 +93,7 @@ export const addressDecoder: FixedSizeDecoder<Address, 32> = /* @__PURE__ */ cre
   },
 });
 
-const ADDRESS_BYTES = 32;
+export const ADDRESS_BYTES = 32;
 
 /** More addresses than a full batch names; about 500 KiB. */
 const MAX_KNOWN = 4_096;

@@ -7,10 +7,15 @@ import {
   getU32Encoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { getTransferSolInstructionDataDecoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import {
+  getTransferSolInstructionDataDecoder,
+  SYSTEM_PROGRAM_ADDRESS,
+  TRANSFER_SOL_DISCRIMINATOR,
+} from '@solana-program/system';
 import {
   ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
   BURN_CHECKED_DISCRIMINATOR,
+  CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR,
   getTransferCheckedInstructionDataDecoder,
   TOKEN_PROGRAM_ADDRESS,
   TRANSFER_CHECKED_DISCRIMINATOR,
@@ -101,16 +106,15 @@ function readEffect({ programAddress, accounts, data }: DescribedInstruction): E
     case MEMO_PROGRAM_ADDRESS:
       return 'none';
     case ASSOCIATED_TOKEN_PROGRAM_ADDRESS:
-      return data.length === 1 && data[0] === CREATE_IDEMPOTENT ? 'none' : null;
+      return data.length === 1 && data[0] === CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR ? 'none' : null;
     case SYSTEM_PROGRAM_ADDRESS: {
       const recipient = accounts[1];
-      if (data.length !== TRANSFER_SOL_BYTES || data[0] !== TRANSFER_SOL || recipient === undefined) return null;
-      return {
-        amount: getTransferSolInstructionDataDecoder().decode(data).amount,
-        unit: 'SOL',
-        decimals: SOL_DECIMALS,
-        recipient,
-      };
+      const decoder = getTransferSolInstructionDataDecoder();
+      if (data.length !== decoder.fixedSize || recipient === undefined) return null;
+      const { discriminator, amount } = decoder.decode(data);
+      return discriminator === TRANSFER_SOL_DISCRIMINATOR
+        ? { amount, unit: 'SOL', decimals: SOL_DECIMALS, recipient }
+        : null;
     }
     case TOKEN_PROGRAM_ADDRESS:
     // Token-2022 keeps the layouts of SPL Token.
@@ -118,23 +122,16 @@ function readEffect({ programAddress, accounts, data }: DescribedInstruction): E
       const [, mint, third] = accounts;
       const isBurn = data[0] === BURN_CHECKED_DISCRIMINATOR;
       const isKnown = isBurn || data[0] === TRANSFER_CHECKED_DISCRIMINATOR;
-      if (data.length !== CHECKED_BYTES || !isKnown || mint === undefined || third === undefined) return null;
       // A burn and a transfer have the same data after the discriminator.
-      const { amount, decimals } = getTransferCheckedInstructionDataDecoder().decode(data);
+      const decoder = getTransferCheckedInstructionDataDecoder();
+      if (data.length !== decoder.fixedSize || !isKnown || mint === undefined || third === undefined) return null;
+      const { amount, decimals } = decoder.decode(data);
       return { amount, unit: `tokens of the mint ${mint}`, decimals, recipient: isBurn ? null : third };
     }
     default:
       return null;
   }
 }
-
-/** Discriminator (u32, which is 2) and lamports (u64). */
-const TRANSFER_SOL_BYTES = 12;
-const TRANSFER_SOL = 2;
-/** Discriminator (u8), amount (u64) and decimals (u8). */
-const CHECKED_BYTES = 10;
-/** Discriminator of the associated token program's CreateIdempotent. */
-const CREATE_IDEMPOTENT = 1;
 
 function add(sums: Map<string, Sum>, { amount, unit, decimals }: Effect): void {
   // One mint with two numbers of decimals would fail on chain; two lines show it.

@@ -9,7 +9,6 @@ import {
   ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
   BURN_CHECKED_DISCRIMINATOR,
   CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR,
-  getBurnCheckedInstructionDataDecoder,
   getTransferCheckedInstructionDataDecoder,
   TOKEN_PROGRAM_ADDRESS,
   TRANSFER_CHECKED_DISCRIMINATOR,
@@ -63,11 +62,6 @@ const PROGRAM_NAMES: Readonly<Record<string, string>> = {
   [MEMO_PROGRAM_ADDRESS]: 'Memo',
 };
 
-/** Discriminator (u32) and lamports (u64). */
-const TRANSFER_SOL_BYTES = 12;
-/** Discriminator (u8), amount (u64) and decimals (u8). */
-const CHECKED_BYTES = 10;
-
 function describe(
   programAddress: Address,
   data: ReadonlyUint8Array,
@@ -81,22 +75,23 @@ function describe(
       return isCreation ? `creates the token account of ${account(2)} if it is missing` : null;
     }
     case SYSTEM_PROGRAM_ADDRESS: {
-      if (data.length !== TRANSFER_SOL_BYTES) return null;
-      const { discriminator, amount } = getTransferSolInstructionDataDecoder().decode(data);
+      const decoder = getTransferSolInstructionDataDecoder();
+      if (data.length !== decoder.fixedSize) return null;
+      const { discriminator, amount } = decoder.decode(data);
       if (discriminator !== TRANSFER_SOL_DISCRIMINATOR) return null;
       return `transfers ${groupDigits(toDecimal(amount, SOL_DECIMALS))} SOL to ${account(1)}`;
     }
     case TOKEN_PROGRAM_ADDRESS:
     // Token-2022 keeps the layouts of SPL Token.
     case TOKEN_2022_PROGRAM_ADDRESS: {
-      if (data.length !== CHECKED_BYTES) return null;
-      if (data[0] === BURN_CHECKED_DISCRIMINATOR) {
-        const { amount, decimals } = getBurnCheckedInstructionDataDecoder().decode(data);
-        return `burns ${groupDigits(toDecimal(amount, decimals))} tokens of ${account(0)}`;
-      }
-      if (data[0] !== TRANSFER_CHECKED_DISCRIMINATOR) return null;
-      const { amount, decimals } = getTransferCheckedInstructionDataDecoder().decode(data);
-      return `transfers ${groupDigits(toDecimal(amount, decimals))} tokens to the token account ${account(2)}`;
+      // A burn and a transfer have the same data after the discriminator.
+      const decoder = getTransferCheckedInstructionDataDecoder();
+      if (data.length !== decoder.fixedSize) return null;
+      const { discriminator, amount, decimals } = decoder.decode(data);
+      const tokens = `${groupDigits(toDecimal(amount, decimals))} tokens`;
+      if (discriminator === BURN_CHECKED_DISCRIMINATOR) return `burns ${tokens} of ${account(0)}`;
+      if (discriminator !== TRANSFER_CHECKED_DISCRIMINATOR) return null;
+      return `transfers ${tokens} to the token account ${account(2)}`;
     }
     default:
       return null;

@@ -13,4 +13,5 @@ export * from './merged-payload.ts';
 export * from './policy-fields.ts';
 export * from './proof-memo.ts';
 export * from './reserved-addresses.ts';
+export * from './runtime.ts';
 export * from './wording.ts';

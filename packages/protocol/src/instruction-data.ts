@@ -13,7 +13,7 @@ import {
   isWritableRole,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { addressDecoder, addressEncoder } from './addresses.ts';
+import { ADDRESS_BYTES, addressDecoder, addressEncoder } from './addresses.ts';
 
 /** An instruction that was read from its wire form, with nothing missing. */
 export interface WireInstruction {
@@ -44,7 +44,6 @@ export function encodeInstruction({ programAddress, accounts = [], data = new Ui
   return base64.decode(bytes);
 }
 
-const ADDRESS_BYTES = 32;
 const COUNT_BYTES = 4;
 /** Address, and whether it signs and is writable. */
 const META_BYTES = ADDRESS_BYTES + 2;

@@ -1,5 +1,4 @@
-/** Bytes of a serialized transaction, by its version (Solana, PACKET_DATA_SIZE; SIMD-0385 for version 1). */
-export const MAX_TRANSACTION_BYTES = { 0: 1_232, 1: 4_096 } as const;
+import { MAX_INSTRUCTION_TRACE_LENGTH, maxRentLamports } from './runtime.ts';
 
 /**
  * Bytes of a pipeline's serialized vault message: what one version 0 transaction holds that carries a single
@@ -8,14 +7,11 @@ export const MAX_TRANSACTION_BYTES = { 0: 1_232, 1: 4_096 } as const;
  */
 export const MAX_PIPELINE_BYTES = 856;
 
-/**
- * Lamports that a vault must hold at least, unless it holds none: the rent of a system account without data, 128 bytes
- * of metadata at 6,960 lamports a byte (measured on the deployed runtime).
- */
-export const MIN_VAULT_LAMPORTS = 890_880n;
+/** Lamports that a vault must hold at least, unless it holds none: the rent of a system account without data. */
+export const MIN_VAULT_LAMPORTS = /* @__PURE__ */ maxRentLamports(0);
 
-/** Instructions that one transaction may run, inner ones included (Agave, `max_instruction_trace_length`). */
-export const MAX_PIPELINE_INSTRUCTIONS = 64;
+/** Instructions that one pipeline may run, inner ones included: it is executed in one transaction. */
+export const MAX_PIPELINE_INSTRUCTIONS = MAX_INSTRUCTION_TRACE_LENGTH;
 
 /**
  * Counts the instructions that a pipeline may run, inner ones included. It assumes that every recipient's token account

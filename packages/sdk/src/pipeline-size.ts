@@ -1,5 +1,6 @@
 import type { Action, Pipeline } from '@flywheel/api';
 import {
+  ADDRESS_BYTES,
   countPipelineInstructions,
   MAX_PIPELINE_BYTES,
   MAX_PIPELINE_INSTRUCTIONS,
@@ -63,7 +64,6 @@ export function estimateBytes(pipeline: Pick<Pipeline, 'type' | 'actions'>, toke
   return pipelineSize(pipeline, token).bytes;
 }
 
-const ADDRESS_BYTES = 32;
 /** Programs in the project's lookup table, beside the token's. */
 const LISTED_PROGRAMS: readonly string[] = [
   ASSOCIATED_TOKEN_PROGRAM_ADDRESS,

@@ -1,3 +1,4 @@
+import { ADDRESS_BYTES } from '@flywheel/protocol';
 import { type Decoder, type EncodedAccount, getEncodedSize, type ReadonlyUint8Array } from '@solana/kit';
 import { configActionsEncoder } from './config-actions.ts';
 import {
@@ -96,7 +97,6 @@ export function configTransactionBytes(actions: readonly ConfigAction[]): number
   return DISCRIMINATOR_BYTES + CONFIG_TRANSACTION_HEADER_BYTES + getEncodedSize([...actions], configActionsEncoder);
 }
 
-const ADDRESS_BYTES = 32;
 /** A Borsh vector begins with a count of this size. */
 const COUNT_BYTES = 4;
 const BUMP_BYTES = 1;

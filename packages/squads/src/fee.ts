@@ -1,3 +1,4 @@
+import { LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from '@flywheel/protocol';
 import {
   getTransactionMessageComputeUnitLimit,
   getTransactionMessageComputeUnitPrice,
@@ -6,9 +7,6 @@ import {
   type TransactionMessage,
   type TransactionMessageWithFeePayer,
 } from '@solana/kit';
-
-/** Agave, `DEFAULT_TARGET_LAMPORTS_PER_SIGNATURE`. */
-export const LAMPORTS_PER_SIGNATURE = 5_000n;
 
 /** Version 0 has lookup tables, version 1 is larger and carries its budget itself. */
 export type UnsignedMessage = Extract<TransactionMessage, { version: 0 | 1 }> & TransactionMessageWithFeePayer;
@@ -21,13 +19,6 @@ export function feeLamports(message: UnsignedMessage): bigint {
   const signatures = new Set([message.feePayer.address, ...signers]).size;
   return BigInt(signatures) * LAMPORTS_PER_SIGNATURE + priorityFeeOf(message);
 }
-
-/** Priority fee in lamports: the price of every unit of the limit, used or not, rounded up. */
-export function priorityFeeLamports(computeUnitLimit: number, priceMicroLamports: bigint): bigint {
-  return (BigInt(computeUnitLimit) * priceMicroLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
-}
-
-const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 /** Version 0 names a price for each unit of its limit, version 1 the whole fee. */
 function priorityFeeOf(message: UnsignedMessage): bigint {

@@ -17,7 +17,7 @@ export {
 export * from './addresses.ts';
 export { decodeConfigActions, encodeConfigActions } from './config-actions.ts';
 export * from './deployed-program.ts';
-export { feeLamports, LAMPORTS_PER_SIGNATURE, priorityFeeLamports, type UnsignedMessage } from './fee.ts';
+export { feeLamports, type UnsignedMessage } from './fee.ts';
 export * from './generated/accounts.ts';
 export * from './generated/batch-instructions.ts';
 export * from './generated/config-transaction-instructions.ts';

@@ -1,4 +1,11 @@
 import {
+  MAX_ACCOUNT_LOCKS,
+  MAX_INSTRUCTION_TRACE_LENGTH,
+  MAX_TRANSACTION_BYTES,
+  priorityFeeLamports,
+  SIGNATURE_BYTES,
+} from '@flywheel/protocol';
+import {
   type Address,
   appendTransactionMessageInstructions,
   compileTransactionMessage,
@@ -14,7 +21,8 @@ import {
   setTransactionMessageLoadedAccountsDataSizeLimit,
   setTransactionMessagePriorityFeeLamports,
 } from '@solana/kit';
-import { priorityFeeLamports, type UnsignedMessage } from './fee.ts';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
+import type { UnsignedMessage } from './fee.ts';
 import type { LookupTable } from './vault-message.ts';
 
 /**
@@ -87,20 +95,11 @@ export function appendIfFits(message: UnsignedMessage, instructions: readonly In
   return fits(appended) ? appended : null;
 }
 
-/** Largest transaction of each version in bytes, with signatures. Version 0: an IPv6 packet of 1,280 bytes less its headers. */
-export const MAX_TRANSACTION_BYTES: Readonly<Record<TransactionVersion, number>> = { 0: 1_232, 1: 4_096 };
-/** Bound of the runtime for one transaction (Agave, MAX_COMPUTE_UNIT_LIMIT). */
-export const MAX_COMPUTE_UNITS = 1_400_000;
-
 interface Draft extends PlannedTransaction {
   readonly computeUnits: number;
   readonly traceLength: number;
 }
 
-/** Accounts that a transaction may lock, looked-up ones included (Agave, MAX_TX_ACCOUNT_LOCKS). */
-const MAX_ACCOUNTS = 64;
-/** Instructions of a transaction, those that programs call included (Agave, MAX_INSTRUCTION_TRACE_LENGTH). */
-const MAX_TRACE_LENGTH = 64;
 /** The compute budget's own instructions, which version 1 does not need, and a tip. */
 const OVERHEAD_TRACE_LENGTH: Readonly<Record<TransactionVersion, number>> = { 0: 4, 1: 1 };
 /** Compute units of the same instructions: 150 each. */
@@ -118,11 +117,11 @@ function emptyMessage(limits: TransactionLimits): UnsignedMessage {
           LOADED_ACCOUNTS_BYTES,
           setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version })),
         );
-  return withBudget(setTransactionMessageHeapSize(heapBytes, message), MAX_COMPUTE_UNITS, limits);
+  return withBudget(setTransactionMessageHeapSize(heapBytes, message), MAX_COMPUTE_UNIT_LIMIT, limits);
 }
 
 function budgeted({ message, computeUnits }: Draft, limits: TransactionLimits): UnsignedMessage {
-  const neededUnits = Math.min(MAX_COMPUTE_UNITS, computeUnits + OVERHEAD_COMPUTE_UNITS);
+  const neededUnits = Math.min(MAX_COMPUTE_UNIT_LIMIT, computeUnits + OVERHEAD_COMPUTE_UNITS);
   return withBudget(message, limits.computeUnitLimit ?? neededUnits, limits);
 }
 
@@ -152,8 +151,8 @@ function withGroup(
   const isWithin =
     grown.groupCount === 1 ||
     (grown.groupCount <= (limits.maxGroups ?? Number.POSITIVE_INFINITY) &&
-      grown.computeUnits + OVERHEAD_COMPUTE_UNITS <= MAX_COMPUTE_UNITS &&
-      grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_TRACE_LENGTH);
+      grown.computeUnits + OVERHEAD_COMPUTE_UNITS <= MAX_COMPUTE_UNIT_LIMIT &&
+      grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_INSTRUCTION_TRACE_LENGTH);
   return isWithin && fits(grown.message) ? grown : null;
 }
 
@@ -166,7 +165,9 @@ function compressed(message: UnsignedMessage, { lookupTables }: TransactionLimit
 }
 
 function fits(message: UnsignedMessage): boolean {
-  return accountCount(message) <= MAX_ACCOUNTS && transactionSize(message) <= MAX_TRANSACTION_BYTES[message.version];
+  return (
+    accountCount(message) <= MAX_ACCOUNT_LOCKS && transactionSize(message) <= MAX_TRANSACTION_BYTES[message.version]
+  );
 }
 
 /**
@@ -181,8 +182,6 @@ function transactionSize(message: UnsignedMessage): number {
   return getCompiledTransactionMessageEncoder().getSizeFromValue(compiled) + countBytes + SIGNATURE_BYTES * signatures;
 }
 
-const SIGNATURE_BYTES = 64;
-
 function accountCount({ feePayer, instructions }: UnsignedMessage): number {
   const accounts = instructions.flatMap(({ programAddress, accounts: named = [] }) => [
     programAddress,
@@ -195,6 +194,6 @@ function tooLarge(index: number, { instructions }: InstructionGroup, limits: Tra
   const message = compressed(appendTransactionMessageInstructions(instructions, emptyMessage(limits)), limits);
   const [bytes, maxBytes] = [transactionSize(message), MAX_TRANSACTION_BYTES[limits.version]];
   return new Error(
-    `Group ${index} has ${instructions.length} instructions that need ${bytes} bytes and ${accountCount(message)} accounts; one transaction holds ${maxBytes} bytes and ${MAX_ACCOUNTS} accounts.`,
+    `Group ${index} has ${instructions.length} instructions that need ${bytes} bytes and ${accountCount(message)} accounts; one transaction holds ${maxBytes} bytes and ${MAX_ACCOUNT_LOCKS} accounts.`,
   );
 }

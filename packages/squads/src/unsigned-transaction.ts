@@ -1,4 +1,4 @@
-import { addressEncoder } from '@flywheel/protocol';
+import { addressEncoder, SIGNATURE_BYTES } from '@flywheel/protocol';
 import {
   AccountRole,
   type Address,
@@ -55,7 +55,6 @@ export function encodeUnsignedTransaction({
 }
 
 const shortU16 = /* @__PURE__ */ getShortU16Encoder();
-const SIGNATURE_BYTES = 64;
 /** The highest bit tells a versioned message from a legacy one. */
 const VERSION_0 = 0x80;
 

@@ -1,4 +1,4 @@
-import { addressDecoder, addressEncoder } from '@flywheel/protocol';
+import { ADDRESS_BYTES, addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   type AccountMeta,
   AccountRole,
@@ -180,7 +180,6 @@ function requireEnd(bytes: ReadonlyUint8Array, end: number): void {
   if (more < 0) throw new Error(`A vault message of ${end} bytes breaks off after ${bytes.length}.`);
 }
 
-const ADDRESS_BYTES = 32;
 /** Counts of signers, of writable signers and of writable others. */
 const ROLE_COUNTS = 3;
 /** They, then the counts of accounts, instructions and lookups. */

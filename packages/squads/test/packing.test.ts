@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
 import {
   AccountRole,
   type Address,
@@ -12,15 +13,9 @@ import {
   getTransactionMessageSize,
   type Instruction,
 } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import fc from 'fast-check';
-import {
-  appendIfFits,
-  type InstructionGroup,
-  MAX_COMPUTE_UNITS,
-  MAX_TRANSACTION_BYTES,
-  planTransactions,
-  type TransactionLimits,
-} from '../src/index.ts';
+import { appendIfFits, type InstructionGroup, planTransactions, type TransactionLimits } from '../src/index.ts';
 
 const PROGRAM = addressOf(1);
 const LIMITS: TransactionLimits = {
@@ -85,9 +80,9 @@ describe('planTransactions', () => {
     const planned = planTransactions([heavy, heavy, heavy], LIMITS);
     assert.deepEqual(counts(planned), [2, 1]);
     assert.deepEqual(planned.map(limitOf), [1_201_000, 601_000]);
-    const [alone] = planTransactions([groupOf([instructionOf(10)], { computeUnits: MAX_COMPUTE_UNITS })], LIMITS);
+    const [alone] = planTransactions([groupOf([instructionOf(10)], { computeUnits: MAX_COMPUTE_UNIT_LIMIT })], LIMITS);
     assert.ok(alone);
-    assert.equal(limitOf(alone), MAX_COMPUTE_UNITS);
+    assert.equal(limitOf(alone), MAX_COMPUTE_UNIT_LIMIT);
     assert.deepEqual(planTransactions([heavy], { ...LIMITS, computeUnitLimit: 7 }).map(limitOf), [7]);
   });
 

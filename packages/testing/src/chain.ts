@@ -6,7 +6,6 @@ import {
   type BatchAccount,
   decodeBatch,
   decodeProposal,
-  MAX_COMPUTE_UNITS,
   type ProposalAccount,
   type ProposalStatus,
 } from '@flywheel/squads';
@@ -25,6 +24,7 @@ import {
   signTransactionMessageWithSigners,
   type TransactionSigner,
 } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana-program/token';
 import type { TestProject } from './project.ts';
 import type { World } from './world.ts';
@@ -46,7 +46,7 @@ export async function land(
   );
   const transaction = await signTransactionMessageWithSigners(
     setTransactionMessageComputeUnitLimit(
-      MAX_COMPUTE_UNITS - landed++,
+      MAX_COMPUTE_UNIT_LIMIT - landed++,
       appendTransactionMessageInstructions(instructions, message),
     ),
   );

@@ -1,8 +1,9 @@
-import { LAMPORTS_PER_SIGNATURE, MAX_COMPUTE_UNITS, priorityFeeLamports } from '@flywheel/squads';
+import { LAMPORTS_PER_SIGNATURE, maxRentLamports, priorityFeeLamports } from '@flywheel/protocol';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getNonceSize } from '@solana-program/system';
 import type { Batch } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
-import { ACCOUNT_OVERHEAD_BYTES, accountSizes } from '../squads/rent.ts';
+import { accountSizes } from '../squads/rent.ts';
 import type { Exposure } from '../store/batches/exposure.ts';
 
 /** The highest prices that a worker pays. */
@@ -58,12 +59,5 @@ function boundPhases({ maxTipLamports, maxComputeUnitPrice }: Prices, phases: re
 }
 
 function maxFeeLamports(maxComputeUnitPrice: bigint): bigint {
-  return MAX_SIGNATURES * LAMPORTS_PER_SIGNATURE + priorityFeeLamports(MAX_COMPUTE_UNITS, maxComputeUnitPrice);
-}
-
-/** Two years of 3,480 lamports (Agave, `DEFAULT_LAMPORTS_PER_BYTE_YEAR`). A cluster may ask for less, and none for more. */
-const MAX_LAMPORTS_PER_BYTE = 6_960n;
-
-function maxRentLamports(bytes: number): bigint {
-  return (ACCOUNT_OVERHEAD_BYTES + BigInt(bytes)) * MAX_LAMPORTS_PER_BYTE;
+  return MAX_SIGNATURES * LAMPORTS_PER_SIGNATURE + priorityFeeLamports(MAX_COMPUTE_UNIT_LIMIT, maxComputeUnitPrice);
 }

@@ -1,18 +1,13 @@
-import {
-  feeLamports,
-  type InstructionGroup,
-  MAX_COMPUTE_UNITS,
-  type PlannedTransaction,
-  planTransactions,
-} from '@flywheel/squads';
-import type { Instruction } from '@solana/kit';
+import { feeLamports, type InstructionGroup, type PlannedTransaction, planTransactions } from '@flywheel/squads';
+import { BASE_ACCOUNT_SIZE, type Instruction } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle, CompiledPipeline } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import type { BundleSender } from '../solana/bundles.ts';
 import { approvalFeeLamports } from '../squads/approval.ts';
 import { closeGroups, executionGroup, setupGroups } from '../squads/groups.ts';
-import { ACCOUNT_OVERHEAD_BYTES, accountSizes } from '../squads/rent.ts';
+import { accountSizes } from '../squads/rent.ts';
 import { operatorLimits, withTip } from './bundles/assemble-bundle.ts';
 import type { Deps } from './deps.ts';
 
@@ -50,7 +45,7 @@ export async function predictCost(
     setupGroups(multisig, batch),
     Promise.all(
       pipelines.map((pipeline, position) => {
-        const units = computeUnits.get(position) ?? MAX_COMPUTE_UNITS;
+        const units = computeUnits.get(position) ?? MAX_COMPUTE_UNIT_LIMIT;
         return executionGroup(multisig, { batchIndex: ANY_BATCH_INDEX, position }, pipeline, units);
       }),
     ),
@@ -71,8 +66,8 @@ export async function predictCost(
 
 /** Rent is proportional to bytes, so one request to the node is enough. */
 async function readRentLamports({ chain }: Pick<Deps, 'chain'>, sizes: readonly number[]): Promise<bigint> {
-  const lamportsPerByte = (await chain.minimumBalanceForRentExemption(0)) / ACCOUNT_OVERHEAD_BYTES;
-  return sizes.reduce((sum, bytes) => sum + (ACCOUNT_OVERHEAD_BYTES + BigInt(bytes)) * lamportsPerByte, 0n);
+  const lamportsPerByte = (await chain.minimumBalanceForRentExemption(0)) / BigInt(BASE_ACCOUNT_SIZE);
+  return sizes.reduce((sum, bytes) => sum + BigInt(BASE_ACCOUNT_SIZE + bytes) * lamportsPerByte, 0n);
 }
 
 function phaseCost(

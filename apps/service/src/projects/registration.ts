@@ -7,7 +7,7 @@ import {
   type RegistrationMode,
   type RegistrationRequest,
 } from '@flywheel/api';
-import { isAddress, toDecimal } from '@flywheel/protocol';
+import { isAddress, LAMPORTS_PER_SIGNATURE, lookupTableBytes, toDecimal } from '@flywheel/protocol';
 import { decodeProgramConfig, multisigBytes, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
@@ -252,7 +252,7 @@ async function readRegistrationTerms({
   const [[config], ...rents] = await Promise.all([
     chain.accounts([configAddress]),
     chain.minimumBalanceForRentExemption(multisigBytes(recovery === null ? 3 : 4)),
-    chain.minimumBalanceForRentExemption(LOOKUP_TABLE_BYTES),
+    chain.minimumBalanceForRentExemption(lookupTableBytes(LOOKUP_TABLE_ADDRESSES)),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
   const { treasury, multisigCreationFee } = decodeProgramConfig(config);
@@ -263,11 +263,10 @@ async function readRegistrationTerms({
   };
 }
 
-/** Header of a lookup table, and 32 bytes for each address of `lookupTableAddresses`. */
-const LOOKUP_TABLE_BYTES = 56 + 9 * 32;
+/** Number of `lookupTableAddresses`. */
+const LOOKUP_TABLE_ADDRESSES = 9;
 /** The wallet's and the temporary key's. */
 const SIGNATURES = 2n;
-const LAMPORTS_PER_SIGNATURE = 5_000n;
 
 async function land(
   { chain, clock }: RegisterDeps,

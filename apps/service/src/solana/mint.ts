@@ -1,7 +1,7 @@
-import { describeFreezeRisk } from '@flywheel/protocol';
+import { describeFreezeRisk, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
 import { type Address, isSome, type Option, unwrapOption } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { getMintDecoder, getMintSize, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import {
   AccountState,
   type Extension,
@@ -46,14 +46,10 @@ export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): P
 
 const NO_MINT: MintProblem = { problem: 'is not a mint: it is another account of the token program.' };
 
-/** Token-2022 pads a mint with extensions to a token account’s 165 bytes; this byte distinguishes the two. */
-export const ACCOUNT_TYPE_OFFSET = 165;
-export const ACCOUNT_TYPE_MINT = 1;
-
 function factsOfMint2022(account: ChainAccount): MintFacts | MintProblem {
   const { data } = account;
   if (data.length === getMintSize()) return factsOf(account, []);
-  if (data[ACCOUNT_TYPE_OFFSET] !== ACCOUNT_TYPE_MINT) return NO_MINT;
+  if (data[getTokenSize()] !== TOKEN_ACCOUNT_TYPE.mint) return NO_MINT;
   let extensions: readonly Extension[];
   try {
     extensions = unwrapOption(getMint2022Decoder().decode(data).extensions) ?? [];

@@ -1,3 +1,4 @@
+import { MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -121,7 +122,7 @@ function packed(operator: Address, creations: readonly Instruction[][]): Instruc
   const groups: Instruction[][] = [];
   for (const instructions of creations) {
     const grown = [...(groups.at(-1) ?? []), ...instructions];
-    if (groups.length > 0 && getTransactionMessageSize(messageOf(operator, grown)) <= MAX_BYTES) {
+    if (groups.length > 0 && getTransactionMessageSize(messageOf(operator, grown)) <= MAX_TRANSACTION_BYTES[0]) {
       groups.splice(-1, 1, grown);
     } else groups.push(instructions);
   }
@@ -130,9 +131,6 @@ function packed(operator: Address, creations: readonly Instruction[][]): Instruc
 
 /** Transactions on their way at a time: a burst of inits waits for them. */
 const MAX_PARALLEL = 16;
-
-/** Limit of a v0 transaction with signatures. */
-const MAX_BYTES = 1_232;
 
 function messageOf(operator: Address, instructions: readonly Instruction[]) {
   const message = setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 }));

@@ -1,3 +1,4 @@
+import { TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
 import { type Address, unwrapOption } from '@solana/kit';
 import {
   AccountState,
@@ -10,7 +11,6 @@ import {
 import { getTokenDecoder as getToken2022Decoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Token } from '../model/project.ts';
 import type { Chain, ChainAccount } from './chain.ts';
-import { ACCOUNT_TYPE_MINT, ACCOUNT_TYPE_OFFSET } from './mint.ts';
 
 export interface Recipient {
   /** Address that receives tokens; it should be a wallet. */
@@ -56,7 +56,7 @@ function ownerKind(account: ChainAccount | null): OwnerKind {
   const { data } = account;
   // A multisig of the token program may own tokens. No token account or mint has its size.
   if (data.length === getMultisigSize()) return { kind: 'wallet' };
-  if (data.length === getMintSize() || data[ACCOUNT_TYPE_OFFSET] === ACCOUNT_TYPE_MINT) return { kind: 'mint' };
+  if (data.length === getMintSize() || data[getTokenSize()] === TOKEN_ACCOUNT_TYPE.mint) return { kind: 'mint' };
   // Anyone can assign a wallet to a token program. Its data then are zeros of any length, and it still receives tokens.
   if (data.length < getTokenSize()) return { kind: 'wallet' };
   return { kind: 'token account', owner: getTokenDecoder().decode(data).owner };

@@ -1,6 +1,12 @@
 import { ApiError } from '@flywheel/api';
-import { address } from '@flywheel/protocol';
-import { MAX_TRANSACTION_BYTES, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import {
+  address,
+  base64Length,
+  DEFAULT_INSTRUCTION_UNITS,
+  MAX_TRANSACTION_BYTES,
+  priorityFeeLamports,
+} from '@flywheel/protocol';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type Address,
   bytesEqual,
@@ -17,7 +23,14 @@ import {
   type Transaction,
   verifySignature,
 } from '@solana/kit';
-import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
+import {
+  COMPUTE_BUDGET_PROGRAM_ADDRESS,
+  getSetComputeUnitLimitInstructionDataDecoder,
+  getSetComputeUnitPriceInstructionDataDecoder,
+  MAX_COMPUTE_UNIT_LIMIT,
+  SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR,
+  SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR,
+} from '@solana-program/compute-budget';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
@@ -52,8 +65,7 @@ export async function checkApproval(signedTx: string, expected: ExpectedApproval
 type Message = Extract<CompiledTransactionMessage, { version: 0 }> & CompiledTransactionMessageWithLifetime;
 type MessageInstruction = Message['instructions'][number];
 
-/** Base64 takes four characters for three bytes. */
-const MAX_CHARACTERS = Math.ceil(MAX_TRANSACTION_BYTES[0] / 3) * 4;
+const MAX_CHARACTERS = base64Length(MAX_TRANSACTION_BYTES[0]);
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function decodeTransaction(signedTx: string): Transaction {
@@ -164,38 +176,25 @@ function checkGuard(message: Message, instruction: MessageInstruction, label: st
   }
 }
 
-const SET_COMPUTE_UNIT_LIMIT = { kind: 2, bytes: 5 } as const;
-const SET_COMPUTE_UNIT_PRICE = { kind: 3, bytes: 9 } as const;
-/** Compute units per instruction when no limit is set, and the most per transaction (Agave). */
-const DEFAULT_UNITS_PER_INSTRUCTION = 200_000n;
-const MAX_COMPUTE_UNITS = 1_400_000n;
-const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
-
 function checkPriorityFee(message: Message): void {
   const budget = message.instructions.filter((it) => programOf(message, it) === COMPUTE_BUDGET_PROGRAM_ADDRESS);
-  let units: bigint | undefined;
+  const [limits, prices] = [
+    getSetComputeUnitLimitInstructionDataDecoder(),
+    getSetComputeUnitPriceInstructionDataDecoder(),
+  ];
+  let units: number | undefined;
   let price: bigint | undefined;
   for (const { data = new Uint8Array() } of budget) {
-    const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-    if (
-      data[0] === SET_COMPUTE_UNIT_LIMIT.kind &&
-      data.length === SET_COMPUTE_UNIT_LIMIT.bytes &&
-      units === undefined
-    ) {
-      units = BigInt(view.getUint32(1, true));
-    } else if (
-      data[0] === SET_COMPUTE_UNIT_PRICE.kind &&
-      data.length === SET_COMPUTE_UNIT_PRICE.bytes &&
-      price === undefined
-    ) {
-      price = view.getBigUint64(1, true);
-    } else {
+    const isLimit = data[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR && data.length === limits.fixedSize;
+    const isPrice = data[0] === SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR && data.length === prices.fixedSize;
+    if (isLimit && units === undefined) units = limits.decode(data).units;
+    else if (isPrice && price === undefined) price = prices.decode(data).microLamports;
+    else {
       throw invalid('It may set the compute-unit limit and price once each, and no other part of the compute budget.');
     }
   }
-  const defaultUnits = DEFAULT_UNITS_PER_INSTRUCTION * BigInt(message.instructions.length - budget.length);
-  const chargedUnits = units ?? (defaultUnits < MAX_COMPUTE_UNITS ? defaultUnits : MAX_COMPUTE_UNITS);
-  const fee = (chargedUnits * (price ?? 0n) + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  const defaultUnits = DEFAULT_INSTRUCTION_UNITS * (message.instructions.length - budget.length);
+  const fee = priorityFeeLamports(units ?? Math.min(defaultUnits, MAX_COMPUTE_UNIT_LIMIT), price ?? 0n);
   if (fee > MAX_APPROVAL_PRIORITY_LAMPORTS) {
     throw invalid(`Its priority fee is ${fee} lamports; at most ${MAX_APPROVAL_PRIORITY_LAMPORTS} are paid.`);
   }

@@ -1,9 +1,5 @@
-import {
-  encodeUnsignedTransaction,
-  LAMPORTS_PER_SIGNATURE,
-  priorityFeeLamports,
-  proposalAddress,
-} from '@flywheel/squads';
+import { LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from '@flywheel/protocol';
+import { encodeUnsignedTransaction, proposalAddress } from '@flywheel/squads';
 import {
   appendTransactionMessageInstructions,
   type Base64EncodedWireTransaction,

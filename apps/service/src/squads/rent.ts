@@ -11,9 +11,6 @@ import { mapInSlices } from '../model/in-slices.ts';
 import type { Multisig } from '../model/project.ts';
 import { multisigMembers } from './registration.ts';
 
-/** Bytes that the rent counts for every account in addition to its data (Agave, `ACCOUNT_STORAGE_OVERHEAD`). */
-export const ACCOUNT_OVERHEAD_BYTES = 128n;
-
 /** Sizes in bytes of the accounts that a batch of any kind takes on chain. */
 export async function accountSizes(
   multisig: Multisig,

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError } from '@flywheel/api';
 import { MAX_PIPELINE_BYTES } from '@flywheel/protocol';
-import {
-  appendIfFits,
-  compileVaultMessage,
-  MAX_COMPUTE_UNITS,
-  planTransactions,
-  type TransactionLimits,
-} from '@flywheel/squads';
+import { appendIfFits, compileVaultMessage, planTransactions, type TransactionLimits } from '@flywheel/squads';
 import { type Address, generateKeyPairSigner, lamports } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { findAssociatedTokenPda } from '@solana-program/token';
 import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
@@ -170,7 +165,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
       [wallet, company].map(({ address }) => proposalApprove(batch, address)),
     );
     const heap = limitsOf(256 * 1_024);
-    const group = await executionGroup(multisig, { batchIndex, position: 0 }, compiled, MAX_COMPUTE_UNITS);
+    const group = await executionGroup(multisig, { batchIndex, position: 0 }, compiled, MAX_COMPUTE_UNIT_LIMIT);
     const [planned] = planTransactions([group], heap);
     assert.ok(planned);
     const tip = getTransferSolInstruction({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priorityFeeLamports } from '@flywheel/squads';
+import { priorityFeeLamports } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { ChainAccount } from '../../src/solana/chain.ts';
 import { createVersionChoice, readComputeUnitPrice } from '../../src/solana/sending-terms.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { proofMemo } from '@flywheel/protocol';
+import { MAX_TRANSACTION_BYTES, proofMemo } from '@flywheel/protocol';
 import {
   batchTransactionAddress,
   decodeBatch,
@@ -9,14 +9,13 @@ import {
   decodeProposal,
   decodeVaultBatchTransaction,
   type InstructionGroup,
-  MAX_COMPUTE_UNITS,
-  MAX_TRANSACTION_BYTES,
   planTransactions,
   programConfigAddress,
   type TransactionLimits,
   vaultTransactionMatches,
 } from '@flywheel/squads';
 import { generateKeyPairSigner } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { decodeMint, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
@@ -241,7 +240,7 @@ async function execute(
 ): Promise<string[]> {
   const groups = await Promise.all(
     pipelines.map((pipeline, position) =>
-      executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNITS),
+      executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNIT_LIMIT),
     ),
   );
   const logs: string[] = [];

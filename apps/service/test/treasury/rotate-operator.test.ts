@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeMultisig, MAX_COMPUTE_UNITS, PERMISSION } from '@flywheel/squads';
+import { decodeMultisig, PERMISSION } from '@flywheel/squads';
 import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain } from '@flywheel/testing/chain';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
@@ -23,6 +23,7 @@ import {
   type Instruction,
   type TransactionSigner,
 } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { withAdmin } from '../../src/admin.ts';
 import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
 import { batchExecutionGroup } from '../../src/squads/groups.ts';
@@ -160,7 +161,7 @@ describe('the rotation of the operator', () => {
     await rejects(land(world, thief, [proposalApprove(located, thief.address)]), '#6004');
     const stored = await findBatch(world.db, batch.id);
     assert.ok(stored);
-    const { instructions } = await batchExecutionGroup(byThief, stored, 0, MAX_COMPUTE_UNITS);
+    const { instructions } = await batchExecutionGroup(byThief, stored, 0, MAX_COMPUTE_UNIT_LIMIT);
     await rejects(landBy(thief, instructions), '#6008');
     const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
     assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);

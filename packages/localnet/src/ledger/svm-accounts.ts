@@ -1,9 +1,7 @@
-import { decodeBase58, encodeBase58 } from '@flywheel/protocol';
+import { ADDRESS_BYTES, decodeBase58, encodeBase58 } from '@flywheel/protocol';
 import { type Address, type EncodedAccount, lamports, type MaybeEncodedAccount } from '@solana/kit';
 import type { Account, LiteSVM } from 'litesvm';
 import { LiteSvm, Account as NativeAccount } from 'litesvm/dist/internal.js';
-
-const ADDRESS_BYTES = 32;
 
 /**
  * An account at one moment, in the SVM's own form; null if it did not exist. Fields are copied from native memory only

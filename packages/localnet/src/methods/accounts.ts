@@ -1,3 +1,4 @@
+import { ADDRESS_BYTES } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
@@ -99,7 +100,6 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
 
 /** Offsets of addresses in a token account, by which a validator has an index. */
 const INDEXED = { owner: 32, mint: 0 } as const;
-const ADDRESS_BYTES = 32;
 
 /** Throws RpcError if a filter compares a part of an address by which token accounts are indexed. */
 function checkTokenFilters(program: Address, filters: AccountFilters): void {

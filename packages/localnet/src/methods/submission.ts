@@ -1,3 +1,4 @@
+import { SIGNATURE_BYTES } from '@flywheel/protocol';
 import { z } from 'zod';
 import type { Faucet } from '../bank.ts';
 import { encodeMaybeAccount } from '../encoding/account-encoding.ts';
@@ -35,7 +36,6 @@ const MAX_FEE_ADDRESSES = 128;
 /** First byte of version 0 messages; version 1 has its signatures after the message. */
 const V0_PREFIX = 0x80;
 const V1_PREFIX = 0x81;
-const SIGNATURE_BYTES = 64;
 
 const wireParam = z.string();
 /** Transactions are sent as bytes: the readable encodings are known, and not supported here. */

@@ -1,3 +1,4 @@
+import { base64Length } from '@flywheel/protocol';
 import type { EncodedAccount } from '@solana/kit';
 import { z } from 'zod';
 import { tokenHolding } from '../ledger/token-balances.ts';
@@ -9,7 +10,6 @@ const MAX_FILTERS = 4;
 /** Limits of the bytes that a filter compares, and of their texts (rpc-client-types, filter.rs). */
 const MAX_BYTES = 128;
 const MAX_BASE58_LENGTH = 175;
-const MAX_BASE64_LENGTH = 172;
 
 const filter = z.union([
   z.object({ dataSize: z.int().nonnegative() }),
@@ -66,7 +66,7 @@ function toTest(entry: Filter): (account: EncodedAccount) => boolean {
 function readBytes(bytes: string | readonly number[], encoding: string): Uint8Array | string {
   if (typeof bytes !== 'string') return bytes.length > MAX_BYTES ? TOO_LARGE : Uint8Array.from(bytes);
   const isBase64 = encoding === 'base64';
-  if (bytes.length > (isBase64 ? MAX_BASE64_LENGTH : MAX_BASE58_LENGTH)) return TOO_LARGE;
+  if (bytes.length > (isBase64 ? base64Length(MAX_BYTES) : MAX_BASE58_LENGTH)) return TOO_LARGE;
   const decoded = decodeBytes(bytes, isBase64 ? 'base64' : 'base58');
   if (typeof decoded === 'string') return `${isBase64 ? 'Base64' : 'Base58'}DecodeError(${decoded})`;
   return decoded.length > MAX_BYTES ? TOO_LARGE : decoded;

@@ -1,4 +1,4 @@
-import { decodeBase58 } from '@flywheel/protocol';
+import { base64Length, decodeBase58, MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { INVALID_PARAMS, RpcError } from './rpc-error.ts';
 
@@ -8,12 +8,8 @@ export type BinaryEncoding = 'base58' | 'base64';
 const TRANSACTION = 'solana_transaction::versioned::VersionedTransaction';
 export const MESSAGE = 'solana_message::versions::VersionedMessage';
 
-/** Limits of texts and bytes (rpc, decode_and_deserialize): base58 was not extended for version 1. */
-const PACKET_BYTES = 1_232;
-const V1_BYTES = 4_096;
+/** Maximum of a text in base58 (rpc, decode_and_deserialize), which was not extended for version 1. */
 const MAX_BASE58_LENGTH = 1_683;
-const MAX_BASE64_LENGTH = 1_644;
-const MAX_V1_BASE64_LENGTH = 5_464;
 /** The first two letters of version 1 in base64, and those after them. */
 const V1_PREFIX = 'gQ';
 
@@ -42,8 +38,8 @@ export function unreadable({ fault, message }: WireTransactionError, what: strin
 /** Decodes a text of limited length. Throws an RpcError that names what it should hold. */
 export function decodeText(text: string, encoding: BinaryEncoding, what: string): Uint8Array {
   const isV1 = encoding === 'base64' && text.slice(0, 2) >= V1_PREFIX;
-  const maxBytes = isV1 ? V1_BYTES : PACKET_BYTES;
-  const maxLength = encoding === 'base58' ? MAX_BASE58_LENGTH : isV1 ? MAX_V1_BASE64_LENGTH : MAX_BASE64_LENGTH;
+  const maxBytes = MAX_TRANSACTION_BYTES[isV1 ? 1 : 0];
+  const maxLength = encoding === 'base58' ? MAX_BASE58_LENGTH : base64Length(maxBytes);
   if (text.length > maxLength) {
     const limits = `${text.length} bytes (max: encoded/raw ${maxLength}/${maxBytes})`;
     throw new RpcError(INVALID_PARAMS, `${encoding} encoded ${what} too large: ${limits}`);

@@ -1,5 +1,7 @@
+import { LOOKUP_TABLE_HEADER_BYTES } from '@flywheel/protocol';
 import type { Address, EncodedAccount } from '@solana/kit';
 import {
+  ADDRESS_LOOKUP_TABLE_DISCRIMINATOR,
   ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
   getAddressLookupTableDecoder,
 } from '@solana-program/address-lookup-table';
@@ -8,11 +10,6 @@ import {
 export function lookupTableAddresses(account: EncodedAccount | null): readonly Address[] | null {
   if (account?.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) return null;
   const [kind] = account.data;
-  if (kind !== LOOKUP_TABLE || account.data.length < HEADER_BYTES) return null;
+  if (kind !== ADDRESS_LOOKUP_TABLE_DISCRIMINATOR || account.data.length < LOOKUP_TABLE_HEADER_BYTES) return null;
   return getAddressLookupTableDecoder().decode(account.data).addresses;
 }
-
-// First byte of the account; 0 is an uninitialized table.
-const LOOKUP_TABLE = 1;
-
-const HEADER_BYTES = 56;

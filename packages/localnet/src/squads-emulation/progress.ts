@@ -1,3 +1,4 @@
+import { MAX_INSTRUCTION_TRACE_LENGTH } from '@flywheel/protocol';
 import type { AccountMeta, Address } from '@solana/kit';
 import type { Execution, InnerInstructions, TransactionError } from '../runtime.ts';
 import type { ComputeBudget } from './compute-budget.ts';
@@ -58,15 +59,15 @@ export function consumeUnits(progress: Progress, units: number): void {
  */
 export function beginInstructions(progress: Progress, count: number): void {
   progress.instructionsBegun += count;
-  if (progress.instructionsBegun > MAX_INSTRUCTIONS) {
-    const message = `The transaction begins more than ${MAX_INSTRUCTIONS} instructions.`;
+  if (progress.instructionsBegun > MAX_INSTRUCTION_TRACE_LENGTH) {
+    const message = `The transaction begins more than ${MAX_INSTRUCTION_TRACE_LENGTH} instructions.`;
     throw new InstructionFailure('MaxInstructionTraceLengthExceeded', message);
   }
 }
 
 /** Computes how many more instructions the transaction may start. */
 export function instructionsLeft({ instructionsBegun }: Progress): number {
-  return MAX_INSTRUCTIONS - instructionsBegun;
+  return MAX_INSTRUCTION_TRACE_LENGTH - instructionsBegun;
 }
 
 /** Records the inner instructions of the outer one at `index`. */
@@ -98,9 +99,6 @@ export function inOuterAccounts(
     }),
   );
 }
-
-// agave: MAX_INSTRUCTION_TRACE_LENGTH.
-const MAX_INSTRUCTIONS = 64;
 
 function positionOf({ accounts }: Progress, wanted: Address): number {
   const position = accounts.findIndex(({ address }) => address === wanted);

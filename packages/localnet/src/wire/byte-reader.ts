@@ -1,7 +1,5 @@
-import { encodeBase58 } from '@flywheel/protocol';
+import { ADDRESS_BYTES, encodeBase58 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-
-const ADDRESS_BYTES = 32;
 
 /** Reads a transaction's bytes in sequence. Each read throws RangeError if the bytes end too early. */
 export interface ByteReader {

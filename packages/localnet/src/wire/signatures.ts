@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { WireTransaction } from './wire-transaction.ts';
 
+// These two stand here as in `signature-worker.ts`: a test holds both files to load nothing that imports Kit.
 const SIGNATURE_BYTES = 64;
 const KEY_BYTES = 32;
 /** The Ed25519 program's data: a count and padding, then offsets for each signature (solana-ed25519-program). */

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@flywheel/protocol';
+import { encodeBase58, MAX_TRANSACTION_BYTES, SIGNATURE_BYTES } from '@flywheel/protocol';
 import type {
   Address,
   ReadonlyUint8Array,
@@ -10,15 +10,11 @@ import type {
 import { type ByteReader, createByteReader } from './byte-reader.ts';
 import { type Message, type MessageHeader, readMessage } from './message-layout.ts';
 
-/** Maximum of legacy and version 0: the minimum IPv6 MTU less headers (solana-packet, PACKET_DATA_SIZE). */
-const PACKET_BYTES = 1232;
-/** Maximum of version 1 (SIMD-0385). */
-const V1_BYTES = 4096;
+/** Maxima of version 1 (SIMD-0385). */
 const V1_ADDRESSES = 64;
 const V1_INSTRUCTIONS = 64;
 /** First byte of version 1; older formats begin with the number of signatures, which is smaller. */
 export const V1_FIRST_BYTE = 0x81;
-const SIGNATURE_BYTES = 64;
 /** Maximum of accounts, because their indices are single bytes. */
 const ACCOUNTS = 256;
 
@@ -49,7 +45,7 @@ export class WireTransactionError extends Error {
 
 /** Parses a wire transaction. Throws WireTransactionError. */
 export function parseWireTransaction(bytes: Uint8Array): WireTransaction {
-  const limit = bytes[0] === V1_FIRST_BYTE ? V1_BYTES : PACKET_BYTES;
+  const limit = MAX_TRANSACTION_BYTES[bytes[0] === V1_FIRST_BYTE ? 1 : 0];
   if (bytes.length > limit) {
     throw new WireTransactionError('too large', `too large: ${bytes.length} bytes (max: ${limit} bytes)`);
   }

@@ -1,4 +1,4 @@
-import type { DescribedInstruction } from '@flywheel/protocol';
+import { type DescribedInstruction, LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from '@flywheel/protocol';
 import { PROPOSAL_APPROVE_DISCRIMINATOR, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import {
@@ -43,13 +43,12 @@ export function decodeApproval(proposalApproveTx: string): Approval {
 
 /** Calculates what an approval costs its fee payer, in lamports: signatures and priority fee. */
 export function approvalFee({ signers, steps }: Approval): bigint {
-  let [units, price] = [0n, 0n];
+  let [units, price] = [0, 0n];
   for (const step of steps) {
-    if (step.kind === 'computeLimit') units = BigInt(step.units);
+    if (step.kind === 'computeLimit') units = step.units;
     if (step.kind === 'computePrice') price = step.microLamports;
   }
-  const priority = (units * price + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
-  return BigInt(signers.length) * LAMPORTS_PER_SIGNATURE + priority;
+  return BigInt(signers.length) * LAMPORTS_PER_SIGNATURE + priorityFeeLamports(units, price);
 }
 
 /** The one proposal that an approval may vote for, and the members that vote. */
@@ -94,11 +93,6 @@ export function approvalIssues({ feePayer, signers, steps }: Approval, expected:
   return issues;
 }
 
-const LAMPORTS_PER_SIGNATURE = 5_000n;
-const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
-/** The discriminator alone. */
-const ADVANCE_NONCE_BYTES = 4;
-
 /** An approval without a memo. */
 const APPROVE = Uint8Array.of(...PROPOSAL_APPROVE_DISCRIMINATOR, 0);
 /** Multisig, member, proposal. */
@@ -109,8 +103,9 @@ function stepOf({ programAddress: program, accounts, data }: DescribedInstructio
   switch (program) {
     case SYSTEM_PROGRAM_ADDRESS: {
       const [account, , authority] = accounts;
-      if (data.length !== ADVANCE_NONCE_BYTES || !account || !authority) return other;
-      const { discriminator } = getAdvanceNonceAccountInstructionDataDecoder().decode(data);
+      const decoder = getAdvanceNonceAccountInstructionDataDecoder();
+      if (data.length !== decoder.fixedSize || !account || !authority) return other;
+      const { discriminator } = decoder.decode(data);
       return discriminator === ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR ? { kind: 'nonce', account, authority } : other;
     }
     case COMPUTE_BUDGET_PROGRAM_ADDRESS:

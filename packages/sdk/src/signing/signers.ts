@@ -1,4 +1,4 @@
-import { address } from '@flywheel/protocol';
+import { address, SIGNATURE_BYTES } from '@flywheel/protocol';
 import {
   assertIsTransactionWithinSizeLimit,
   getCompiledTransactionMessageDecoder,
@@ -52,8 +52,6 @@ export function byteSigner(walletAddress: string, signBytes: SignBytes): Transac
     },
   };
 }
-
-const SIGNATURE_BYTES = 64;
 
 /** The part of a Wallet Standard wallet that is needed: any `Wallet` of @wallet-standard/base fits. */
 export interface StandardWallet {

@@ -7,6 +7,8 @@ import {
   type DescribedInstruction,
   describeInstruction,
   type KeyRole,
+  LAMPORTS_PER_SIGNATURE,
+  lookupTableBytes,
   type PublishedSuccession,
 } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
@@ -160,9 +162,7 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
 
 /** About 17 times what a registration costs; the rest is room for a creation fee of Squads, which is zero today. */
 const MAX_COST_LAMPORTS = 100_000_000n;
-const LAMPORTS_PER_SIGNATURE = 5_000n;
-/** A lookup table's header, and 32 bytes for each of its nine addresses. */
-const LOOKUP_TABLE_BYTES = 56 + 9 * 32;
+const LOOKUP_TABLE_ADDRESSES = 9;
 
 interface ChainTerms {
   readonly tokenProgram: Address;
@@ -178,7 +178,7 @@ async function readTerms(rpcUrl: string, mint: string, members: number): Promise
     readMint(rpcUrl, mint),
     readAccounts(rpcUrl, [configAddress]),
     readRent(rpcUrl, multisigBytes(members)),
-    readRent(rpcUrl, LOOKUP_TABLE_BYTES),
+    readRent(rpcUrl, lookupTableBytes(LOOKUP_TABLE_ADDRESSES)),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
   const { treasury, multisigCreationFee } = decodeProgramConfig(config);

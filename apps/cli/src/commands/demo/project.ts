@@ -3,6 +3,7 @@ import type { Bank } from '@flywheel/localnet';
 import { address, toDecimal } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { getTokenSize } from '@solana-program/token';
 import { createConsoleClient } from '../../console-client.ts';
 import type { ExpectedEffects } from './verify.ts';
 
@@ -33,8 +34,6 @@ export interface FundedProject {
 export const TOKEN_DECIMALS = 6;
 /** Pays for the multisig and its lookup table. */
 const WALLET_LAMPORTS = 1_000_000_000n;
-/** Size of a token account, which determines its rent (SPL Token, Account). */
-const TOKEN_ACCOUNT_BYTES = 165n;
 /** Beyond the rent of new token accounts, so that the vault stays rent-exempt. */
 const VAULT_SPARE_LAMPORTS = 10_000_000n;
 /** Whole tokens that are left in the vault at the end. */
@@ -89,7 +88,7 @@ export async function fundProject(
   const holders = recipients.filter((_, index) => index % 2 === 0);
   const newAccounts = BigInt(recipients.length - holders.length);
   const rentLamports = await createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl }))
-    .getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES)
+    .getMinimumBalanceForRentExemption(BigInt(getTokenSize()))
     .send();
   const amountBaseUnits = airdroppedBaseUnits + burnedBaseUnits + VAULT_SPARE_TOKENS * unit;
   const vault = address(vaultAddress);

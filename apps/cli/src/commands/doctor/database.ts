@@ -1,4 +1,4 @@
-import { pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { maxRentLamports, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
 import type { Address } from '@solana/kit';
 import { roughDuration } from '../../format.ts';
@@ -181,8 +181,8 @@ function checkStrandedNonces(nonces: ServiceState['nonces']): Check[] {
   });
 }
 
-/** Rent of a nonce account, 80 bytes (docs/operating.md, Settings). */
-const NONCE_LAMPORTS = 1_447_680n;
+/** A nonce account has 80 bytes (docs/operating.md, Settings). */
+const NONCE_LAMPORTS = maxRentLamports(80);
 
 /** A worker maintains the queue every five seconds. */
 const WORKER_SILENCE_SECONDS = 30;

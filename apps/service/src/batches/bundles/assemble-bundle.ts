@@ -1,6 +1,5 @@
 import {
   appendIfFits,
-  MAX_COMPUTE_UNITS,
   type PlannedTransaction,
   type TransactionLimits,
   type TransactionVersion,
@@ -14,6 +13,7 @@ import {
   setTransactionMessageFeePayer,
   type TransactionPartialSigner,
 } from '@solana/kit';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
@@ -88,7 +88,7 @@ export function operatorLimits(
     feePayer: operator,
     lookupTables: [lookupTable],
     ...(phase === 'execution' && { heapBytes: EXECUTION_HEAP_BYTES }),
-    ...(isCareful && { computeUnitLimit: MAX_COMPUTE_UNITS }),
+    ...(isCareful && { computeUnitLimit: MAX_COMPUTE_UNIT_LIMIT }),
     ...(isCareful && phase === 'execution' && { maxGroups: 1 }),
   };
 }
@@ -96,7 +96,7 @@ export function operatorLimits(
 /** Limits of a transaction that is only simulated. */
 export function simulationLimits(multisig: Multisig): TransactionLimits {
   const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE } as const;
-  return { ...operatorLimits(multisig, 'execution', terms), computeUnitLimit: MAX_COMPUTE_UNITS };
+  return { ...operatorLimits(multisig, 'execution', terms), computeUnitLimit: MAX_COMPUTE_UNIT_LIMIT };
 }
 
 /** About 25 burns exhaust the default heap of 32 KiB. */

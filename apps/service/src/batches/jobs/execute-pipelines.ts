@@ -1,5 +1,6 @@
 import type { RecipientFailure } from '@flywheel/api';
-import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '@flywheel/squads';
+import { type InstructionGroup, planTransactions } from '@flywheel/squads';
+import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { type Batch, type ExecutionIssue, isFinal } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import type { Simulation } from '../../solana/chain.ts';
@@ -275,7 +276,7 @@ function executionGroups(
   const sent = firstFailing === -1 ? positions : positions.slice(0, Math.max(firstFailing, 1));
   return Promise.all(
     sent.map((position) =>
-      batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNITS),
+      batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNIT_LIMIT),
     ),
   );
 }
@@ -340,7 +341,7 @@ async function simulatePipeline(
   batch: Batch,
   position: number,
 ): Promise<Pick<Simulation, 'err' | 'logs'>> {
-  const group = await batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNITS);
+  const group = await batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNIT_LIMIT);
   const [planned] = planTransactions([group], simulationLimits(multisig));
   if (!planned) throw new Error('The execution of a pipeline takes one transaction.');
   const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);

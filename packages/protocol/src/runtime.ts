@@ -1,0 +1,56 @@
+import { BASE_ACCOUNT_SIZE } from '@solana/kit';
+import { ADDRESS_BYTES } from './addresses.ts';
+
+/**
+ * Numbers of Solana's runtime that `@solana/kit` and `@solana-program/*` do not export. What they export stands there:
+ * `BASE_ACCOUNT_SIZE`, `MAX_COMPUTE_UNIT_LIMIT`, and the sizes of token accounts, mints and nonces.
+ */
+
+/** Bytes of a serialized transaction, by its version (Agave, `PACKET_DATA_SIZE`; SIMD-0385 for version 1). */
+export const MAX_TRANSACTION_BYTES = { 0: 1_232, 1: 4_096 } as const;
+
+export const SIGNATURE_BYTES = 64;
+
+/** Accounts that a transaction may lock, looked-up ones included (Agave, `MAX_TX_ACCOUNT_LOCKS`). */
+export const MAX_ACCOUNT_LOCKS = 64;
+
+/** Instructions that a transaction may run, inner ones included (Agave, `max_instruction_trace_length`). */
+export const MAX_INSTRUCTION_TRACE_LENGTH = 64;
+
+/** Agave, `DEFAULT_TARGET_LAMPORTS_PER_SIGNATURE`. */
+export const LAMPORTS_PER_SIGNATURE = 5_000n;
+
+export const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+
+/** Compute units of each instruction if the transaction sets no limit; builtin programs have fewer (SIMD-0170). */
+export const DEFAULT_INSTRUCTION_UNITS = 200_000;
+export const DEFAULT_BUILTIN_INSTRUCTION_UNITS = 3_000;
+
+/** Computes a priority fee in lamports: the price of every unit of the limit, used or not, rounded up. */
+export function priorityFeeLamports(computeUnitLimit: number | bigint, priceMicroLamports: bigint): bigint {
+  return (BigInt(computeUnitLimit) * priceMicroLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+}
+
+/**
+ * Computes the rent of an account with so many bytes of data, as every cluster asks for it today: two years of 3,480
+ * lamports for each byte and for the metadata (Agave, `DEFAULT_LAMPORTS_PER_BYTE_YEAR`). A cluster may ask for less, and
+ * none for more.
+ */
+export function maxRentLamports(bytes: number): bigint {
+  return BigInt(BASE_ACCOUNT_SIZE + bytes) * 6_960n;
+}
+
+/** Bytes of a lookup table account before its first address (solana-address-lookup-table, `LOOKUP_TABLE_META_SIZE`). */
+export const LOOKUP_TABLE_HEADER_BYTES = 56;
+
+export function lookupTableBytes(addresses: number): number {
+  return LOOKUP_TABLE_HEADER_BYTES + addresses * ADDRESS_BYTES;
+}
+
+/** Token-2022 pads a mint with extensions to the bytes of a token account. The byte after them says which one it is. */
+export const TOKEN_ACCOUNT_TYPE = { mint: 1, account: 2 } as const;
+
+/** Counts the characters of bytes in padded base64. */
+export function base64Length(bytes: number): number {
+  return 4 * Math.ceil(bytes / 3);
+}
