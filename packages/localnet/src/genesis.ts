@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { addressDecoder, addressEncoder, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
-import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import {
+  PROGRAM_CONFIG_DISCRIMINATOR,
+  type ProgramConfigAccount,
+  programConfigAddress,
+  programConfigEncoder,
+  SQUADS_PROGRAM_ADDRESS,
+} from '@flywheel/squads';
 import { type Address, lamports } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { EpochSchedule, LiteSVM } from 'litesvm';
@@ -8,11 +14,13 @@ import { emptyAccount } from './ledger/account-journal.ts';
 import { SLOTS_PER_EPOCH } from './ledger/slots.ts';
 import type { SquadsProgram } from './programs.ts';
 
-/** The only ProgramConfig account of Squads v4, as on mainnet, where the creation of a multisig is free. */
-const PROGRAM_CONFIG = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr' as Address;
-const PROGRAM_CONFIG_AUTHORITY = '8xgjL6yqGmNeMUKMBcjUug47JL2QcWY3EBrFfYeHtYFT' as Address;
-const PROGRAM_CONFIG_TREASURY = '5DH2e3cJmFpyi6mk65EGFediunm4ui6BiKNUNrhWtD1b' as Address;
-const PROGRAM_CONFIG_BYTES = 144;
+/** Content of the only ProgramConfig account of Squads v4, as on mainnet, where the creation of a multisig is free. */
+const PROGRAM_CONFIG: ProgramConfigAccount = {
+  authority: '8xgjL6yqGmNeMUKMBcjUug47JL2QcWY3EBrFfYeHtYFT' as Address,
+  multisigCreationFee: 0n,
+  treasury: '5DH2e3cJmFpyi6mk65EGFediunm4ui6BiKNUNrhWtD1b' as Address,
+  reserved: new Uint8Array(64),
+};
 /** Jito's tip accounts on mainnet (docs.jito.wtf). They exist from the start, so that the smallest tip is accepted. */
 export const TIP_ACCOUNTS = [
   '96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5',
@@ -45,7 +53,7 @@ export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): 
   // Wrapped SOL, in both token programs.
   svm.withNativeMints();
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);
-  putAccount(svm, PROGRAM_CONFIG, SQUADS_PROGRAM_ADDRESS, programConfig());
+  putAccount(svm, programConfigAddress(), SQUADS_PROGRAM_ADDRESS, programConfig());
   putAccount(svm, voteAccountOf(bank), VOTE_PROGRAM, voteState(bank));
   if (!v1) svm.setAccount(emptyAccount(TRANSACTION_V1_FEATURE));
   for (const tipAccount of TIP_ACCOUNTS) putWallet(svm, tipAccount, TIP_ACCOUNT_LAMPORTS);
@@ -67,17 +75,12 @@ export function genesisAccounts(): GenesisAccount[] {
     return { address, lamports: TIP_ACCOUNT_LAMPORTS, owner: SYSTEM_PROGRAM_ADDRESS, data: new Uint8Array() };
   });
   const data = programConfig();
-  const config = { address: PROGRAM_CONFIG, owner: SQUADS_PROGRAM_ADDRESS, data };
+  const config = { address: programConfigAddress(), owner: SQUADS_PROGRAM_ADDRESS, data };
   return [{ ...config, lamports: new LiteSVM().minimumBalanceForRentExemption(BigInt(data.length)) }, ...tipAccounts];
 }
 
-/** Borsh: discriminator, authority, multisig_creation_fee u64 (zero), treasury, 64 reserved bytes. */
 function programConfig(): Uint8Array {
-  const bytes = new Uint8Array(PROGRAM_CONFIG_BYTES);
-  bytes.set(createHash('sha256').update('account:ProgramConfig').digest().subarray(0, 8));
-  bytes.set(addressEncoder.encode(PROGRAM_CONFIG_AUTHORITY), 8);
-  bytes.set(addressEncoder.encode(PROGRAM_CONFIG_TREASURY), 48);
-  return bytes;
+  return Uint8Array.of(...PROGRAM_CONFIG_DISCRIMINATOR, ...programConfigEncoder.encode(PROGRAM_CONFIG));
 }
 
 /** The vote account of the cluster's one node. */

@@ -1,16 +1,23 @@
-import { addressDecoder, encodeBase58 } from '@flywheel/protocol';
-import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
-import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { AccountState, getMintDecoder, getMultisigDecoder, getTokenDecoder } from '@solana-program/token';
+import type { Address, Decoder, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
+import {
+  ADDRESS_LOOKUP_TABLE_DISCRIMINATOR,
+  ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
+  getAddressLookupTableDecoder,
+} from '@solana-program/address-lookup-table';
+import { getNonceDecoder, getNonceSize, NonceState, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import {
+  AccountState,
+  getMintDecoder,
+  getMintSize,
+  getMultisigDecoder,
+  getMultisigSize,
+  getTokenDecoder,
+  getTokenSize,
+} from '@solana-program/token';
 import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import { parseNativeAccount } from './native-account-parsing.ts';
 import { parseExtensions } from './token-extensions.ts';
 
-const NONCE_BYTES = 80;
-const MINT_BYTES = 82;
-const TOKEN_BYTES = 165;
-const MULTISIG_BYTES = 355;
 const STATE_NAMES = {
   [AccountState.Uninitialized]: 'uninitialized',
   [AccountState.Initialized]: 'initialized',
@@ -28,8 +35,9 @@ export function parseAccount(account: EncodedAccount, readAccount: (address: Add
     const parsed = parseMultisig(bytes) ?? parseMint(account, bytes) ?? parseToken(account, bytes, readAccount);
     return parsed && { program, parsed, space: bytes.length };
   }
-  if (account.programAddress === SYSTEM_PROGRAM_ADDRESS && bytes.length === NONCE_BYTES) {
-    return { program: 'nonce', parsed: parseNonce(bytes), space: bytes.length };
+  if (account.programAddress === SYSTEM_PROGRAM_ADDRESS && bytes.length === getNonceSize()) {
+    const parsed = parseNonce(bytes);
+    return parsed && { program: 'nonce', parsed, space: bytes.length };
   }
   if (account.programAddress === ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) {
     const parsed = parseLookupTable(bytes);
@@ -49,7 +57,7 @@ function parseMint(account: EncodedAccount, bytes: Uint8Array) {
       decimals: mint.decimals,
       isInitialized: mint.isInitialized,
       freezeAuthority: mint.freezeAuthority.__option === 'Some' ? mint.freezeAuthority.value : null,
-      ...(bytes.length > MINT_BYTES && { extensions: parseExtensions('mint', bytes) }),
+      ...(bytes.length > getMintSize() && { extensions: parseExtensions('mint', bytes) }),
     },
   };
 }
@@ -80,49 +88,47 @@ function parseToken(
         rentExemptReserve: toUiTokenAmount(token.isNative.value, decimals),
       }),
       ...(token.closeAuthority.__option === 'Some' && { closeAuthority: token.closeAuthority.value }),
-      ...(bytes.length > TOKEN_BYTES && { extensions: parseExtensions('account', bytes) }),
+      ...(bytes.length > getTokenSize() && { extensions: parseExtensions('account', bytes) }),
     },
   };
 }
 
 function parseMultisig(bytes: Uint8Array) {
-  if (bytes.length !== MULTISIG_BYTES) return null;
+  if (bytes.length !== getMultisigSize()) return null;
   const { m, n, isInitialized, signers } = getMultisigDecoder().decode(bytes);
   if (!isInitialized) return null;
   return { type: 'multisig', info: { numRequiredSigners: m, numValidSigners: n, signers: signers.slice(0, n) } };
 }
 
 function parseNonce(bytes: Uint8Array) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (view.getUint32(4, true) === 0) return { type: 'uninitialized' };
+  const nonce = decodeOrNull(getNonceDecoder(), bytes);
+  if (nonce === null) return null;
+  const { state, authority, blockhash, lamportsPerSignature } = nonce;
+  if (state === NonceState.Uninitialized) return { type: 'uninitialized' };
+  const feeCalculator = { lamportsPerSignature: String(lamportsPerSignature) };
+  return { type: 'initialized', info: { authority, blockhash, feeCalculator } };
+}
+
+function parseLookupTable(bytes: Uint8Array) {
+  const table = decodeOrNull(getAddressLookupTableDecoder(), bytes);
+  if (table?.discriminator !== ADDRESS_LOOKUP_TABLE_DISCRIMINATOR) return null;
   return {
-    type: 'initialized',
+    type: 'lookupTable',
     info: {
-      authority: addressDecoder.decode(bytes, 8),
-      blockhash: encodeBase58(bytes.subarray(40, 72)),
-      feeCalculator: { lamportsPerSignature: String(view.getBigUint64(72, true)) },
+      deactivationSlot: String(table.deactivationSlot),
+      lastExtendedSlot: String(table.lastExtendedSlot),
+      lastExtendedSlotStartIndex: table.lastExtendedSlotStartIndex,
+      ...(table.authority.__option === 'Some' && { authority: table.authority.value }),
+      addresses: table.addresses,
     },
   };
 }
 
-/** Kind u32 (1: a table), deactivation slot, slot and first address of the last growth, authority (u8 and address). */
-const TABLE_HEADER_BYTES = 56;
-const ADDRESS_BYTES = 32;
-
-function parseLookupTable(bytes: Uint8Array) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < TABLE_HEADER_BYTES || view.getUint32(0, true) !== 1) return null;
-  const decoder = addressDecoder;
-  return {
-    type: 'lookupTable',
-    info: {
-      deactivationSlot: String(view.getBigUint64(4, true)),
-      lastExtendedSlot: String(view.getBigUint64(12, true)),
-      lastExtendedSlotStartIndex: bytes[20] ?? 0,
-      ...(bytes[21] === 1 && { authority: decoder.decode(bytes, 22) }),
-      addresses: Array.from({ length: Math.floor((bytes.length - TABLE_HEADER_BYTES) / ADDRESS_BYTES) }, (_, index) =>
-        decoder.decode(bytes, TABLE_HEADER_BYTES + index * ADDRESS_BYTES),
-      ),
-    },
-  };
+/** A validator returns the bytes of an account that it cannot decode. */
+function decodeOrNull<Data>(decoder: Decoder<Data>, bytes: Uint8Array): Data | null {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return null;
+  }
 }

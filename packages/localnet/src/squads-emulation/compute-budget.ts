@@ -1,19 +1,18 @@
-import { address } from '@flywheel/protocol';
+import { DEFAULT_BUILTIN_INSTRUCTION_UNITS, DEFAULT_INSTRUCTION_UNITS } from '@flywheel/protocol';
+import type { FixedSizeDecoder, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import {
-  type Decoder,
-  getStructDecoder,
-  getStructEncoder,
-  getU8Decoder,
-  getU8Encoder,
-  getU32Decoder,
-  getU32Encoder,
-  type Instruction,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
+  COMPUTE_BUDGET_PROGRAM_ADDRESS,
+  getRequestHeapFrameInstruction,
+  getRequestHeapFrameInstructionDataDecoder,
+  getSetComputeUnitLimitInstruction,
+  getSetComputeUnitLimitInstructionDataDecoder,
+  getSetComputeUnitLimitInstructionDataEncoder,
+  MAX_COMPUTE_UNIT_LIMIT,
+  REQUEST_HEAP_FRAME_DISCRIMINATOR,
+  SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR,
+} from '@solana-program/compute-budget';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { type CompiledInstruction, type CompiledMessage, compiledInstructions } from './outer-transaction.ts';
-
-export const COMPUTE_BUDGET_PROGRAM_ADDRESS = address('ComputeBudget111111111111111111111111111111');
 
 /** Limits that the instructions of a transaction share. */
 export interface ComputeBudget {
@@ -31,8 +30,10 @@ export function computeBudgetOf(message: CompiledMessage): ComputeBudget {
     return { unitLimit: configValue(message, UNIT_LIMIT_BIT) ?? 0, heapBytes: configValue(message, HEAP_BYTES_BIT) };
   }
   const requests = computeBudgetRequests(message);
-  const unitLimit = requestedAmount(requests, SET_UNIT_LIMIT) ?? defaultUnitLimit(message);
-  return { unitLimit: Math.min(unitLimit, MAX_UNIT_LIMIT), heapBytes: requestedAmount(requests, REQUEST_HEAP_FRAME) };
+  const limit = findRequest(requests, SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR, unitLimitDecoder);
+  const heap = findRequest(requests, REQUEST_HEAP_FRAME_DISCRIMINATOR, heapFrameDecoder);
+  const unitLimit = Math.min(limit?.units ?? defaultUnitLimit(message), MAX_COMPUTE_UNIT_LIMIT);
+  return { unitLimit, heapBytes: heap?.bytes ?? null };
 }
 
 /** Finds the compute budget instructions of a message, with their positions. */
@@ -44,56 +45,40 @@ export function computeBudgetRequests(message: CompiledMessage): (CompiledInstru
 
 /** Builds the instructions that request this budget in a v0 transaction. */
 export function computeBudgetInstructions({ unitLimit, heapBytes }: ComputeBudget): Instruction[] {
-  const requests = [unitLimitRequest(unitLimit)];
-  if (heapBytes !== null) {
-    requests.push(requestEncoder.encode({ discriminator: REQUEST_HEAP_FRAME, amount: heapBytes }));
-  }
-  return requests.map((data) => ({ programAddress: COMPUTE_BUDGET_PROGRAM_ADDRESS, data }));
+  const limit = getSetComputeUnitLimitInstruction({ units: unitLimit });
+  return heapBytes === null ? [limit] : [limit, getRequestHeapFrameInstruction({ bytes: heapBytes })];
 }
 
 export function unitLimitRequest(unitLimit: number): ReadonlyUint8Array {
-  return requestEncoder.encode({ discriminator: SET_UNIT_LIMIT, amount: unitLimit });
+  return getSetComputeUnitLimitInstructionDataEncoder().encode({ units: unitLimit });
 }
 
 export function isUnitLimitRequest({ data }: CompiledInstruction): boolean {
-  return data[0] === SET_UNIT_LIMIT;
+  return data[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR;
 }
 
 /** Units of one compute budget instruction itself (agave, the builtin's DEFAULT_COMPUTE_UNITS). */
 export const COMPUTE_BUDGET_INSTRUCTION_UNITS = 150;
 
-const MAX_UNIT_LIMIT = 1_400_000;
+const unitLimitDecoder = getSetComputeUnitLimitInstructionDataDecoder();
+const heapFrameDecoder = getRequestHeapFrameInstructionDataDecoder();
 
-// Discriminators of the Compute Budget program's instructions.
-const REQUEST_HEAP_FRAME = 1;
-const SET_UNIT_LIMIT = 2;
-
-const requestEncoder = getStructEncoder([
-  ['discriminator', getU8Encoder()],
-  ['amount', getU32Encoder()],
-]);
-
-const requestDecoder: Decoder<{ discriminator: number; amount: number }> = getStructDecoder([
-  ['discriminator', getU8Decoder()],
-  ['amount', getU32Decoder()],
-]);
-
-const REQUEST_BYTES = 5;
-
-function requestedAmount(requests: readonly CompiledInstruction[], discriminator: number): number | null {
-  const request = requests.find(({ data }) => data[0] === discriminator && data.length >= REQUEST_BYTES);
-  return request ? requestDecoder.decode(request.data).amount : null;
+/** Decodes the first request of a kind; null if there is none. More bytes may follow a request. */
+function findRequest<Data>(
+  requests: readonly CompiledInstruction[],
+  discriminator: number,
+  decoder: FixedSizeDecoder<Data>,
+): Data | null {
+  const request = requests.find(({ data }) => data[0] === discriminator && data.length >= decoder.fixedSize);
+  return request ? decoder.decode(request.data) : null;
 }
 
-// Units of an instruction if the transaction sets no limit (SIMD-0170); builtin programs have far less.
-const DEFAULT_UNITS = 200_000;
-const DEFAULT_BUILTIN_UNITS = 3_000;
 const builtinPrograms: ReadonlySet<string> = new Set([COMPUTE_BUDGET_PROGRAM_ADDRESS, SYSTEM_PROGRAM_ADDRESS]);
 
 function defaultUnitLimit(message: CompiledMessage): number {
   return compiledInstructions(message)
     .map(({ programIndex }) => message.staticAccounts[programIndex] ?? '')
-    .map((program) => (builtinPrograms.has(program) ? DEFAULT_BUILTIN_UNITS : DEFAULT_UNITS))
+    .map((program) => (builtinPrograms.has(program) ? DEFAULT_BUILTIN_INSTRUCTION_UNITS : DEFAULT_INSTRUCTION_UNITS))
     .reduce((sum, units) => sum + units, 0);
 }
 

@@ -7,14 +7,11 @@ import {
   isSignerRole,
   isWritableRole,
 } from '@solana/kit';
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import type { LiteSVM } from 'litesvm';
 import { readAccount, writeAccount } from '../ledger/svm-accounts.ts';
 import type { Execution, TransactionError } from '../runtime.ts';
-import {
-  COMPUTE_BUDGET_INSTRUCTION_UNITS,
-  COMPUTE_BUDGET_PROGRAM_ADDRESS,
-  type ComputeBudget,
-} from './compute-budget.ts';
+import { COMPUTE_BUDGET_INSTRUCTION_UNITS, type ComputeBudget } from './compute-budget.ts';
 import { failedInstruction, type InstructionError, InstructionFailure, TransactionFailure } from './failure.ts';
 import { type Invocation, invoke } from './invoke.ts';
 import type { OuterInstruction, OuterTransaction } from './outer-transaction.ts';

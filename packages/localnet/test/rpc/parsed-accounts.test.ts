@@ -12,6 +12,8 @@ import {
   lamports,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import { getNonceEncoder, NonceState, NonceVersion, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { getMultisigEncoder, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import {
   AccountState,
@@ -20,6 +22,7 @@ import {
   getTokenEncoder,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
+import { parseAccount } from '../../src/encoding/account-parsing.ts';
 import { parseNativeAccount } from '../../src/encoding/native-account-parsing.ts';
 import { parseExtensions } from '../../src/encoding/token-extensions.ts';
 import { type Localnet, startLocalnet } from '../../src/index.ts';
@@ -107,6 +110,28 @@ describe('jsonParsed', () => {
       type: 'account',
       info: { extensions: [{ extension: 'immutableOwner' }, { extension: 'memoTransfer' }] },
     });
+  });
+
+  test('shows the authority and the value of a nonce, and nothing of one that no decoder reads', () => {
+    const [nonce, authority, blockhash] = addresses;
+    assert.ok(nonce && authority && blockhash);
+    const parse = (programAddress: Address, data: Uint8Array) =>
+      parseAccount(
+        { address: nonce, data, programAddress, executable: false, lamports: lamports(1n), space: BigInt(data.length) },
+        (missing) => ({ address: missing, exists: false }),
+      );
+    const state = NonceState.Initialized;
+    const content = { version: NonceVersion.Current, state, authority, blockhash, lamportsPerSignature: 5_000n };
+    const bytes = new Uint8Array(getNonceEncoder().encode(content));
+    const info = { authority, blockhash, feeCalculator: { lamportsPerSignature: '5000' } };
+    const parsed = { type: 'initialized', info };
+    assert.deepEqual(parse(SYSTEM_PROGRAM_ADDRESS, bytes), { program: 'nonce', parsed, space: 80 });
+    const broken = bytes.map((byte, index) => (index === 4 ? 7 : byte));
+    assert.equal(parse(SYSTEM_PROGRAM_ADDRESS, broken), null);
+    const table = Uint8Array.of(1, ...new Uint8Array(55));
+    assert.deepEqual(parse(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS, table)?.program, 'address-lookup-table');
+    assert.equal(parse(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS, Uint8Array.of(...table, 1)), null);
+    assert.equal(parse(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS, new Uint8Array(56)), null);
   });
 
   test('shows the confidential extensions of Token-2022 with keys and ciphertexts in base64', () => {

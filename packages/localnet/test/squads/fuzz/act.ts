@@ -14,8 +14,8 @@ import {
   type Instruction,
   isWritableRole,
 } from '@solana/kit';
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import type { LiteSVM } from 'litesvm';
-import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '../../../src/squads-emulation/compute-budget.ts';
 import { type Accounts, accountLayouts } from '../../../src/squads-emulation/program/accounts.ts';
 import { ephemeralSignerAddress } from '../../../src/squads-emulation/program/addresses.ts';
 import { decodeAccount, transfer } from '../../../src/squads-emulation/program/call.ts';
