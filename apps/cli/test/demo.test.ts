@@ -46,7 +46,9 @@ describe('flywheel demo', () => {
     const file = await folder.write('request.json', '{"pipelines":[{"type":"A"}]}');
     const { exitCode, stderr } = await finish(startDemo(['--json', '--file', file], folder.path));
     assert.equal(exitCode, 2);
-    assert.equal(JSON.parse(stderr).error, 'ERR_FILE');
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_FILE');
+    assert.match(message, /: pipelines\[0\]\.payload: /);
     assert.deepEqual(await readdir(folder.path), ['request.json']);
   });
 });

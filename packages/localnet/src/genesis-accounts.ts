@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { address } from '@flywheel/protocol';
+import { address, firstParseIssue } from '@flywheel/protocol';
 import { type Address, type EncodedAccount, lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { z } from 'zod';
@@ -55,8 +55,8 @@ function readAccountFile(file: string): EncodedAccount {
   }
   const parsed = accountFile.safeParse(content);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new Error(`${file} is not an account: ${issue?.path.join('.')}: ${issue?.message}.`);
+    const { place, message } = firstParseIssue(parsed.error, 'the file');
+    throw new Error(`${file} is not an account: ${place}: ${message}.`);
   }
   const { pubkey, account } = parsed.data;
   const data = new Uint8Array(Buffer.from(account.data[0], 'base64'));

@@ -1,7 +1,7 @@
 import { ApiError, type Pipeline, type ProofType, type SchemaTrial, type SchemaTrialRequest } from '@flywheel/api';
 import type { Address } from '@solana/kit';
+import { formatPath } from '../model/input-issue.ts';
 import type { Project } from '../model/project.ts';
-import { formatPath } from '../model/request-issue.ts';
 import {
   MAX_EXHAUSTIONS,
   PAYLOAD_CPU_MS,

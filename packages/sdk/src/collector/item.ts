@@ -1,4 +1,5 @@
 import { type Action, findPayloadProblem, InitBatchRequest, type Pipeline } from '@flywheel/api';
+import { formatPath } from '@flywheel/protocol';
 import { FlywheelError, type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { pipelineSize } from '../pipeline-size.ts';
 import { pipeline } from '../pipelines.ts';
@@ -51,7 +52,8 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
   const [item] = parsed.data?.pipelines ?? [];
   if (!item) {
     const [issue] = parsed.error?.issues ?? [];
-    const place = placeOf(issue?.path ?? []);
+    // The item is pipelines[0] of what was parsed.
+    const place = formatPath(issue?.path.slice(2) ?? [], '');
     const message = issue?.message ?? 'is not valid';
     throw invalid(`Item ${id}: ${place || 'the item'} ${message}`, place === '' ? [] : [{ place, message }]);
   }
@@ -109,12 +111,6 @@ export function statusOf(item: StoredItem, mergedPayload: string | null = null):
     mergedPayload,
     ...{ attempts, reason },
   };
-}
-
-/** Writes a path below `pipelines[0]`, which is the item, as the service writes places: `actions[0].amount`. */
-function placeOf(path: readonly PropertyKey[]): string {
-  const steps = path.slice(2).map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`));
-  return steps.join('').replace(/^\./, '');
 }
 
 function invalid(

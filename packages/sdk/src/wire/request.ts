@@ -1,4 +1,5 @@
 import { ErrorBody, type Operation, type OperationReply, type OperationRequest } from '@flywheel/api';
+import { firstParseIssue } from '@flywheel/protocol';
 import { FlywheelError, isErrorCode } from '../errors.ts';
 import { type Retry, retry, retryAfterSeconds } from './retry.ts';
 
@@ -81,8 +82,8 @@ export function readReply<O extends Operation>(operation: O, response: Response,
   if (!expected) throw errorOf(operation, response, body);
   const checked = expected.schema.safeParse(body);
   if (!checked.success) {
-    const [issue] = checked.error.issues;
-    throw unexpected(operation, response, `${issue?.path.join('.') || 'the body'}: ${issue?.message}`);
+    const { place, message } = firstParseIssue(checked.error, 'the body');
+    throw unexpected(operation, response, `${place}: ${message}`);
   }
   // The status is one that the operation documents, and the body satisfies its schema. The body is returned as it came,
   // so that fields newer than this client are not lost.

@@ -8,6 +8,7 @@ import {
 import {
   address,
   describePolicy,
+  firstParseIssue,
   type CompanyPolicy as Policy,
   type PolicyDecision,
   pluralize,
@@ -178,8 +179,8 @@ async function readFields(file: string, { allow, deny }: ListOptions): Promise<C
   };
   const parsed = CompanyPolicy.safeParse({ ...readObject(file, text), ...lists });
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new CliError('ERR_FILE', `${file}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is not valid'}.`);
+  const { place, message } = firstParseIssue(parsed.error, 'the object');
+  throw new CliError('ERR_FILE', `${file}: ${place} ${message}.`);
 }
 
 function readObject(file: string, text: string): object {

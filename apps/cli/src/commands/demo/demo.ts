@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
-import { groupDigits, pluralize, shorten } from '@flywheel/protocol';
+import { firstParseIssue, groupDigits, pluralize, shorten } from '@flywheel/protocol';
 import { createFlywheelClient, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { type Context, type OptionalRpcUrlOption, optionalRpcUrl } from '../../context.ts';
@@ -138,8 +138,8 @@ async function runDemo({ environment, cluster, requestText, progress, signal }: 
 function readPipelines(requestText: string): readonly Pipeline[] {
   const request = InitBatchRequest.safeParse(JSON.parse(requestText));
   if (request.success) return request.data.pipelines;
-  const [issue] = request.error.issues;
-  throw new CliError('ERR_FILE', `The file is not an init request: ${issue?.path.join('.')}: ${issue?.message}.`);
+  const { place, message } = firstParseIssue(request.error, 'the request');
+  throw new CliError('ERR_FILE', `The file is not an init request: ${place}: ${message}.`);
 }
 
 function signaturesOf({ executeResult }: Batch): string[] {

@@ -1,4 +1,5 @@
 import { ProofType } from '@flywheel/api';
+import { firstParseIssue } from '@flywheel/protocol';
 
 /** A proof type while it is edited; the schema stays text. */
 export interface ProofTypeDraft {
@@ -34,8 +35,8 @@ export function parseDraft({ type, description, schemaText }: ProofTypeDraft): P
     ...(schema === undefined ? {} : { payloadSchema: schema }),
   });
   if (parsed.success) return parsed.data;
-  const [first] = parsed.error.issues;
-  return { issue: `${first?.path.join('.') ?? 'It'} ${first?.message ?? 'is malformed'}` };
+  const { place, message } = firstParseIssue(parsed.error, 'It');
+  return { issue: `${place} ${message}` };
 }
 
 /** Finds the first issue of a list of drafts, repeated names included; null when there is none. */

@@ -6,9 +6,8 @@ import {
   isReservedMemo,
   parseAmountNumber,
 } from '@flywheel/protocol';
-
+import { formatPath } from '../../model/input-issue.ts';
 import type { Project } from '../../model/project.ts';
-import { formatPath } from '../../model/request-issue.ts';
 
 export interface PipelineRules {
   /** Scopes of the API key. */

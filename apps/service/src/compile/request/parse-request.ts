@@ -8,7 +8,7 @@ import {
   UNIMPLEMENTED_ACTIONS,
 } from '@flywheel/api';
 import * as z from 'zod';
-import { describeIssue, formatPath, type RequestIssue, shorten } from '../../model/request-issue.ts';
+import { describeIssue, formatPath, type InputIssue, shorten } from '../../model/input-issue.ts';
 
 /**
  * Parses the body of init, as `parseJson` read it. It looks for issues in this order over the whole request: shape,
@@ -63,7 +63,7 @@ function findTextProblem(text: string): string | null {
   return null;
 }
 
-function actionIssue(error: z.ZodError, action: unknown, path: Path): RequestIssue {
+function actionIssue(error: z.ZodError, action: unknown, path: Path): InputIssue {
   const name = typeof action === 'object' && action !== null && 'action' in action ? action.action : undefined;
   const place = formatPath([...path, 'action']);
   if (UNIMPLEMENTED_ACTIONS.some((unimplemented) => unimplemented === name)) {
@@ -75,7 +75,7 @@ function actionIssue(error: z.ZodError, action: unknown, path: Path): RequestIss
 
 const KNOWN_ACTIONS = 'BURN, AIRDROP and MEMO';
 
-function firstIssue(error: z.ZodError, base: Path): RequestIssue {
+function firstIssue(error: z.ZodError, base: Path): InputIssue {
   const [issue] = error.issues;
   if (!issue) throw new Error('A failed parse has no issue.', { cause: error });
   const { place, problem } = describeIssue(issue, base);

@@ -1,5 +1,5 @@
 import { ApiError, type Operation } from '@flywheel/api';
-import { describeIssue, type RequestIssue, shorten } from '../../model/request-issue.ts';
+import { describeIssue, type InputIssue, shorten } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
 export interface RawInput {
@@ -16,7 +16,7 @@ export interface RawInput {
  * @throws ApiError ERR_INVALID_REQUEST naming the first issue's place, and how many more there are.
  */
 export function parseInput(operation: Operation, raw: RawInput, options: { readonly checksBody: boolean }): unknown {
-  const issues: RequestIssue[] = [];
+  const issues: InputIssue[] = [];
   const input: { [part: string]: unknown } = {};
   for (const part of PARTS) {
     const schema = operation[part];
@@ -47,9 +47,9 @@ const PARTS = ['headers', 'params', 'query', 'body'] as const;
  * PostgreSQL's text and jsonb hold neither U+0000 nor half of a surrogate pair, and JSON can spell both.
  * Iterative: a body is as deep as its sender likes.
  */
-function findUnstorableText(body: unknown): RequestIssue[] {
+function findUnstorableText(body: unknown): InputIssue[] {
   if (!hasUnstorableText(body)) return [];
-  const issues: RequestIssue[] = [];
+  const issues: InputIssue[] = [];
   const rest: { place: string; value: unknown }[] = [{ place: 'body', value: body }];
   for (let next = rest.pop(); next; next = rest.pop()) {
     const { place, value } = next;

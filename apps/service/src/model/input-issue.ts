@@ -1,9 +1,9 @@
-import { MAX_SIGNIFICANT_DIGITS } from '@flywheel/protocol';
+import { formatPath as formatWholePath, MAX_SIGNIFICANT_DIGITS } from '@flywheel/protocol';
 import type * as z from 'zod';
 import { ImpreciseNumber } from './json-number.ts';
 
 /** Describes an invalid value of a request. */
-export interface RequestIssue {
+export interface InputIssue {
   /** Path of the value, e.g. `pipelines[2].actions[0].amount`. */
   readonly place: string;
   /** Sentence without its subject, which is the place, and without a period: `must be a number, not a string`. */
@@ -14,16 +14,14 @@ export interface RequestIssue {
  * Describes an issue that zod found. The value must have been parsed with `reportInput: true`.
  * @param base path of the parsed value in the request.
  */
-export function describeIssue(issue: z.core.$ZodIssue, base: readonly PropertyKey[]): RequestIssue {
+export function describeIssue(issue: z.core.$ZodIssue, base: readonly PropertyKey[]): InputIssue {
   return { place: formatPath([...base, ...issue.path]), problem: describeProblem(issue) };
 }
 
-/** Formats a path into a request: `pipelines[2].actions[0].amount`; `body` for the body itself. */
-export function formatPath([first = 'body', ...rest]: readonly PropertyKey[]): string {
-  return rest.reduce<string>(
-    (path, key) => path + (typeof key === 'number' ? `[${key}]` : `.${shorten(String(key))}`),
-    shorten(String(first)),
-  );
+/** Formats a path into a request: `pipelines[2].actions[0].amount`; `body` for the body itself. Keys are the caller's, and cut. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  const keys = path.map((key) => (typeof key === 'number' ? key : shorten(String(key))));
+  return formatWholePath(keys, 'body');
 }
 
 /** Shortens text of the caller that a message repeats. */

@@ -1,0 +1,31 @@
+/** The part of a zod error that is read here: this package needs no zod. */
+export interface ParseError {
+  readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
+}
+
+/** What is wrong with a value that zod has refused. */
+export interface ParseIssue {
+  /** Path of the value, such as `pipelines[2].actions[0].amount`. */
+  readonly place: string;
+  readonly message: string;
+}
+
+/**
+ * Describes the first issue that zod found.
+ * @param whole names the parsed value itself.
+ */
+export function firstParseIssue({ issues: [issue] }: ParseError, whole: string): ParseIssue {
+  return { place: formatPath(issue?.path ?? [], whole), message: issue?.message ?? 'is not valid' };
+}
+
+/**
+ * Formats a path into a value as the service names places: `pipelines[2].actions[0].amount`.
+ * @param whole names the value itself, whose path is empty.
+ */
+export function formatPath(path: readonly PropertyKey[], whole: string): string {
+  if (path.length === 0) return whole;
+  return path
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+    .replace(/^\./, '');
+}
