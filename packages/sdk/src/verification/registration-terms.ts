@@ -84,7 +84,7 @@ export function argumentIssues(
 }
 
 /** Compares an address that the service shows with the one that was verified; a sentence if they differ. */
-export function differences(name: string, shown: string, actual: string): string[] {
+export function mismatches(name: string, shown: string, actual: string): string[] {
   return shown === actual ? [] : [`The service shows the ${name} ${shown}; it is ${actual}.`];
 }
 

@@ -11,8 +11,8 @@ import { FlywheelError } from '../errors.ts';
 import {
   argumentIssues,
   describeMember,
-  differences,
   membersOf,
+  mismatches,
   type RegistrationTerms,
   tableAddresses,
 } from './registration-terms.ts';
@@ -47,9 +47,9 @@ export async function verifyRegistered(
     ...(signal && { signal }),
   });
   const issues = [
-    ...differences('multisig', project.multisig, terms.multisig),
-    ...differences('vault', project.vaultAddress, terms.vaultAddress),
-    ...differences('mint', project.mintAddress, terms.mint),
+    ...mismatches('multisig', project.multisig, terms.multisig),
+    ...mismatches('vault', project.vaultAddress, terms.vaultAddress),
+    ...mismatches('mint', project.mintAddress, terms.mint),
     ...(await createdIssues(terms, multisig, table)),
   ];
   if (issues.length === 0) return;

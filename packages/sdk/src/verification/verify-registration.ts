@@ -44,7 +44,7 @@ import { checkKey, type ExpectedAddress, expectedAddresses } from './expected-ke
 import {
   argumentIssues,
   describeMember,
-  differences,
+  mismatches,
   type RegistrationTerms,
   THRESHOLD,
   tableAddresses,
@@ -143,8 +143,8 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     ...(terms.costLamports <= MAX_COST_LAMPORTS
       ? []
       : [`It costs your wallet ${terms.costLamports} lamports; at most ${MAX_COST_LAMPORTS} are accepted.`]),
-    ...differences('multisig', input.registration.multisig, multisig),
-    ...differences('vault', input.registration.vaultAddress, vault),
+    ...mismatches('multisig', input.registration.multisig, multisig),
+    ...mismatches('vault', input.registration.vaultAddress, vault),
     ...recoveryIssues(terms, input.expect?.recovery),
   ];
   const keyIssues = [...asCompany.issues, ...asOperator.issues];
