@@ -59,7 +59,6 @@ const ONLY_IN = {
   kysely: [...service('store'), 'apps/service/migrations', 'packages/testing/src'],
   pg: [...service('store', 'database[.]ts'), 'packages/testing/src'],
   'pg-boss': service('store'),
-  'rate-limiter-flexible': service('store'),
   'prom-client': service('telemetry'),
   '@opentelemetry/api': service('telemetry'),
   litesvm: ['packages/localnet/src'],
