@@ -1,3 +1,4 @@
+import { LAMPORTS_PER_SOL } from '@flywheel/protocol';
 import { type Figures, markdownTable, timeMs } from '../figures.ts';
 import { eventsPerPipelineFor, sizeFleet } from './simulation/advise.ts';
 import type { Demand } from './simulation/demand.ts';
@@ -12,7 +13,6 @@ const COLLECT_MS = 60_000;
 /** For how long collectors wait, on days of one size. */
 const OTHER_COLLECT_MS = [10_000, COLLECT_MS, 600_000, 3_600_000] as const;
 const FOLLOWED = 100_000;
-const LAMPORTS_PER_SOL = 1e9;
 
 /** One process of each kind, with the settings that they have by default, and limits as of a small plan of a provider. */
 const SHIPPED: Fleet = {

@@ -1,21 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Address, Signature } from '@solana/kit';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import {
+  getTransferSolInstructionDataDecoder,
+  SYSTEM_PROGRAM_ADDRESS,
+  TRANSFER_SOL_DISCRIMINATOR,
+} from '@solana-program/system';
 import { TIP_ACCOUNTS } from './genesis.ts';
 import type { AtomicOutcome, Ledger } from './ledger/ledger.ts';
 import type { TransactionError } from './runtime.ts';
 import type { WireTransaction } from './wire/wire-transaction.ts';
 
-/** Jito accepts at most five transactions per bundle, and at least this tip (docs.jito.wtf, bundles). */
-export const MAX_BUNDLE_TRANSACTIONS = 5;
-export const MIN_TIP_LAMPORTS = 1_000n;
 /** Period that getInflightBundleStatuses covers. */
 const INFLIGHT_MS = 5 * 60 * 1000;
 /** Maximum number of stored bundles; the oldest are deleted first. */
 const REMEMBERED_BUNDLES = 10_000;
-/** SystemInstruction::Transfer: a u32 tag of 2, then the lamports as u64. */
-const TRANSFER_TAG = 2;
-const TRANSFER_BYTES = 12;
 
 export type BundleState =
   | { readonly status: 'Pending' }
@@ -65,11 +63,12 @@ export function tipLamports(transactions: readonly WireTransaction[]): bigint {
   return transactions
     .flatMap(({ instructions, staticAddresses }) =>
       instructions.map(({ programAddressIndex, accountIndices, data }) => {
-        if (staticAddresses[programAddressIndex] !== SYSTEM_PROGRAM_ADDRESS || data.length !== TRANSFER_BYTES)
+        const decoder = getTransferSolInstructionDataDecoder();
+        if (staticAddresses[programAddressIndex] !== SYSTEM_PROGRAM_ADDRESS || data.length !== decoder.fixedSize)
           return 0n;
-        const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-        if (view.getUint32(0, true) !== TRANSFER_TAG) return 0n;
-        return isTipAccount(staticAddresses[accountIndices[1] ?? -1]) ? view.getBigUint64(4, true) : 0n;
+        const { discriminator, amount } = decoder.decode(data);
+        const isTip = isTipAccount(staticAddresses[accountIndices[1] ?? -1]);
+        return isTip && discriminator === TRANSFER_SOL_DISCRIMINATOR ? amount : 0n;
       }),
     )
     .reduce((sum, tip) => sum + tip, 0n);

@@ -2,7 +2,7 @@ import { BASE_ACCOUNT_SIZE } from '@solana/kit';
 import { ADDRESS_BYTES } from './addresses.ts';
 
 /**
- * Numbers of Solana's runtime that `@solana/kit` and `@solana-program/*` do not export. What they export stands there:
+ * Numbers of Solana's runtime and of Jito's block engine that `@solana/kit` and `@solana-program/*` do not export. What they export stands there:
  * `BASE_ACCOUNT_SIZE`, `MAX_COMPUTE_UNIT_LIMIT`, and the sizes of token accounts, mints and nonces.
  */
 
@@ -20,6 +20,7 @@ export const MAX_INSTRUCTION_TRACE_LENGTH = 64;
 /** Agave, `DEFAULT_TARGET_LAMPORTS_PER_SIGNATURE`. */
 export const LAMPORTS_PER_SIGNATURE = 5_000n;
 
+export const LAMPORTS_PER_SOL = 1_000_000_000;
 export const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 /** Compute units of each instruction if the transaction sets no limit; builtin programs have fewer (SIMD-0170). */
@@ -49,6 +50,10 @@ export function lookupTableBytes(addresses: number): number {
 
 /** Token-2022 pads a mint with extensions to the bytes of a token account. The byte after them says which one it is. */
 export const TOKEN_ACCOUNT_TYPE = { mint: 1, account: 2 } as const;
+
+/** Jito's block engine (docs.jito.wtf): the most transactions of a bundle, and the smallest tip that it considers. */
+export const MAX_BUNDLE_TRANSACTIONS = 5;
+export const MIN_TIP_LAMPORTS = 1_000n;
 
 /** Counts the characters of bytes in padded base64. */
 export function base64Length(bytes: number): number {

@@ -1,4 +1,9 @@
-import { LAMPORTS_PER_SIGNATURE, maxRentLamports, priorityFeeLamports } from '@flywheel/protocol';
+import {
+  LAMPORTS_PER_SIGNATURE,
+  MAX_BUNDLE_TRANSACTIONS,
+  maxRentLamports,
+  priorityFeeLamports,
+} from '@flywheel/protocol';
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getNonceSize } from '@solana-program/system';
 import type { Batch } from '../model/batch.ts';
@@ -45,7 +50,7 @@ const CLOSE_STEPS = 3;
 /** The first attempt, and one after a failure: more are charged when they happen. */
 const RESERVED_ATTEMPTS = 2n;
 /** A tip may take the place of the fifth transaction. */
-const TRANSACTIONS_PER_BUNDLE = 4n;
+const TRANSACTIONS_PER_BUNDLE = BigInt(MAX_BUNDLE_TRANSACTIONS - 1);
 /** The approval has the most: the operator's, the wallet's and the company's. */
 const MAX_SIGNATURES = 3n;
 

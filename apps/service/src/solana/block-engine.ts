@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LAMPORTS_PER_SOL, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
 import { createPacer, createRpcTransport, type Warn } from '@flywheel/solana-rpc';
 import {
   AccountRole,
@@ -170,8 +171,6 @@ const NEVER = new AbortController().signal;
 const PATH = '/api/v1/bundles';
 /** One request a second and region without an agreement (docs.jito.wtf, rate limits). */
 const REQUEST_INTERVAL_MS = 1_000;
-/** Smallest tip that the engine considers (docs.jito.wtf, tip amount). */
-const MIN_TIP_LAMPORTS = 1_000n;
 /** After this number of doublings any floor exceeds any maximum. */
 const MAX_DOUBLINGS = 32;
 /** Twenty transaction fees. A higher floor means a competition from which the service gains nothing. */
@@ -266,7 +265,6 @@ async function readTipFloorLamports(blockEngineUrl: URL): Promise<bigint> {
 const JITO_TIP_FLOOR_URL = new URL('https://bundles.jito.wtf/api/v1/bundles/tip_floor');
 /** Short, because a bundle waits for it. */
 const TIP_FLOOR_TIMEOUT_MS = 2_000;
-const LAMPORTS_PER_SOL = 1_000_000_000;
 
 /** One entry, in SOL. A floor above one SOL must be an error. */
 const TipFloor = z.tuple([z.object({ landed_tips_50th_percentile: z.number().min(0).max(1) })], z.unknown());

@@ -1,3 +1,4 @@
+import { MAX_BUNDLE_TRANSACTIONS } from '@flywheel/protocol';
 import type { Warn } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
@@ -82,19 +83,20 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
       return { version, computeUnitPriceMicroLamports };
     },
     reportVersion1: versions.report,
-    maxTransactions: MAX_TRANSACTIONS,
+    // The same over RPC, so that batches are split equally.
+    maxTransactions: MAX_BUNDLE_TRANSACTIONS,
     isAtomic: blockEngineUrl !== null,
     send: async (transactions, lastValidBlockHeight) => {
-      if (transactions.length === 0 || transactions.length > MAX_TRANSACTIONS) {
-        throw new Error(`A bundle has ${transactions.length} transactions; it may have 1 to ${MAX_TRANSACTIONS}.`);
+      if (transactions.length === 0 || transactions.length > MAX_BUNDLE_TRANSACTIONS) {
+        throw new Error(
+          `A bundle has ${transactions.length} transactions; it may have 1 to ${MAX_BUNDLE_TRANSACTIONS}.`,
+        );
       }
       await sender.send(transactions, lastValidBlockHeight);
     },
   };
 }
 
-/** Limit of the block engine (docs.jito.wtf, bundles); the same over RPC, so that batches are split equally. */
-const MAX_TRANSACTIONS = 5;
 /** Micro-lamports: 140,000 lamports for all units that a transaction may use. */
 const MAX_COMPUTE_UNIT_PRICE = 100_000n;
 

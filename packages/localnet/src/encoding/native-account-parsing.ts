@@ -1,3 +1,4 @@
+import { UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { type Address, type EncodedAccount, isSolanaError, type ReadonlyUint8Array } from '@solana/kit';
 import {
   getSysvarClockDecoder,
@@ -13,7 +14,6 @@ import { parseJson } from '../json.ts';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 
 const SYSVAR_OWNER = 'Sysvar1111111111111111111111111111111111111';
-const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
 const STAKE_PROGRAM = 'Stake11111111111111111111111111111111111111';
 const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111';
 const CONFIG_PROGRAM = 'Config1111111111111111111111111111111111111';
@@ -47,7 +47,7 @@ type Parser = (bytes: Uint8Array, address: Address) => ParsedState | null;
 
 const PROGRAMS: Readonly<Record<string, { readonly program: string; readonly parse: Parser }>> = {
   [SYSVAR_OWNER]: { program: 'sysvar', parse: parseSysvar },
-  [UPGRADEABLE_LOADER]: { program: 'bpf-upgradeable-loader', parse: parseLoaderAccount },
+  [UPGRADEABLE_LOADER_ADDRESS]: { program: 'bpf-upgradeable-loader', parse: parseLoaderAccount },
   [STAKE_PROGRAM]: { program: 'stake', parse: parseStake },
   [VOTE_PROGRAM]: { program: 'vote', parse: parseVote },
   [CONFIG_PROGRAM]: { program: 'config', parse: parseConfig },

@@ -1,4 +1,5 @@
-import { addressDecoder, encodeBase58 } from '@flywheel/protocol';
+import { ADDRESS_BYTES, encodeBase58 } from '@flywheel/protocol';
+import { decodeProgramAccount, UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
@@ -9,11 +10,6 @@ import { type HeldAccount, holdAccount } from './svm-accounts.ts';
 const ACCOUNT_BASE_BYTES = 64;
 const LOOKUP_TABLE_BYTES = 8_248;
 const INSTRUCTIONS_SYSVAR = 'Sysvar1nstructions1111111111111111111111111';
-const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
-/** Account of an upgradeable program: a u32 tag of 2, then the address of its code. */
-const PROGRAM_BYTES = 36;
-const PROGRAM_TAG = 2;
-const PROGRAM_DATA_OFFSET = 4;
 
 /** Costs in compute units (solana-cost-model, block_cost_limits.rs). */
 const SIGNATURE_COST = 720;
@@ -44,12 +40,11 @@ export function loadedBytes(
     if (account === null || accounts[index]?.address === INSTRUCTIONS_SYSVAR) continue;
     const data = account.data();
     bytes += ACCOUNT_BASE_BYTES + data.length;
-    if (data.length !== PROGRAM_BYTES || data[0] !== PROGRAM_TAG) continue;
-    if (encodeBase58(account.owner()) !== UPGRADEABLE_LOADER) continue;
-    const code = addressDecoder.decode(data, PROGRAM_DATA_OFFSET);
-    if (counted.has(code)) continue;
+    const code = decodeProgramAccount(data);
+    if (code === null || encodeBase58(account.owner()) !== UPGRADEABLE_LOADER_ADDRESS || counted.has(code)) continue;
     counted.add(code);
-    bytes += codeBytes(svm, code, data.subarray(PROGRAM_DATA_OFFSET));
+    // The account ends with the address of its code.
+    bytes += codeBytes(svm, code, data.subarray(-ADDRESS_BYTES));
   }
   return bytes;
 }

@@ -1,5 +1,6 @@
+import { LAMPORTS_PER_SOL, MAX_BUNDLE_TRANSACTIONS, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
 import { z } from 'zod';
-import { type BlockEngine, type Bundle, MAX_BUNDLE_TRANSACTIONS, MIN_TIP_LAMPORTS, tipLamports } from '../bundle.ts';
+import { type BlockEngine, type Bundle, tipLamports } from '../bundle.ts';
 import type { Faults } from '../faults.ts';
 import { TIP_ACCOUNTS } from '../genesis.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -12,7 +13,6 @@ import { withContext } from './context.ts';
 
 /** Maximum of bundle ids in a status call (docs.jito.wtf). */
 const MAX_BUNDLE_IDS = 5;
-const LAMPORTS_PER_SOL = 1_000_000_000;
 
 const bundleIds = z.array(z.string().regex(/^[0-9a-f]{64}$/, 'not a bundle id')).max(MAX_BUNDLE_IDS);
 const sendConfig = optionalConfig({ encoding: z.enum(['base58', 'base64']).default('base58') });

@@ -1,6 +1,6 @@
+import { MAX_BUNDLE_TRANSACTIONS } from '@flywheel/protocol';
 import { z } from 'zod';
 import type { Bank } from '../bank.ts';
-import { MAX_BUNDLE_TRANSACTIONS } from '../bundle.ts';
 import type { EngineRequests } from '../engine-requests.ts';
 import type { Faults } from '../faults.ts';
 import type { Inbox } from '../inbox.ts';
