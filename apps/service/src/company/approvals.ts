@@ -17,7 +17,6 @@ import type { TokenNames } from '../solana/token-names.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
-import { findBatch } from '../store/batches/batches.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import {
   decideForCompany,
@@ -31,7 +30,7 @@ import {
 } from '../store/batches/company-approvals.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
-import { findProjectOfBatch } from '../store/projects/projects.ts';
+import { requireAnyBatch } from './find-batch.ts';
 
 export interface WaitingItem extends WaitingBatch, ListItem {
   /** Of the token; null without one, and while the cluster does not answer. */
@@ -63,7 +62,7 @@ export interface ApprovedBatch {
  * Approves a batch for the company: checks it again, records the signed decision once, and enqueues its execution. Repeating
  * the approval, also by another operator, returns the same. If a rule needs two operators, the first one's approval is stored,
  * and the batch goes on waiting.
- * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
  * one of the operator over this decision, is expired or was used; ERR_VAULT_UNDERFUNDED and
  * ERR_BATCH_WOULD_FAIL and ERR_OPERATOR_UNFUNDED, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
  */
@@ -73,9 +72,8 @@ export async function approveBatch(
   batchId: string,
   signature: DecisionSignature,
 ): Promise<ApprovedBatch> {
-  const batch = await readAnyBatch(deps.db, batchId);
+  const { batch, project } = await requireAnyBatch(deps.db, batchId);
   if (await isWaiting(deps, batch)) {
-    const project = await findProjectOfBatch(deps.db, batch);
     // The two approvals must come from two people.
     if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
     const signed = await requireSigned(deps, project, batch, { operator, reason: null, signature });
@@ -91,7 +89,7 @@ export async function approveBatch(
     const approvals = await recordApproval(deps, project, batch, signed);
     if (approvals !== null) return { batch, approvals };
   }
-  const decided = await readAnyBatch(deps.db, batchId);
+  const { batch: decided } = await requireAnyBatch(deps.db, batchId);
   const decision = await findCompanyDecision(deps.db, batchId);
   if (decision.decidedAt === null || decision.reason !== null) throw notWaiting(decided, decision);
   return { batch: decided, approvals: null };
@@ -100,7 +98,7 @@ export async function approveBatch(
 /**
  * Rejects a batch for the company: it ends FAILED with the reason and releases its limits; the worker rejects its proposal
  * on chain and closes its accounts. Repeating the rejection returns the same and keeps the first reason.
- * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING; ERR_INVALID_REQUEST as `approveBatch`
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING; ERR_INVALID_REQUEST as `approveBatch`
  */
 export async function rejectBatch(
   deps: Deps,
@@ -108,22 +106,14 @@ export async function rejectBatch(
   batchId: string,
   { reason, ...signature }: DecisionSignature & { readonly reason: string },
 ): Promise<BatchWithoutPipelines> {
-  const waiting = await readAnyBatch(deps.db, batchId);
+  const { batch: waiting, project } = await requireAnyBatch(deps.db, batchId);
   if (await isWaiting(deps, waiting)) {
-    const project = await findProjectOfBatch(deps.db, waiting);
     const signed = await requireSigned(deps, project, waiting, { operator, reason, signature });
     await recordRejection(deps, project, waiting, signed, reason);
   }
-  const batch = await readAnyBatch(deps.db, batchId);
+  const { batch } = await requireAnyBatch(deps.db, batchId);
   const decision = await findCompanyDecision(deps.db, batchId);
   if (decision.decidedAt === null || decision.reason === null) throw notWaiting(batch, decision);
-  return batch;
-}
-
-/** @throws ApiError ERR_BATCH_NOT_FOUND */
-async function readAnyBatch(db: Db, batchId: string): Promise<Batch> {
-  const batch = await findBatch(db, batchId).catch(throwDamaged);
-  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }
 
@@ -246,7 +236,8 @@ async function recordRejection(
   await deps.db.transaction().execute(async (trx) => {
     // The decision locks the batch's row, so its execution cannot begin before the end is committed.
     if (!(await decideOnce(trx, batchId, signed, now))) return;
-    await recordEnd(deps, trx, project, await readAnyBatch(trx, batchId), {
+    const { batch } = await requireAnyBatch(trx, batchId);
+    await recordEnd(deps, trx, project, batch, {
       event: 'ENDED_UNEXECUTED',
       cause: 'rejected',
       executed: 0,

@@ -1,4 +1,4 @@
-import { ApiError, type BatchReview } from '@flywheel/api';
+import type { BatchReview } from '@flywheel/api';
 import { pluralize, summarizeContent, toDecimal, writeTokens } from '@flywheel/protocol';
 import { compileAgain } from '../batches/compile-again.ts';
 import type { Deps } from '../batches/deps.ts';
@@ -11,25 +11,23 @@ import type { Batch } from '../model/batch.ts';
 import { answerWithin, utcDay } from '../model/clock.ts';
 import type { Project, Token } from '../model/project.ts';
 import { readMint } from '../solana/mint.ts';
-import { findBatch, findWarnings } from '../store/batches/batches.ts';
+import { findWarnings } from '../store/batches/batches.ts';
 import { findApprovers } from '../store/batches/company-approvals.ts';
 import { findPrecedents } from '../store/batches/past-batches.ts';
 import { findNewTokenAccounts, findPolicyUses } from '../store/company/policy-uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
-import { findProjectOfBatch } from '../store/projects/projects.ts';
+import { requireAnyBatch } from './find-batch.ts';
 
 type ReviewDeps = Pick<Deps, 'db' | 'chain' | 'clock' | 'log'>;
 
 /**
  * Describes a batch for the operator who decides on it: what it does, the rules of the company that it meets now, and what is
  * unusual about it. A worker judges it again, by its own rows, before the company signs.
- * @throws ApiError ERR_BATCH_NOT_FOUND
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING
  */
 export async function reviewBatch(deps: ReviewDeps, batchId: string): Promise<BatchReview> {
   const { db, clock } = deps;
-  const batch = await findBatch(db, batchId).catch(throwDamaged);
-  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
-  const project = await findProjectOfBatch(db, batch);
+  const { batch, project } = await requireAnyBatch(db, batchId);
   const { token } = project;
   const now = clock.now();
   const { effects, recipients, pipelines } = summarizeContent(await compileAgain(project, batch).catch(throwDamaged));

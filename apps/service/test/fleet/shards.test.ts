@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { ProjectSummary } from '@flywheel/api';
-import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { type Answer, burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
-import { changeAdmission } from '@flywheel/testing/decisions';
+import { approveForCompany, changeAdmission, rejectForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import { openReceiver, type Receiver } from '@flywheel/testing/webhook-receiver';
@@ -122,6 +122,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
         const { refusals, created } = client;
         await client.until(created.size + 2);
         assert.equal(client.refusals, refusals);
+        await assertUnknownCopies();
       }
       if (step === 'refusing') {
         assertMoving(await init(proxy.url, one.apiKey, [burnPipeline()]));
@@ -177,6 +178,22 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     const events = await readProjectRows(first, one.projectId);
     assert.ok(events.lastEventId > moved.lastEventId && moved.lastEventId >= before.lastEventId);
   });
+
+  /** Asserts that the second shard knows no batch of the first one's project, although it has copies of two. */
+  async function assertUnknownCopies(): Promise<void> {
+    const { second, operator } = shards;
+    const decider = { wallet: operator, cookie: await signIn(second.url, operator) };
+    const headers = { cookie: decider.cookie };
+    const copies = await second.db.selectFrom('batches').select('id').where('project_id', '=', one.projectId).execute();
+    for (const { id } of copies) {
+      const path = `/console/api/company/batches/${id}/review`;
+      assertError(await send(second.url, 'GET', path, { headers }), 404, 'ERR_BATCH_NOT_FOUND');
+      const { url, rpc } = second;
+      const signedBy = { url, rpc, db: shards.first.db };
+      assertError(await approveForCompany(signedBy, decider, id), 404, 'ERR_BATCH_NOT_FOUND');
+      assertError(await rejectForCompany(signedBy, decider, id, 'Not here'), 404, 'ERR_BATCH_NOT_FOUND');
+    }
+  }
 
   function placed(): readonly (readonly [TestProject, World, 1 | 2])[] {
     return [

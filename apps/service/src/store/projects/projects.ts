@@ -99,7 +99,15 @@ export async function replaceProofTypes(trx: Db, projectId: string, proofTypes: 
 
 /** Finds the project of a batch, also if its token or flywheel is archived, because a started batch must end. */
 export async function findProjectOfBatch(db: Db, { projectId }: Pick<Batch, 'projectId'>): Promise<Project> {
-  return toProject(await select(db).where('projects.id', '=', projectId).executeTakeFirstOrThrow());
+  const project = await findProjectIfHere(db, projectId);
+  if (project === null) throw new Error(`Project ${projectId} is not in this database.`);
+  return project;
+}
+
+/** Finds a project, also if its token or flywheel is archived; null if this database has at most copies of its batches. */
+export async function findProjectIfHere(db: Db, projectId: string): Promise<Project | null> {
+  const row = await select(db).where('projects.id', '=', projectId).executeTakeFirst();
+  return row ? toProject(row) : null;
 }
 
 async function insertProofTypes(trx: Db, projectId: string, proofTypes: readonly ProofType[]): Promise<void> {
