@@ -9,5 +9,6 @@ export * from './operation.ts';
 export * from './operations.ts';
 export * from './payload.ts';
 export * from './schemas.ts';
+export * from './shards.ts';
 export * from './signed-messages.ts';
 export * from './webhook-events.ts';

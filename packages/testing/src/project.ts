@@ -69,9 +69,14 @@ export async function createProject(world: ProjectWorld, options: ProjectOptions
   return { ...project, wallet, mint, cookie };
 }
 
-/** Signs a wallet in, with the cookies that a browser has already. @returns its session cookie. */
-export async function signIn(url: string, wallet: KeyPairSigner, cookie?: string): Promise<string> {
-  const headers: Record<string, string> = cookie === undefined ? {} : { cookie };
+/** Signs a wallet in, with the cookies that a browser has already, and other headers. @returns its session cookie. */
+export async function signIn(
+  url: string,
+  wallet: KeyPairSigner,
+  cookie?: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const headers: Record<string, string> = cookie === undefined ? others : { cookie, ...others };
   const asked = { headers, body: { wallet: wallet.address } };
   const { message } = requireOk(await send(url, 'POST', '/console/api/sign-in/challenge', asked));
   const [signatures] = await wallet.signMessages([createSignableMessage(message)]);

@@ -33,6 +33,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 function parseQuestion(kind: string, value: string): ShardQuestion | null {
   if (kind === 'key') return PREFIX.test(value) ? { kind, prefix: value } : null;
   if (kind === 'project') return UUID.test(value) ? { kind, projectId: value } : null;
+  if (kind === 'batch') return UUID.test(value) ? { kind, batchId: value } : null;
   if (kind === 'wallet') return isAddress(value) ? { kind, wallet: value } : null;
   if (kind === 'vault') return isAddress(value) ? { kind, vault: value } : null;
   return null;

@@ -5,6 +5,7 @@ export type ShardQuestion =
   /** First twelve characters of an API key. */
   | { readonly kind: 'key'; readonly prefix: string }
   | { readonly kind: 'project'; readonly projectId: string }
+  | { readonly kind: 'batch'; readonly batchId: string }
   | { readonly kind: 'wallet'; readonly wallet: Address }
   | { readonly kind: 'vault'; readonly vault: Address }
   /** Hash of a proof, lowercase hex. */

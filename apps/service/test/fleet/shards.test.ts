@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { ProjectSummary } from '@flywheel/api';
-import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { askEveryShard, type ProjectSummary, SHARD_HEADER, type WaitingBatch } from '@flywheel/api';
+import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { type Answer, burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
 import { approveForCompany, changeAdmission, rejectForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
@@ -13,6 +13,7 @@ import { sql } from 'kysely';
 import { systemClock as clock } from '../../src/clock.ts';
 import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { isOf } from '../../src/store/jobs/lanes.ts';
+import { isHere } from '../../src/store/shards/directory.ts';
 import { findUnsettled } from '../../src/store/shards/past.ts';
 import { createProjectIn, findLive, openTwoShards, readProjectRows, startInits, type TwoShards } from './two-shards.ts';
 
@@ -98,6 +99,67 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     }
   });
 
+  it('have one queue of the company, whose operator decides each batch where its project is', async () => {
+    const { proxy, operator } = shards;
+    const [approved, rejected] = await openWaiting();
+    const sessions = await askEveryShard((named) => openSession(named));
+    const cookie = sessions.answers.reduce((jar, { answer }) => merge(jar, answer.cookie.split('; ')), '');
+    const { answers } = await askEveryShard((named) => listWaiting({ cookie, ...named }));
+    assert.deepEqual(
+      answers.map(({ shard, answer }) => [shard, answer.ids]),
+      [
+        [1, [approved.one.id, rejected.one.id]],
+        [2, [approved.two.id, rejected.two.id]],
+      ],
+    );
+    for (const [shard, number, project] of [
+      [shards.first, 1, 'one'],
+      [shards.second, 2, 'two'],
+    ] as const) {
+      // The person was at the other shard last.
+      const by = { wallet: operator, cookie: merge(cookie, [`flywheel_shard=${3 - number}`]) };
+      const path = `/console/api/company/batches/${approved[project].id}/review`;
+      const review = await send(proxy.url, 'GET', path, { headers: { cookie: by.cookie } });
+      assert.equal(requireOk(review).batchId, approved[project].id);
+      assert.equal(review.headers.get(SHARD_HEADER), `${number} of 2`);
+      assert.deepEqual(review.headers.getSetCookie(), [], 'a batch moves nobody to its shard');
+      const world = { url: proxy.url, db: shard.db, rpc: shard.rpc };
+      requireOk(await approveForCompany(world, by, approved[project].id));
+      requireOk(await rejectForCompany(world, by, rejected[project].id, 'Not agreed'));
+      const { owner } = approved[project];
+      await waitForBatch(proxy, owner, approved[project].id, ({ status }) => status === 'EXECUTED');
+      await waitForBatch(proxy, owner, rejected[project].id, ({ status }) => status === 'FAILED');
+    }
+    const unknown = `/console/api/company/batches/${randomUUID()}/review`;
+    assertError(await send(proxy.url, 'GET', unknown, { headers: { cookie } }), 404, 'ERR_BATCH_NOT_FOUND');
+    assert.deepEqual(
+      (await askEveryShard((named) => listWaiting({ cookie, ...named }))).answers.map(({ answer }) => answer.ids),
+      [[], []],
+    );
+  });
+
+  it('show a batch to the company only, and to a session of its own shard', async () => {
+    const { proxy, operator, first, second } = shards;
+    const batches = await second.db
+      .selectFrom('batches')
+      .select('id')
+      .where('project_id', '=', two.projectId)
+      .execute();
+    const atFirst = await signIn(proxy.url, operator, undefined, { [SHARD_HEADER]: '1' });
+    assert.match(atFirst, /^flywheel_session_1=[^;]+$/, 'a named shard moves nobody');
+    for (const { id } of batches) {
+      const path = `/console/api/company/batches/${id}/review`;
+      const read = (cookie: string) => send(proxy.url, 'GET', path, { headers: { cookie } });
+      assertError(await read(two.cookie), 403, 'ERR_COMPANY_ONLY');
+      assertError(await read(one.cookie), 401, 'ERR_UNAUTHORIZED');
+      assertError(await read(atFirst), 401, 'ERR_UNAUTHORIZED');
+      // Without the proxy, as a client of the other shard.
+      const own = await signIn(first.url, operator);
+      assertError(await send(first.url, 'GET', path, { headers: { cookie: own } }), 404, 'ERR_BATCH_NOT_FOUND');
+    }
+    assert.ok(batches.length > 0);
+  });
+
   it('move a project without losing, repeating or renaming anything, whatever step is interrupted', async (test) => {
     const { first, second, proxy, operator } = shards;
     const cookie = await signIn(first.url, operator);
@@ -179,6 +241,42 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     assert.ok(events.lastEventId > moved.lastEventId && moved.lastEventId >= before.lastEventId);
   });
 
+  /** Creates a manual project in each shard, with two batches that wait for the company. */
+  async function openWaiting() {
+    const waiting = [];
+    for (const shard of [shards.first, shards.second]) {
+      const owner = await createProjectIn(shard, shards.proxy, { approvalMode: 'manual' });
+      waiting.push(await ask(owner), await ask(owner));
+    }
+    const [approvedOne, rejectedOne, approvedTwo, rejectedTwo] = waiting;
+    if (!approvedOne || !rejectedOne || !approvedTwo || !rejectedTwo) throw new Error('Four batches wait.');
+    return [
+      { one: approvedOne, two: approvedTwo },
+      { one: rejectedOne, two: rejectedTwo },
+    ] as const;
+  }
+
+  /** Has a project ask the company for a batch. */
+  async function ask(owner: TestProject) {
+    const batch = await setUpBatch(shards.proxy, owner, [burnPipeline()]);
+    const { status, body } = await executeSigned(shards.proxy, owner, batch);
+    assert.equal(status, 202, JSON.stringify(body));
+    return { id: batch.id, owner };
+  }
+
+  async function openSession(named: Readonly<Record<string, string>>) {
+    const { url } = shards.proxy;
+    const cookie = await signIn(url, shards.operator, undefined, named);
+    const { headers } = await send(url, 'GET', '/console/api/session', { headers: { cookie, ...named } });
+    return { cookie, headers: Object.fromEntries(headers) };
+  }
+
+  async function listWaiting(given: Readonly<Record<string, string>>) {
+    const answer = await send(shards.proxy.url, 'GET', '/console/api/company/waiting', { headers: given });
+    const { batches }: { readonly batches: readonly WaitingBatch[] } = requireOk(answer);
+    return { ids: batches.map(({ id }) => id), headers: Object.fromEntries(answer.headers) };
+  }
+
   /** Asserts that the second shard knows no batch of the first one's project, although it has copies of two. */
   async function assertUnknownCopies(): Promise<void> {
     const { second, operator } = shards;
@@ -186,6 +284,8 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     const headers = { cookie: decider.cookie };
     const copies = await second.db.selectFrom('batches').select('id').where('project_id', '=', one.projectId).execute();
     for (const { id } of copies) {
+      assert.equal(await isHere(second.db, { kind: 'batch', batchId: id }), false);
+      assert.equal(await isHere(shards.first.db, { kind: 'batch', batchId: id }), true);
       const path = `/console/api/company/batches/${id}/review`;
       assertError(await send(second.url, 'GET', path, { headers }), 404, 'ERR_BATCH_NOT_FOUND');
       const { url, rpc } = second;

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pipeline } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { createPairedServer } from '@flywheel/testing/postgres-pair';
-import { createProject, signIn, type TestProject } from '@flywheel/testing/project';
+import { createProject, type ProjectOptions, signIn, type TestProject } from '@flywheel/testing/project';
 import { type ShardProxy, startShardProxy } from '@flywheel/testing/shard-proxy';
-import { openWorld, type World } from '@flywheel/testing/world';
-import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { createSignerFile, openWorld, type World } from '@flywheel/testing/world';
+import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { BELONGINGS, readColumns } from '../../src/store/shards/belongings.ts';
 
@@ -19,12 +22,20 @@ export interface TwoShards {
   readonly proxy: ShardProxy;
   /** A wallet that acts for the company in both. */
   readonly operator: KeyPairSigner;
+  /** Its keypair file. */
+  readonly operatorFile: string;
   stop(): Promise<void>;
 }
 
 export async function openTwoShards(): Promise<TwoShards> {
-  const operator = await generateKeyPairSigner();
   await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'flywheel-shards-'));
+  opened.defer(() => rm(folder, { recursive: true }));
+  const operatorFile = join(folder, 'operator.json');
+  await createSignerFile(operatorFile);
+  const operator = await createKeyPairSignerFromBytes(
+    Uint8Array.from(JSON.parse(await readFile(operatorFile, 'utf8'))),
+  );
   const environment = {
     METRICS_PORT: '0',
     COMPANY_OPERATORS: operator.address,
@@ -51,7 +62,7 @@ export async function openTwoShards(): Promise<TwoShards> {
   const proxy = await startShardProxy([addressOf(first), addressOf(second)]);
   opened.defer(() => proxy.stop());
   const stack = opened.move();
-  return { first, second, proxy, operator, stop: () => stack.disposeAsync() };
+  return { first, second, proxy, operator, operatorFile, stop: () => stack.disposeAsync() };
 }
 
 function addressOf({ url, app: { metricsUrl } }: World) {
@@ -60,8 +71,12 @@ function addressOf({ url, app: { metricsUrl } }: World) {
 }
 
 /** Registers a project in a shard, and signs its wallet in at the proxy. */
-export async function createProjectIn(shard: World, { url }: ShardProxy): Promise<TestProject> {
-  const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n });
+export async function createProjectIn(
+  shard: World,
+  { url }: ShardProxy,
+  options: Pick<ProjectOptions, 'approvalMode'> = {},
+): Promise<TestProject> {
+  const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
   return { ...project, cookie: await signIn(url, project.wallet) };
 }
 

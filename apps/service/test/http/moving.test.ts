@@ -37,7 +37,7 @@ describe('the directory of a shard', () => {
     for (const route of directoryRoutes(async (question) => asked.push(question) > 0)) server.route(route);
     const wallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
     const id = '2b8f8c39-6a5e-4c21-8c05-0f6f1a3f8d01';
-    const good = ['key/fwk_0123abCD', `project/${id}`, `wallet/${wallet}`, `vault/${wallet}`];
+    const good = ['key/fwk_0123abCD', `project/${id}`, `batch/${id}`, `wallet/${wallet}`, `vault/${wallet}`];
     const bad = ['key/fwk_0123', 'key/fwk_0123abC%27', 'project/1', 'wallet/0x12', 'vault/x', 'batch/1'];
     for (const path of good) assert.equal((await server.inject({ url: `/shard/${path}` })).statusCode, 204, path);
     for (const path of bad) assert.equal((await server.inject({ url: `/shard/${path}` })).statusCode, 404, path);
@@ -46,7 +46,7 @@ describe('the directory of a shard', () => {
     assert.equal((await proof({ type: 'A' })).statusCode, 404);
     assert.deepEqual(
       asked.map(({ kind }) => kind),
-      ['key', 'project', 'wallet', 'vault', 'proof'],
+      ['key', 'project', 'batch', 'wallet', 'vault', 'proof'],
     );
     await server.close();
   });

@@ -18,6 +18,8 @@ function toQuery(question: ShardQuestion) {
       return sql`select from api_keys where prefix = ${question.prefix}`;
     case 'project':
       return sql`select from projects where id = ${question.projectId}`;
+    case 'batch':
+      return sql`select from batches join projects on projects.id = project_id where batches.id = ${question.batchId}`;
     case 'wallet':
       return sql`select from projects where wallet = ${question.wallet}`;
     case 'vault':
