@@ -1,4 +1,6 @@
 import {
+  type AnswersOfShards,
+  askEveryShard,
   CONSOLE_OPERATIONS,
   isSignInMessageFor,
   type Operation,
@@ -6,6 +8,8 @@ import {
   type OperationRequest,
   type RegisteredProject,
   type Registration,
+  SHARD_HEADER,
+  type ShardFailure,
 } from '@flywheel/api';
 import { encodeBase58 } from '@flywheel/protocol';
 import {
@@ -30,8 +34,12 @@ export interface ConsoleClient {
   call<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
   /** Sends an operation that has an effect each time it is sent: it is not repeated after a lost answer. */
   callOnce<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
+  /** Sends an operation to every shard of the service, and repeats it after a lost answer. */
+  callEach<O extends Operation>(operation: O, request: Request<O>): Promise<AnswersOfShards<OperationReply<O>>>;
   /** Signs the wallet in with Sign-In With Solana. */
   signIn(wallet: KeyPairSigner): Promise<void>;
+  /** Signs the wallet in at every shard of the service, each of which has sessions of its own. @returns those that failed. */
+  signInEverywhere(wallet: KeyPairSigner): Promise<readonly ShardFailure[]>;
   /**
    * Registers a project: the wallet signs and pays for the transaction that creates its multisig. The transaction is
    * verified before the wallet signs, and the chain afterwards.
@@ -64,26 +72,45 @@ export interface RegisterVerification {
 /** The service answers a registration only when the cluster has confirmed it. */
 const CONFIRM_TIMEOUT_MS = 90_000;
 
-export function createConsoleClient(options: { readonly url: string; readonly fetch?: typeof fetch }): ConsoleClient {
-  const { url } = options;
+export interface ConsoleClientOptions {
+  readonly url: string;
+  /** The shard that answers what names no project and no batch; the reverse proxy chooses by default. */
+  readonly shard?: number | undefined;
+  readonly fetch?: typeof fetch;
+}
+
+export function createConsoleClient({ url, shard, ...options }: ConsoleClientOptions): ConsoleClient {
   const fetchWithCookies = keepCookies(options.fetch ?? fetch);
-  const connection: Connection = { url, fetch: fetchWithCookies, headers: { origin: new URL(url).origin } };
+  const named: Connection['headers'] = shard === undefined ? {} : { [SHARD_HEADER]: String(shard) };
+  const connection: Connection = { url, fetch: fetchWithCookies, headers: { origin: new URL(url).origin, ...named } };
 
   const call: ConsoleClient['call'] = async (operation, request) =>
     (await sendRequest(connection, operation, request, { repeatable: true })).body;
+  const callEach: ConsoleClient['callEach'] = async (operation, request) =>
+    askEveryShard((headers) => sendRequest(connection, operation, { ...request, headers }, { repeatable: true }));
   const callOnce: ConsoleClient['callOnce'] = async (operation, request) =>
     (await sendRequest(connection, operation, request, { repeatable: false })).body;
+
+  const signIn = async (wallet: KeyPairSigner, headers: { readonly [name: string]: string } = {}) => {
+    const body = { wallet: wallet.address };
+    const { message } = await call(CONSOLE_OPERATIONS.createSignInChallenge, { headers, body });
+    requireSignInMessage(message, { url, wallet: wallet.address });
+    const signature = await signText(wallet, message);
+    const signed = { headers, body: { ...body, message, signature } };
+    return sendRequest(connection, CONSOLE_OPERATIONS.signIn, signed, { repeatable: false });
+  };
 
   return {
     call,
     callOnce,
+    callEach,
 
     async signIn(wallet) {
-      const body = { wallet: wallet.address };
-      const { message } = await call(CONSOLE_OPERATIONS.createSignInChallenge, { body });
-      requireSignInMessage(message, { url, wallet: wallet.address });
-      const signature = await signText(wallet, message);
-      await callOnce(CONSOLE_OPERATIONS.signIn, { body: { ...body, message, signature } });
+      await signIn(wallet);
+    },
+
+    async signInEverywhere(wallet) {
+      return (await askEveryShard((headers) => signIn(wallet, headers))).failures;
     },
 
     async register(wallet, body, { rpcUrl, expect, onVerified, onRefused }) {

@@ -12,6 +12,7 @@ export type CliErrorCode =
   | 'ERR_PIN'
   | 'ERR_DATABASE_LOST'
   | 'ERR_MOVE_REFUSED'
+  | 'ERR_SHARDS_LEFT'
   | 'ERR_BATCH_FAILED'
   | 'ERR_EVENTS_LEFT'
   | 'ERR_PREVIEW_FAILED'

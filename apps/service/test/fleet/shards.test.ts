@@ -15,7 +15,15 @@ import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { isOf } from '../../src/store/jobs/lanes.ts';
 import { isHere } from '../../src/store/shards/directory.ts';
 import { findUnsettled } from '../../src/store/shards/past.ts';
-import { createProjectIn, findLive, openTwoShards, readProjectRows, startInits, type TwoShards } from './two-shards.ts';
+import {
+  createProjectIn,
+  findLive,
+  openTwoShards,
+  readProjectRows,
+  runCompany,
+  startInits,
+  type TwoShards,
+} from './two-shards.ts';
 
 const MAX_REFUSED_MS = 30_000;
 
@@ -138,6 +146,44 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     );
   });
 
+  it('are one service to flywheel company', async () => {
+    const run = (...words: string[]) => runCompany(shards, words);
+    const [approved, rejected] = await openWaiting();
+    const asked = [approved.one, rejected.one, approved.two, rejected.two];
+    const { batches } = JSON.parse((await run('pending', '--json')).stdout);
+    assert.deepEqual(
+      batches.map(({ id }: WaitingBatch) => id),
+      asked.map(({ id }) => id),
+    );
+    const { projects } = JSON.parse((await run('projects', '--json')).stdout);
+    for (const { owner } of asked) assert.ok(projects.some(({ id }: ProjectSummary) => id === owner.projectId));
+    for (const { words, batch, status } of [
+      { words: ['approve', approved.two.id], batch: approved.two, status: 'EXECUTED' },
+      { words: ['reject', rejected.two.id, '--reason', 'Not agreed'], batch: rejected.two, status: 'FAILED' },
+    ]) {
+      const shown = await run(...words);
+      const [, content = ''] = /--content ([0-9a-f]{64})\./.exec(shown.stderr) ?? [];
+      const decided = await run(...words, '--content', content);
+      assert.equal(decided.exitCode, 0, shown.stderr + decided.stderr);
+      await waitForBatch(shards.proxy, batch.owner, batch.id, (seen) => seen.status === status);
+    }
+    const terms = await run('terms', approved.two.owner.projectId);
+    assert.match(terms.stdout, /^Approval: manual\n/, terms.stderr);
+    const status = await run('status', '--shard', '2', '--json');
+    assert.equal(JSON.parse(status.stdout).projects, projects.length / 2, status.stderr);
+    assert.equal((await run('pause', '--all')).stdout, 'All projects are paused.\n');
+    for (const [project] of placed()) {
+      assert.match((await init(shards.proxy.url, project.apiKey, [burnPipeline()])).body.error, /PAUSED/);
+    }
+    assert.equal((await run('resume', '--all', '--yes')).exitCode, 0);
+    for (const [project] of placed()) {
+      const isResumed = () => init(shards.proxy.url, project.apiKey, [burnPipeline()]);
+      const { body } = await waitUntil('the end of the pause', isResumed, ({ status }) => status === 200);
+      const path = `/v1/flywheel/batch/${body.batch.id}/cancel`;
+      requireOk(await send(shards.proxy.url, 'POST', path, { key: project.apiKey, body: {} }));
+    }
+  });
+
   it('show a batch to the company only, and to a session of its own shard', async () => {
     const { proxy, operator, first, second } = shards;
     const batches = await second.db
@@ -180,7 +226,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const expected = { copied: ['first'], refusing: ['first'], departed: [], arrived: ['second'] }[step];
       assert.deepEqual(await findLive(shards, one), expected, `after ${step}`);
       if (step === 'copied') {
-        assert.equal(await countBatches(second, one), 2, 'those that were executed before');
+        assert.equal(await countBatches(second, one), 3, 'those that had ended before');
         const { refusals, created } = client;
         await client.until(created.size + 2);
         assert.equal(client.refusals, refusals);
@@ -204,8 +250,8 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const again = requireOk(await init(proxy.url, one.apiKey, pipelines, key));
       assert.equal(again.batch.id, id, 'an idempotency key has the batch that it had');
     }
-    // Two batches are of the earlier tests, and one waits.
-    assert.equal(await countBatches(second, one), client.created.size + 3);
+    // Three batches are of the earlier tests, and one waits.
+    assert.equal(await countBatches(second, one), client.created.size + 4);
     assert.equal(requireOk(await executeSigned(proxy, one, waiting)).status, 'EXECUTED');
     await receiver.until(1);
     const { rows } = await readProjectRows(first, one.projectId);
@@ -277,7 +323,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     return { ids: batches.map(({ id }) => id), headers: Object.fromEntries(answer.headers) };
   }
 
-  /** Asserts that the second shard knows no batch of the first one's project, although it has copies of two. */
+  /** Asserts that the second shard knows no batch of the first one's project, although it has copies. */
   async function assertUnknownCopies(): Promise<void> {
     const { second, operator } = shards;
     const decider = { wallet: operator, cookie: await signIn(second.url, operator) };

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pipeline } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
@@ -14,6 +17,7 @@ import { createSignerFile, openWorld, type World } from '@flywheel/testing/world
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { BELONGINGS, readColumns } from '../../src/store/shards/belongings.ts';
+import { ROOT } from './service-process.ts';
 
 /** Two deployments with the same keys, on one cluster and two servers of PostgreSQL, behind one URL. */
 export interface TwoShards {
@@ -78,6 +82,20 @@ export async function createProjectIn(
 ): Promise<TestProject> {
   const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
   return { ...project, cookie: await signIn(url, project.wallet) };
+}
+
+/** Runs `flywheel company` at the proxy with the operator's wallet. */
+export async function runCompany(
+  { first, proxy, operatorFile }: TwoShards,
+  words: readonly string[],
+): Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly stderr: string }> {
+  const program = [join(ROOT, 'apps/cli/bin/flywheel.js'), 'company', ...words, '--wallet', operatorFile];
+  const child = spawn(process.execPath, program, {
+    env: { PATH: process.env.PATH, FLYWHEEL_URL: proxy.url, SOLANA_RPC_URL: first.localnet.url },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { exitCode: child.exitCode, stdout, stderr };
 }
 
 /** Names the shards whose directories say that they have a project. */

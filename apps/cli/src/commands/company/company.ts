@@ -3,19 +3,27 @@ import {
   COMPANY_OPERATIONS,
   type CompanyVerdict,
   POLICY_OPERATIONS,
+  type ShardFailure,
   type WaitingBatch,
 } from '@flywheel/api';
 import { address, type BatchDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
-import { type Context, openConsole } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { readWallet } from '../../files.ts';
 import { layOutTable } from '../../format.ts';
 import { addContentOption, printable, readProposal, requireContent } from '../../proposal.ts';
 import { describeApprovals } from '../batch/timeline.ts';
-import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
+import {
+  addDecisionOptions,
+  addOperatorOptions,
+  describeFailure,
+  type OperatorOptions,
+  openDesk,
+  openOperator,
+  signDecision,
+} from './decide.ts';
 import { addOverviewCommands } from './overview.ts';
 import { addPolicyCommands } from './policy.ts';
 import { addProjectDecisionCommands } from './projects.ts';
@@ -78,16 +86,33 @@ function addPending(company: Command, context: Context): void {
     )
     .addHelpText('after', '\nExample:\n  flywheel company pending --wallet operator.json')
     .action(async (options: OperatorOptions) => {
-      const console = openConsole(context, options);
-      await console.signIn(await readWallet(options.wallet));
-      const waiting = await console.call(COMPANY_OPERATIONS.listWaitingBatches, {});
+      const console = await openDesk(context, options);
+      const { batches, missing } = await listWaiting(console);
       const { heading, lines } = layOutTable(
         ['BATCH', 'INDEX', 'KIND', 'PROJECT', 'BURNS', 'AIRDROPS', 'APPROVALS', 'SINCE'],
-        waiting.batches.map(cellsOf),
+        batches.map(cellsOf),
         output.stdout,
       );
-      output.result(waiting, lines.length === 0 ? 'No batches wait for the company.' : [heading, ...lines].join('\n'));
+      const missingShards = missing.map(({ shard }) => shard);
+      output.result(
+        { batches, ...(missing.length > 0 && { missingShards }) },
+        lines.length === 0 ? 'No batches wait for the company.' : [heading, ...lines].join('\n'),
+      );
     });
+}
+
+interface Queue {
+  /** Oldest first. */
+  readonly batches: readonly WaitingBatch[];
+  /** The shards whose batches are not listed. */
+  readonly missing: readonly ShardFailure[];
+}
+
+/** Lists the batches of every shard that wait for the company. */
+async function listWaiting(console: ConsoleClient): Promise<Queue> {
+  const { answers, failures: missing } = await console.callEach(COMPANY_OPERATIONS.listWaitingBatches, {});
+  const batches = answers.flatMap(({ answer }) => answer.body.batches);
+  return { batches: batches.toSorted((a, b) => a.requestedAt.localeCompare(b.requestedAt)), missing };
 }
 
 function cellsOf(batch: WaitingBatch): string[] {
@@ -158,8 +183,12 @@ async function readReview(console: ConsoleClient, batchId: string): Promise<stri
 }
 
 async function findWaiting(console: ConsoleClient, batchId: string): Promise<WaitingBatch> {
-  const { batches } = await console.call(COMPANY_OPERATIONS.listWaitingBatches, {});
+  const { batches, missing } = await listWaiting(console);
   const batch = batches.find(({ id }) => id === batchId);
   if (batch) return batch;
-  throw new CliError('ERR_USAGE', `Batch ${batchId} does not wait for the company. See flywheel company pending.`);
+  const failure = missing.map((each) => ` ${describeFailure(each)}`).join('');
+  throw new CliError(
+    'ERR_USAGE',
+    `Batch ${batchId} does not wait for the company. See flywheel company pending.${failure}`,
+  );
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DecisionSignature } from '@flywheel/api';
+import type { DecisionSignature, ShardFailure } from '@flywheel/api';
 import { type DecisionSubject, findDecisionIssue, writeDecisionText } from '@flywheel/protocol';
 import { readGenesisHash } from '@flywheel/sdk';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
@@ -35,9 +35,24 @@ export interface Operator {
 export async function openOperator(context: Context, options: OperatorOptions): Promise<Operator> {
   const wallet = await readWallet(options.wallet);
   const rpcUrl = await trustedRpcUrl(context, options);
+  return { wallet, console: await signInEverywhere(context, options, wallet), rpcUrl };
+}
+
+/** Signs an operator in, without a node. */
+export async function openDesk(context: Context, options: OperatorOptions): Promise<ConsoleClient> {
+  return signInEverywhere(context, options, await readWallet(options.wallet));
+}
+
+/** Signs in at every shard, so that a project and a batch answer wherever they are. It goes on without those that do not answer. */
+async function signInEverywhere(context: Context, options: OperatorOptions, wallet: KeyPairSigner) {
   const console = openConsole(context, options);
-  await console.signIn(wallet);
-  return { wallet, console, rpcUrl };
+  for (const failure of await console.signInEverywhere(wallet)) context.output.note(describeFailure(failure));
+  return console;
+}
+
+/** Says why a shard is missing. */
+export function describeFailure({ shard, error }: ShardFailure): string {
+  return `Shard ${shard} is left out: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 /** Long enough for a worker that is down or a project that is paused for a night. */

@@ -3,17 +3,21 @@ import { COMPANY_OPERATIONS, type CompanyOverview, type ProjectSummary, TREASURY
 import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { type Command, Option } from 'commander';
 import { AUDIT_PAGE, describeAudit } from '../../audit-log.ts';
-import { type Context, openConsole } from '../../context.ts';
+import { type Context, openConsole, type ShardOption } from '../../context.ts';
 import { readWallet } from '../../files.ts';
 import { layOutPairs, layOutTable } from '../../format.ts';
-import { addOperatorOptions, type OperatorOptions } from './decide.ts';
+import { parseWholeNumber } from '../../options.ts';
+import { addOperatorOptions, type OperatorOptions, openDesk } from './decide.ts';
 
 interface RotateOptions extends OperatorOptions {
   readonly member: 'company' | 'operator';
   readonly idempotencyKey?: string;
 }
 
-interface AuditOptions extends OperatorOptions {
+/** Options of a command about the state of one shard. */
+interface StateOptions extends OperatorOptions, ShardOption {}
+
+interface AuditOptions extends StateOptions {
   readonly project?: string;
   readonly cursor?: string;
 }
@@ -21,17 +25,17 @@ interface AuditOptions extends OperatorOptions {
 /** `flywheel company status`, `projects`, `rotate`, `jobs`, `retry` and `audit` */
 export function addOverviewCommands(company: Command, context: Context): void {
   const { output } = context;
-  const signIn = async (options: OperatorOptions) => {
+  const signIn = async (options: StateOptions) => {
     const console = openConsole(context, options);
     await console.signIn(await readWallet(options.wallet));
     return console;
   };
 
-  addOperatorOptions(company.command('status'))
+  addStateOptions(company.command('status'))
     .summary('show the state of the service')
     .description('Show the operator’s balance and runway, nonces, open and pending batches, and stuck jobs.')
     .addHelpText('after', '\nExample:\n  flywheel company status --wallet operator.json')
-    .action(async (options: OperatorOptions) => {
+    .action(async (options: StateOptions) => {
       const overview = await (await signIn(options)).call(COMPANY_OPERATIONS.getCompany, {});
       output.result(overview, describeOverview(overview, output.stdout));
     });
@@ -41,14 +45,22 @@ export function addOverviewCommands(company: Command, context: Context): void {
     .description('List all projects, newest first: wallet, token, approval, and if it is admitted or paused.')
     .addHelpText('after', '\nExample:\n  flywheel company projects --wallet operator.json')
     .action(async (options: OperatorOptions) => {
-      const found = await (await signIn(options)).call(COMPANY_OPERATIONS.listCompanyProjects, {});
-      const rows = found.projects.map(cellsOf);
+      const console = await openDesk(context, options);
+      const { answers, failures } = await console.callEach(COMPANY_OPERATIONS.listCompanyProjects, {});
+      const projects = answers
+        .flatMap(({ answer }) => answer.body.projects)
+        .toSorted((a, b) => b.dateCreated.localeCompare(a.dateCreated));
+      const rows = projects.map(cellsOf);
       const { heading, lines } = layOutTable(
         ['PROJECT', 'WALLET', 'TOKEN', 'APPROVAL', 'OPEN', 'STATE'],
         rows,
         output.stdout,
       );
-      output.result(found, rows.length === 0 ? 'No projects.' : [heading, ...lines].join('\n'));
+      const missingShards = failures.map(({ shard }) => shard);
+      output.result(
+        { projects, ...(failures.length > 0 && { missingShards }) },
+        rows.length === 0 ? 'No projects.' : [heading, ...lines].join('\n'),
+      );
     });
 
   addOperatorOptions(company.command('rotate'))
@@ -65,7 +77,7 @@ export function addOverviewCommands(company: Command, context: Context): void {
     .option('--idempotency-key <uuid>', 'the same key is the same replacement; default: a random key')
     .addHelpText('after', '\nExample:\n  flywheel company rotate 0198a3c2-… --member operator --wallet operator.json')
     .action(async (projectId: string, { member, idempotencyKey = crypto.randomUUID(), ...options }: RotateOptions) => {
-      const console = await signIn(options);
+      const console = await openDesk(context, options);
       output.nameBatch({ batchId: null, idempotencyKey });
       const operation = member === 'company' ? TREASURY_OPERATIONS.rotateCompany : TREASURY_OPERATIONS.rotateOperator;
       const headers = { 'x-idempotency-key': idempotencyKey };
@@ -81,10 +93,19 @@ export function addOverviewCommands(company: Command, context: Context): void {
   addJobCommands(company, context, signIn);
 }
 
-type SignIn = (options: OperatorOptions) => Promise<ReturnType<typeof openConsole>>;
+/** Adds the options of a command about the state of one shard. */
+function addStateOptions(command: Command): Command {
+  const parse = parseWholeNumber(1, MAX_SHARD);
+  return addOperatorOptions(command).option('--shard <number>', 'shard of the service, if it has several', parse);
+}
+
+/** More shards than any service has. */
+const MAX_SHARD = 999;
+
+type SignIn = (options: StateOptions) => Promise<ReturnType<typeof openConsole>>;
 
 function addAuditCommand(company: Command, { output }: Context, signIn: SignIn): void {
-  addOperatorOptions(company.command('audit'))
+  addStateOptions(company.command('audit'))
     .summary('read the audit log')
     .description('Print who did what, newest first, a page at a time.')
     .option('--project <id>', 'only entries of this project')
@@ -98,11 +119,11 @@ function addAuditCommand(company: Command, { output }: Context, signIn: SignIn):
 }
 
 function addJobCommands(company: Command, { output }: Context, signIn: SignIn): void {
-  addOperatorOptions(company.command('jobs'))
+  addStateOptions(company.command('jobs'))
     .summary('list background jobs')
     .description('List the jobs that have not ended, oldest first, with the reason for each stuck one.')
     .addHelpText('after', '\nExample:\n  flywheel company jobs --wallet operator.json')
-    .action(async (options: OperatorOptions) => {
+    .action(async (options: StateOptions) => {
       const found = await (await signIn(options)).call(COMPANY_OPERATIONS.listJobs, {});
       const rows = found.jobs.map(({ id, type, state, problem = '', failedAttempts, batchId = '', error = '' }) => [
         ...[id, type, state, problem, String(failedAttempts), batchId],
@@ -112,12 +133,12 @@ function addJobCommands(company: Command, { output }: Context, signIn: SignIn): 
       const { heading, lines } = layOutTable(headings, rows, output.stdout);
       output.result(found, rows.length === 0 ? 'No pending or running jobs.' : [heading, ...lines].join('\n'));
     });
-  addOperatorOptions(company.command('retry'))
+  addStateOptions(company.command('retry'))
     .summary('run a background job now')
     .description('Run a job now. It is safe at any time: a job starts by reading the state on chain.')
     .argument('<job-id>', 'id of the job: flywheel company jobs')
     .addHelpText('after', '\nExample:\n  flywheel company retry 0198a3c2-… --wallet operator.json')
-    .action(async (jobId: string, options: OperatorOptions) => {
+    .action(async (jobId: string, options: StateOptions) => {
       const console = await signIn(options);
       const retried = await console.call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, body: {} });
       output.result(retried, `Job ${jobId} starts within a second.`);

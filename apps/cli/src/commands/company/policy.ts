@@ -20,10 +20,17 @@ import { readCsvCells } from '@flywheel/protocol/airdrop-csv';
 import { readMint } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
-import { type Context, openConsole } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { readTextFile, readWallet } from '../../files.ts';
-import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
+import { readTextFile } from '../../files.ts';
+import {
+  addDecisionOptions,
+  addOperatorOptions,
+  type OperatorOptions,
+  openDesk,
+  openOperator,
+  signDecision,
+} from './decide.ts';
 
 interface ListOptions {
   readonly allow?: string;
@@ -73,8 +80,7 @@ function addListOptions(command: Command): Command {
 }
 
 async function show(context: Context, projectId: string, options: OperatorOptions): Promise<void> {
-  const console = openConsole(context, options);
-  await console.signIn(await readWallet(options.wallet));
+  const console = await openDesk(context, options);
   const policy = await console.call(POLICY_OPERATIONS.getPolicy, { params: { projectId } });
   context.output.result(policy, describeShown(policy));
 }
@@ -150,8 +156,7 @@ async function tryPolicy(
   options: OperatorOptions & ListOptions,
 ): Promise<void> {
   const policy = await readFields(file, options);
-  const console = openConsole(context, options);
-  await console.signIn(await readWallet(options.wallet));
+  const console = await openDesk(context, options);
   const trial = await console.call(POLICY_OPERATIONS.tryPolicy, { params: { projectId }, body: { policy } });
   context.output.result(trial, describeTrial(trial));
 }

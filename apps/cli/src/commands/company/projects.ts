@@ -1,12 +1,19 @@
-import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS } from '@flywheel/api';
+import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, SHARD_HEADER, type ShardFailure } from '@flywheel/api';
 import { type AdmissionDecision, address, describeTerms, type ResumeDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
-import { type Context, openConsole } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { readWallet } from '../../files.ts';
-import { addDecisionOptions, addOperatorOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
+import {
+  addDecisionOptions,
+  addOperatorOptions,
+  describeFailure,
+  type OperatorOptions,
+  openDesk,
+  openOperator,
+  signDecision,
+} from './decide.ts';
 import { PENDING, requireDecimals, toBaseUnitTerms } from './terms.ts';
 
 interface ConfirmedOptions extends OperatorOptions {
@@ -97,14 +104,23 @@ async function pause(
   { all, reason, ...options }: PauseOptions,
 ): Promise<void> {
   const chosen = chooseProject(projectId, all);
-  const console = openConsole(context, options);
-  await console.signIn(await readWallet(options.wallet));
+  const console = await openDesk(context, options);
   const body = reason === undefined ? {} : { reason };
-  const state =
-    chosen === null
-      ? await console.call(COMPANY_OPERATIONS.pauseAll, { body })
-      : await console.call(COMPANY_OPERATIONS.pauseProject, { params: { projectId: chosen }, body });
-  context.output.result(state, chosen === null ? 'All projects are paused.' : `Project ${chosen} is paused.`);
+  if (chosen === null) {
+    const { failures } = await console.callEach(COMPANY_OPERATIONS.pauseAll, { body });
+    requireEveryShard(failures);
+    context.output.result({ isPaused: true }, 'All projects are paused.');
+    return;
+  }
+  const state = await console.call(COMPANY_OPERATIONS.pauseProject, { params: { projectId: chosen }, body });
+  context.output.result(state, `Project ${chosen} is paused.`);
+}
+
+/** @throws CliError `ERR_SHARDS_LEFT` if a pause of all projects, or its end, is not that of every shard. */
+function requireEveryShard(failures: readonly ShardFailure[]): void {
+  if (failures.length === 0) return;
+  const reasons = failures.map(describeFailure).join(' ');
+  throw new CliError('ERR_SHARDS_LEFT', `${reasons} The other shards have done it. Repeat the command.`);
 }
 
 async function resume(
@@ -115,32 +131,45 @@ async function resume(
   const chosen = chooseProject(projectId, all);
   const operator = await openOperator(context, options);
   const { console } = operator;
-  const { multisig, pausedAt } = await readPause(console, chosen);
+  const { multisig, pauses, failures } = await readPauses(console, chosen);
   const name = chosen === null ? 'all projects' : `project ${chosen}`;
-  if (pausedAt === undefined) throw new CliError('ERR_USAGE', `There is no pause of ${name}. Nothing was signed.`);
+  if (pauses.length === 0) {
+    requireEveryShard(failures);
+    throw new CliError('ERR_USAGE', `There is no pause of ${name}. Nothing was signed.`);
+  }
   const facts = [
     `Resume ${name}:`,
-    `  Paused since: ${pausedAt}`,
+    ...pauses.map(({ pausedAt }) => `  Paused since: ${pausedAt}`),
     ...(multisig === null ? [] : [`  Multisig: ${multisig}`]),
   ];
   const question = 'Sign and resume?';
   await confirmSigning(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
-  const subject: ResumeDecision = { type: 'resume', multisig, pausedAt: new Date(pausedAt) };
-  const body = { ...(await signDecision(operator, subject)), pausedAt };
-  const state =
-    chosen === null
-      ? await console.call(COMPANY_OPERATIONS.resumeAll, { body })
-      : await console.call(COMPANY_OPERATIONS.resumeProject, { params: { projectId: chosen }, body });
-  context.output.result(state, state.isPaused ? `The end of the pause is signed.${PENDING}` : `Resumed: ${name}.`);
+  let isPaused = false;
+  for (const { shard, pausedAt } of pauses) {
+    const subject: ResumeDecision = { type: 'resume', multisig, pausedAt: new Date(pausedAt) };
+    const body = { ...(await signDecision(operator, subject)), pausedAt };
+    const state =
+      chosen === null
+        ? await console.call(COMPANY_OPERATIONS.resumeAll, { headers: { [SHARD_HEADER]: String(shard) }, body })
+        : await console.call(COMPANY_OPERATIONS.resumeProject, { params: { projectId: chosen }, body });
+    isPaused ||= state.isPaused;
+  }
+  requireEveryShard(failures);
+  context.output.result({ isPaused }, isPaused ? `The end of the pause is signed.${PENDING}` : `Resumed: ${name}.`);
 }
 
-async function readPause(console: ConsoleClient, projectId: string | null) {
+/** Reads the pause of a project, or those of all projects: each shard has its own. */
+async function readPauses(console: ConsoleClient, projectId: string | null) {
   if (projectId === null) {
-    const { pausedAt } = await console.call(COMPANY_OPERATIONS.getCompany, {});
-    return { multisig: null, pausedAt };
+    const { answers, failures } = await console.callEach(COMPANY_OPERATIONS.getCompany, {});
+    return { multisig: null, pauses: answers.flatMap(({ shard, answer }) => pausesOf(shard, answer.body)), failures };
   }
   const project = await console.call(CONSOLE_OPERATIONS.getProject, { params: { projectId } });
-  return { multisig: address(project.multisig.address), pausedAt: project.pausedAt };
+  return { multisig: address(project.multisig.address), pauses: pausesOf(null, project), failures: [] };
+}
+
+function pausesOf(shard: number | null, { pausedAt }: { readonly pausedAt?: string | undefined }) {
+  return pausedAt === undefined ? [] : [{ shard, pausedAt }];
 }
 
 /** @returns null for all projects. */
