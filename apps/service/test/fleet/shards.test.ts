@@ -7,6 +7,7 @@ import { type Answer, burnPipeline, getBatch, init, send } from '@flywheel/testi
 import { approveForCompany, changeAdmission, rejectForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import { createProjectIn, openTwoShards, type TwoShards } from '@flywheel/testing/two-shards';
 import { openReceiver, type Receiver } from '@flywheel/testing/webhook-receiver';
 import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
@@ -15,15 +16,7 @@ import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { isOf } from '../../src/store/jobs/lanes.ts';
 import { isHere } from '../../src/store/shards/directory.ts';
 import { findUnsettled } from '../../src/store/shards/past.ts';
-import {
-  createProjectIn,
-  findLive,
-  openTwoShards,
-  readProjectRows,
-  runCompany,
-  startInits,
-  type TwoShards,
-} from './two-shards.ts';
+import { findLive, readProjectRows, runCompany, startInits } from './two-shards.ts';
 
 const MAX_REFUSED_MS = 30_000;
 

@@ -135,7 +135,7 @@ function columnsOf({ isAllPaused, isOpen }: ServiceState): readonly Column<Proje
       render: ({ id, token, pausedAt }) =>
         isAllPaused ? null : (
           <PauseSwitch
-            projectId={id}
+            paused={{ projectId: id }}
             name={token.symbol === undefined ? token.mint.slice(0, TYPED_CHARACTERS) : tokenName(token)}
             pausedAt={pausedAt}
           />

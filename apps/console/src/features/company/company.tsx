@@ -3,7 +3,7 @@ import { pluralize } from '@flywheel/protocol';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { toSol } from '../../lib/amounts.ts';
-import { auditQuery, companyQuery } from '../../lib/api/company.ts';
+import { auditQuery, companyQuery, waitingBatchesQuery } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
@@ -25,23 +25,30 @@ export function Company() {
 
 function CompanyPage() {
   const company = useQuery(companyQuery);
+  // The overview counts one shard, and the list is of all, but bounded.
+  const listed = useQuery(waitingBatchesQuery).data?.batches.length ?? 0;
   return (
     <Page
       title="Company"
       lead="Approve batches, pause projects and monitor the service."
-      action={company.data && <PauseSwitch projectId={null} name="all projects" pausedAt={company.data.pausedAt} />}
+      action={company.data && <PauseEverything company={company.data} />}
     >
       {/* On a phone the batches to approve come first. */}
       <div className="max-md:order-last">
         <QueryView query={company} skeleton={<SkeletonLines count={1} className="h-28" />}>
-          {(found) => <CompanyStats company={found} />}
+          {(found) => (
+            <>
+              {found.count > 1 && <ShardNote shard={found.shard} count={found.count} />}
+              <CompanyStats company={found} />
+            </>
+          )}
         </QueryView>
       </div>
       <div>
         <div className="mt-4">
           <NavTabs label="Company">
             <NavTab to="/company" activeOptions={{ exact: true }}>
-              Waiting for you <TabCount count={company.data?.waitingBatches} />
+              Waiting for you <TabCount count={Math.max(company.data?.waitingBatches ?? 0, listed)} />
             </NavTab>
             <NavTab to="/company/projects">Projects</NavTab>
             <NavTab to="/company/jobs">
@@ -53,6 +60,34 @@ function CompanyPage() {
         <Outlet />
       </div>
     </Page>
+  );
+}
+
+function PauseEverything({ company }: { readonly company: ShardNoteProps & Pick<CompanyOverview, 'pausedAt'> }) {
+  const { shard, count, pausedAt } = company;
+  const name = count > 1 ? `all projects of shard ${shard}` : 'all projects';
+  return <PauseSwitch paused={{ projectId: null, shard }} name={name} pausedAt={pausedAt} />;
+}
+
+interface ShardNoteProps {
+  readonly shard: number;
+  /** Number of shards. */
+  readonly count: number;
+}
+
+/** Says of which shard the page is, except for its queue, and links to the others. */
+function ShardNote({ shard, count }: ShardNoteProps) {
+  const others = Array.from({ length: count }, (_, index) => index + 1).filter((each) => each !== shard);
+  return (
+    <p className="mb-4 text-sm text-quiet">
+      These figures, the pause, the projects, the jobs and the audit log are of shard {shard} of {count}. Batches of all
+      shards wait below.{' '}
+      {others.map((each) => (
+        <a key={each} href={`/shard/${each}`} className="mr-2 underline underline-offset-2">
+          Change to shard {each}
+        </a>
+      ))}
+    </p>
   );
 }
 

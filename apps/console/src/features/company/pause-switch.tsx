@@ -3,7 +3,7 @@ import { address } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
-import { pause, resume } from '../../lib/api/company.ts';
+import { type Paused, pause, resume } from '../../lib/api/company.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -15,8 +15,7 @@ import { AddressText, TimeText } from '../../ui/text.tsx';
 import { DecisionForm } from './decision.tsx';
 
 export interface PauseSwitchProps {
-  /** Null for all projects. */
-  readonly projectId: string | null;
+  readonly paused: Paused;
   /** Name of what is paused; it must be typed to pause it. */
   readonly name: string;
   /** Start of the pause; undefined if it is not paused. */
@@ -24,7 +23,8 @@ export interface PauseSwitchProps {
 }
 
 /** Pauses one project or all of them after its name is typed, and resumes it with a signature. */
-export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
+export function PauseSwitch({ paused, name, pausedAt }: PauseSwitchProps) {
+  const { projectId } = paused;
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   const verb = pausedAt === undefined ? 'Pause' : 'Resume';
@@ -40,11 +40,11 @@ export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
         <Icon size={14} aria-hidden /> {verb} {projectId === null && name}
       </Button>
       {pausedAt === undefined ? (
-        <PauseDialog {...{ projectId, name, isOpen }} onClose={close} />
+        <PauseDialog {...{ paused, name, isOpen }} onClose={close} />
       ) : (
         <Dialog title={`Resume ${name}?`} isOpen={isOpen} onClose={close}>
           {projectId === null ? (
-            <ResumeForm {...{ projectId, pausedAt }} multisig={null} onClose={close} />
+            <ResumeForm {...{ paused, pausedAt }} multisig={null} onClose={close} />
           ) : (
             <ResumeProject {...{ projectId, pausedAt }} onClose={close} />
           )}
@@ -54,16 +54,16 @@ export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
   );
 }
 
-interface PauseDialogProps extends Pick<PauseSwitchProps, 'projectId' | 'name'> {
+interface PauseDialogProps extends Pick<PauseSwitchProps, 'paused' | 'name'> {
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
-function PauseDialog({ projectId, name, isOpen, onClose }: PauseDialogProps) {
+function PauseDialog({ paused, name, isOpen, onClose }: PauseDialogProps) {
   const [reason, setReason] = useState('');
   const queries = useQueryClient();
   const change = useMutation({
-    mutationFn: () => pause(projectId, reason === '' ? {} : { reason }),
+    mutationFn: () => pause(paused, reason === '' ? {} : { reason }),
     onSuccess: async () => {
       setReason('');
       onClose();
@@ -106,18 +106,18 @@ function ResumeProject({ projectId, ...rest }: ResumeProps & { readonly projectI
   const project = useQuery(projectQuery(projectId));
   return (
     <QueryView query={project} skeleton={<SkeletonLines count={2} />}>
-      {({ multisig }) => <ResumeForm projectId={projectId} multisig={multisig.address} {...rest} />}
+      {({ multisig }) => <ResumeForm paused={{ projectId }} multisig={multisig.address} {...rest} />}
     </QueryView>
   );
 }
 
 interface ResumeFormProps extends ResumeProps {
-  /** Null for all projects, like `multisig`. */
-  readonly projectId: string | null;
+  readonly paused: Paused;
+  /** Null for all projects. */
   readonly multisig: string | null;
 }
 
-function ResumeForm({ projectId, multisig, pausedAt, onClose }: ResumeFormProps) {
+function ResumeForm({ paused, multisig, pausedAt, onClose }: ResumeFormProps) {
   return (
     <DecisionForm
       subject={{
@@ -126,7 +126,7 @@ function ResumeForm({ projectId, multisig, pausedAt, onClose }: ResumeFormProps)
         pausedAt: new Date(pausedAt),
       }}
       verb="Sign and resume"
-      send={(signature) => resume(projectId, { ...signature, pausedAt })}
+      send={(signature) => resume(paused, { ...signature, pausedAt })}
       onDecided={onClose}
       onClose={onClose}
     >

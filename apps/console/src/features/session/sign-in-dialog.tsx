@@ -1,6 +1,6 @@
 import { ExternalLink } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { loadSignIn, useSignIn } from '../../lib/api/session.ts';
+import { loadSignIn, useSignIn, useSignInToShard } from '../../lib/api/session.ts';
 import { LOCAL_WALLET_NAME, type SolanaWallet, useWallets } from '../../lib/wallet/wallets.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -13,9 +13,21 @@ export interface SignInDialogProps {
 }
 
 /** Signs in with one of the browser’s wallets. */
-export function SignInDialog({ isOpen, onClose }: SignInDialogProps) {
+export function SignInDialog(props: SignInDialogProps) {
+  return <WalletDialog {...props} signIn={useSignIn()} />;
+}
+
+/** Signs the same wallet in to one more shard. */
+export function ShardSignInDialog({ shard, ...props }: SignInDialogProps & { readonly shard: number }) {
+  return <WalletDialog {...props} signIn={useSignInToShard(shard)} />;
+}
+
+function WalletDialog({
+  isOpen,
+  onClose,
+  signIn,
+}: SignInDialogProps & { readonly signIn: ReturnType<typeof useSignIn> }) {
   const wallets = useWallets();
-  const signIn = useSignIn();
   useEffect(() => {
     // Preloads the code. The click loads it again and reports an error.
     if (isOpen) loadSignIn().catch(() => null);

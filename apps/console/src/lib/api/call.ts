@@ -14,12 +14,20 @@ export async function call<O extends Operation>(
   parts: OperationRequest<O> & RequestParts,
   options: Partial<SendOptions> = {},
 ): Promise<OperationReply<O>['body']> {
+  return (await callForReply(operation, parts, options)).body;
+}
+
+/** Calls an operation like `call`, and returns the answer with its headers. */
+export async function callForReply<O extends Operation>(
+  operation: O,
+  parts: OperationRequest<O> & RequestParts,
+  options: Partial<SendOptions> = {},
+): Promise<OperationReply<O>> {
   const repeatable = operation.method === 'GET';
   const repeat = noteRepeat();
   try {
     const connection = { url: location.origin, onRetry: repeat.wait };
-    const reply = await sendRequest(connection, operation, parts, { repeatable, mayRetry: isPassing, ...options });
-    return reply.body;
+    return await sendRequest(connection, operation, parts, { repeatable, mayRetry: isPassing, ...options });
   } finally {
     repeat.end();
   }

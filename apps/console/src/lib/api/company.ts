@@ -1,30 +1,52 @@
 import {
   type AdmissionRequest,
+  askEveryShard,
   COMPANY_OPERATIONS,
   type DecisionSignature,
   type PauseRequest,
   type ResumeRequest,
+  readShard,
+  SHARD_HEADER,
+  type ShardFailure,
   type TermsRequest,
+  type WaitingBatch,
 } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { call } from './call.ts';
+import { call, callForReply } from './call.ts';
 
 /** Operators should see a pending batch soon after it arrives. */
 const COMPANY_EVERY_MS = 10_000;
 
-/** Reads the state of the service: the operator’s balance, pending batches, stuck jobs. */
+/** Reads the state of the service: the operator’s balance, pending batches, stuck jobs, and the shard of which it is. */
 export const companyQuery = queryOptions({
   queryKey: ['company', 'overview'],
-  queryFn: () => call(COMPANY_OPERATIONS.getCompany, {}),
+  queryFn: async () => {
+    const reply = await callForReply(COMPANY_OPERATIONS.getCompany, {});
+    return { ...reply.body, ...readShard(reply) };
+  },
   refetchInterval: COMPANY_EVERY_MS,
 });
 
 /** The batches that wait for a person of the company. */
 export const waitingBatchesQuery = queryOptions({
   queryKey: ['company', 'waiting'],
-  queryFn: () => call(COMPANY_OPERATIONS.listWaitingBatches, {}),
+  queryFn: readQueue,
   refetchInterval: COMPANY_EVERY_MS,
 });
+
+interface Queue {
+  /** Those of all shards that have answered, oldest first. */
+  readonly batches: readonly WaitingBatch[];
+  readonly missing: readonly ShardFailure[];
+}
+
+async function readQueue(): Promise<Queue> {
+  const ask = (headers: { readonly [name: string]: string }) =>
+    callForReply(COMPANY_OPERATIONS.listWaitingBatches, { headers });
+  const { answers, failures: missing } = await askEveryShard(ask);
+  const batches = answers.flatMap(({ answer }) => answer.body.batches);
+  return { batches: batches.toSorted((a, b) => a.requestedAt.localeCompare(b.requestedAt)), missing };
+}
 
 /** Every project. */
 export const companyProjectsQuery = queryOptions({
@@ -70,17 +92,22 @@ export function changeAdmission(projectId: string, body: AdmissionRequest) {
   return call(COMPANY_OPERATIONS.changeAdmission, { params: { projectId }, body });
 }
 
-/** @param projectId null for all projects. */
-export function pause(projectId: string | null, body: PauseRequest) {
+/** What a pause stops: a project, or all projects of a shard. */
+export type Paused =
+  | { readonly projectId: string; readonly shard?: undefined }
+  | { readonly projectId: null; readonly shard: number };
+
+/** Stops a project, or all of a shard. */
+export function pause({ projectId, shard }: Paused, body: PauseRequest) {
   return projectId === null
-    ? call(COMPANY_OPERATIONS.pauseAll, { body })
+    ? call(COMPANY_OPERATIONS.pauseAll, { headers: { [SHARD_HEADER]: String(shard) }, body })
     : call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
 }
 
-/** Ends a pause; a worker verifies the signature. @param projectId null for all projects. */
-export function resume(projectId: string | null, body: ResumeRequest) {
+/** Ends a pause; a worker verifies the signature. */
+export function resume({ projectId, shard }: Paused, body: ResumeRequest) {
   return projectId === null
-    ? call(COMPANY_OPERATIONS.resumeAll, { body })
+    ? call(COMPANY_OPERATIONS.resumeAll, { headers: { [SHARD_HEADER]: String(shard) }, body })
     : call(COMPANY_OPERATIONS.resumeProject, { params: { projectId }, body });
 }
 

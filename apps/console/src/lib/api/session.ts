@@ -1,10 +1,10 @@
-import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
+import { askEveryShard, IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { isAuditDocument } from '../document-policy.ts';
 import { loadCode } from '../load-code.ts';
 import type { SolanaWallet } from '../wallet/wallets.ts';
-import { call } from './call.ts';
+import { call, callForReply } from './call.ts';
 
 /** The current session; null when signed out. */
 export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
@@ -26,11 +26,22 @@ export function useSignIn() {
   });
 }
 
+/** Signs the wallet of the session in to one more shard, whose data are then read too. */
+export function useSignInToShard(shard: number) {
+  const queries = useQueryClient();
+  const address = useSession()?.wallet;
+  return useMutation({
+    mutationFn: async (wallet: SolanaWallet) => (await loadSignIn()).signIn(wallet, { shard, address }),
+    onSuccess: () => queries.invalidateQueries(),
+  });
+}
+
 /** Signs out and clears all cached data. */
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: () => call(IDENTITY_OPERATIONS.signOut, { body: {} }),
+    // A shard at which nobody is signed in answers an error, which is no fault.
+    mutationFn: () => askEveryShard((headers) => callForReply(IDENTITY_OPERATIONS.signOut, { headers, body: {} })),
     onSuccess: () => {
       // The next wallet must not see data of this one.
       queries.clear();

@@ -1,22 +1,36 @@
-import { IDENTITY_OPERATIONS, isSignInMessageFor, parseSignInMessage, type Session } from '@flywheel/api';
+import { IDENTITY_OPERATIONS, isSignInMessageFor, parseSignInMessage, type Session, SHARD_HEADER } from '@flywheel/api';
 import { encodeBase58 } from '@flywheel/protocol';
 
 import type { WalletAccount } from '@wallet-standard/base';
 import { connect, type SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
 
+/** One shard of several. */
+export interface SignInPlace {
+  readonly shard: number;
+  /** The account that must sign in; undefined if there is none. */
+  readonly address: string | undefined;
+}
+
 /**
  * Signs in with a wallet: signs the service’s challenge through `solana:signIn` if the wallet supports it, or else as a
  * plain message.
- * @throws Error when the wallet has no account or the person declines; FlywheelError
+ * @param at the shard to sign in to; the reverse proxy chooses by default.
+ * @throws Error when the wallet has no account or another one, or the person declines; FlywheelError
  */
-export async function signIn(wallet: SolanaWallet): Promise<Session> {
+export async function signIn(wallet: SolanaWallet, at?: SignInPlace): Promise<Session> {
   const [account] = await connect(wallet);
   if (!account) throw new Error(`${wallet.name} has no account. Create or unlock one, then retry.`);
-  const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, { body: { wallet: account.address } });
+  if (at !== undefined && account.address !== at.address) {
+    throw new Error(`Choose the account ${at.address}, with which you are signed in.`);
+  }
+  const headers = at === undefined ? {} : { [SHARD_HEADER]: String(at.shard) };
+  const asked = { headers, body: { wallet: account.address } };
+  const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, asked);
   requireSignInMessage(message, account.address);
   const signature = (await signByFeature(wallet, account, message)) ?? (await signAsText(wallet, account, message));
   return call(IDENTITY_OPERATIONS.signIn, {
+    headers,
     body: { wallet: account.address, message, signature: encodeBase58(signature) },
   });
 }

@@ -1,0 +1,76 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
+import { createPairedServer } from './postgres-pair.ts';
+import { createProject, type ProjectOptions, signIn, type TestProject } from './project.ts';
+import { type ShardAddress, type ShardProxy, startShardProxy } from './shard-proxy.ts';
+import { createSignerFile, openWorld, type World } from './world.ts';
+
+/** Two deployments with the same keys, on one cluster and two servers of PostgreSQL, behind one URL. */
+export interface TwoShards {
+  readonly first: World;
+  readonly second: World;
+  readonly proxy: ShardProxy;
+  /** A wallet that acts for the company in both. */
+  readonly operator: KeyPairSigner;
+  /** Its keypair file. */
+  readonly operatorFile: string;
+  stop(): Promise<void>;
+}
+
+/** @param more variables of both deployments. */
+export async function openTwoShards(more: Readonly<Record<string, string>> = {}): Promise<TwoShards> {
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'flywheel-shards-'));
+  opened.defer(() => rm(folder, { recursive: true }));
+  const operatorFile = join(folder, 'operator.json');
+  await createSignerFile(operatorFile);
+  const operator = await createKeyPairSignerFromBytes(
+    Uint8Array.from(JSON.parse(await readFile(operatorFile, 'utf8'))),
+  );
+  const environment = {
+    METRICS_PORT: '0',
+    COMPANY_OPERATORS: operator.address,
+    WEBHOOK_KEY: Buffer.alloc(32, 1).toString('base64'),
+    WEBHOOK_ALLOW_PRIVATE: '1',
+    NONCE_POOL_SIZE: '8',
+    MAX_OPEN_BATCHES: '1000',
+    ...more,
+  };
+  const first = await openWorld(environment);
+  opened.defer(() => first.stop());
+  const server = await createPairedServer('second');
+  opened.defer(() => server.remove());
+  await server.start();
+  const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '' } = first.environment;
+  const second = await openWorld(
+    { ...environment, OPERATOR_SIGNER, COMPANY_SIGNER },
+    {
+      openDatabase: async () => ({ url: server.url, close: async () => undefined }),
+      // The first world stops it.
+      cluster: Object.create(first.localnet, { stop: { value: async () => undefined } }),
+    },
+  );
+  opened.defer(() => second.stop());
+  const proxy = await startShardProxy([addressOf(first), addressOf(second)]);
+  opened.defer(() => proxy.stop());
+  const stack = opened.move();
+  return { first, second, proxy, operator, operatorFile, stop: () => stack.disposeAsync() };
+}
+
+/** Addresses of a shard for the proxy, and for its directory. */
+export function addressOf({ url, app: { metricsUrl } }: World): ShardAddress {
+  if (metricsUrl === null) throw new Error('A shard has a directory.');
+  return { url, metricsUrl };
+}
+
+/** Registers a project in a shard, and signs its wallet in at the proxy. */
+export async function createProjectIn(
+  shard: World,
+  { url }: ShardProxy,
+  options: Pick<ProjectOptions, 'approvalMode'> = {},
+): Promise<TestProject> {
+  const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
+  return { ...project, cookie: await signIn(url, project.wallet) };
+}
