@@ -93,6 +93,7 @@ function addPending(company: Command, context: Context): void {
         batches.map(cellsOf),
         output.stdout,
       );
+      for (const failure of missing) output.note(describeFailure(failure));
       const missingShards = missing.map(({ shard }) => shard);
       output.result(
         { batches, ...(missing.length > 0 && { missingShards }) },
