@@ -194,7 +194,7 @@ async function createTables(
 ): Promise<void> {
   await transaction(async (run) => {
     if (lockTables !== undefined) await run(lockTables);
-    // "if not exists" locks the tables even so, and a collector that writes to them could wait for ever for this one.
+    // "if not exists" locks the tables also then: this process and a collector that writes could wait for each other.
     const found = await run(findTable, [items]);
     if (found.length > 0) return;
     await run(`create table ${items} (
