@@ -122,3 +122,15 @@ export function assertError({ status, body }: Answer, expectedStatus: number, co
   ErrorBody.strict().parse(body);
   if (message) assert.match(body.message, message);
 }
+
+/** Stores failed batches like one that has ended, under higher batch indices, so that its project has more than a page of them. */
+export async function storeFailedBatches({ db }: Pick<World, 'db'>, batchId: string, count: number): Promise<void> {
+  await sql`
+    insert into batches
+    select (jsonb_populate_record(batches, jsonb_build_object(
+      'id', gen_random_uuid(), 'idempotency_key', gen_random_uuid(), 'batch_index', batch_index + 100 + n,
+      'status', 'FAILED', 'execute_result', null, 'closed_at', ended_at, 'end_finalized_at', ended_at
+    ))).*
+    from batches, generate_series(1, ${count}::int) n where id = ${batchId}
+  `.execute(db);
+}

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import type { BatchRow } from '@flywheel/api';
+import { storeFailedBatches } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
 import { alterAnswers } from './alterations.ts';
 import {
   approve,
+  askApi,
   BASE_UNITS,
   checkScreenOnBoth,
   fund,
@@ -176,6 +180,59 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     assert.equal(await page.evaluate(moving), 0);
     await undo();
+  });
+
+  it('is found in the palette by its number or id, among more than the newest fifty', async () => {
+    const { page } = person;
+    const path = `/projects/${project.projectId}/batches`;
+    const [first]: readonly BatchRow[] = JSON.parse((await askApi(person, `${path}?batchIndex=1`)).text).batches;
+    assert.ok(first, 'batch 1 is missing');
+    await storeFailedBatches(story.world, first.id, 60);
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    const field = palette.getByRole('combobox');
+    const open = async (from: string) => {
+      await page.goto(from);
+      await page.getByRole('button', { name: /^Signed in as/ }).waitFor();
+      await page.keyboard.press('Control+k');
+      await field.waitFor();
+    };
+    const opensFirst = async () => {
+      await palette.getByRole('option', { name: /^Batch 1( of \S+)?Executed/, selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`**/p/${project.projectId}/batches/${first.id}`);
+    };
+    for (const typed of ['#1', '1', 'Batch 1']) {
+      await open(`/p/${project.projectId}/vault`);
+      await page.keyboard.type(typed);
+      await opensFirst();
+    }
+    await open('/');
+    await field.fill('1');
+    await palette.getByText('Open a project to find its batches by number.').waitFor();
+    await field.fill(first.id);
+    await opensFirst();
+
+    await open(`/p/${project.projectId}/vault`);
+    await field.fill('#987');
+    await palette.getByText('This project has no batch 987.').waitFor();
+    assert.equal(await palette.getByRole('option').count(), 0);
+    await checkScreenOnBoth(person, 'palette-missing');
+    await field.fill(randomUUID());
+    await palette.getByText('None of your projects has a batch of this id.').waitFor();
+  });
+
+  it('can be searched again after the service failed', async () => {
+    const { page } = person;
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
+    const search = /\/batches\?batchIndex=/;
+    const broken = { error: 'ERR_INTERNAL', message: 'The service failed to read its database.' };
+    await page.route(search, (route) => route.fulfill({ status: 500, json: broken }));
+    await palette.getByRole('combobox').fill('#1');
+    await palette.getByText(`The search failed. ${broken.message}`).waitFor();
+    await checkScreenOnBoth(person, 'palette-failed');
+    await page.unroute(search);
+    await palette.getByRole('button', { name: 'Retry' }).click();
+    await palette.getByRole('option', { name: /^Batch 1Executed/, selected: true }).waitFor();
   });
 });
 

@@ -18,7 +18,20 @@ await storeMany(db, project, BATCHES);
 for (let i = 0; i < OTHER_PROJECTS; i++) await storeMany(db, await storeProject(db), 500);
 await sql`analyze`.execute(db);
 
-const NONE: ListFilter = { status: undefined, waitsFor: undefined, below: null, limit: PAGE };
+const NONE: ListFilter = {
+  status: undefined,
+  waitsFor: undefined,
+  batchIndex: undefined,
+  batchId: undefined,
+  below: null,
+  limit: PAGE,
+};
+const { id: batchId } = await db
+  .selectFrom('batches')
+  .select('id')
+  .where('project_id', '=', project.id)
+  .where('batch_index', '=', 7n)
+  .executeTakeFirstOrThrow();
 const LISTS: readonly { readonly name: string; readonly filter: ListFilter; readonly index: RegExp }[] = [
   { name: 'the first page', filter: NONE, index: /batches_listed\b/ },
   { name: 'a page in the middle', filter: { ...NONE, below: 5_000n }, index: /batches_listed\b/ },
@@ -26,6 +39,8 @@ const LISTS: readonly { readonly name: string; readonly filter: ListFilter; read
   { name: 'those open, of which there are few', filter: { ...NONE, status: 'FINALIZED' }, index: /batches_/ },
   { name: 'those that wait for the wallet', filter: { ...NONE, waitsFor: 'wallet' }, index: /batches_/ },
   { name: 'those that wait for the company', filter: { ...NONE, waitsFor: 'company' }, index: /batches_/ },
+  { name: 'the one of an old batch index', filter: { ...NONE, batchIndex: 7n }, index: /batches_listed\b/ },
+  { name: 'the one of an id', filter: { ...NONE, batchId }, index: /batches_pkey/ },
 ];
 
 describe(`a list of ${BATCHES} batches`, () => {

@@ -198,6 +198,26 @@ describe('the list of batches', () => {
     assert.deepEqual((await list(project, '?status=EXECUTED')).batches, []);
     assertError(await call(project, 'GET', '?cursor=nonsense'), 400, 'ERR_INVALID_REQUEST', /query\.cursor/);
   });
+
+  it('finds a batch by its batch index or its id, and only of its own project', async () => {
+    const [project, other] = [await createProject(world), await createProject(world)];
+    const ids: string[] = [];
+    for (const each of [project, project, other]) ids.push(requireOk(await init(each, [burnPipeline()])).batch.id);
+    const [id = '', next, theirs] = ids;
+    const found = async (query: string) => (await list(project, query)).batches.map((batch) => batch.id);
+    assert.deepEqual(await found('?batchIndex=1'), [id]);
+    assert.deepEqual(await found('?batchIndex=2'), [next]);
+    assert.deepEqual(await found('?batchIndex=3'), []);
+    assert.deepEqual(await found(`?batchIndex=${'9'.repeat(18)}`), []);
+    assert.deepEqual(await found(`?batchId=${id.toUpperCase()}`), [id]);
+    assert.deepEqual(await found(`?batchId=${id}&batchIndex=2`), []);
+    assert.deepEqual(await found(`?batchId=${theirs}`), []);
+    for (const wrong of ['0', '01', '-1', '1.5', '1e3', '9'.repeat(19), '']) {
+      const answer = await call(project, 'GET', `?batchIndex=${wrong}`);
+      assertError(answer, 400, 'ERR_INVALID_REQUEST', /query\.batchIndex must be a batch index/);
+    }
+    assertError(await call(project, 'GET', '?batchId=7'), 400, 'ERR_INVALID_REQUEST', /query\.batchId/);
+  });
 });
 
 describe('another wallet', () => {

@@ -87,6 +87,7 @@ describe('statements beside a long past', () => {
 
   const countAgain = createBatchCounts();
   const page = { status: undefined, below: null, limit: 21 };
+  const listed = { ...page, waitsFor: undefined, batchIndex: undefined, batchId: undefined };
   const reads: Readonly<Record<string, (trx: Db, project: Project) => Promise<unknown>>> = {
     'the batches to set up': (trx, { flywheel: { id } }) =>
       findBatchesToSetUp(trx, id, { upToIndex: BigInt(PAST + 3), reachedIndex: BigInt(PAST + 2) }),
@@ -101,8 +102,10 @@ describe('statements beside a long past', () => {
     'a page of batches of pipelines': (trx, { id }) => findBatches(trx, id, { ...page, kind: 'pipelines' }),
     'a page of withdrawals': (trx, { id }) => findBatches(trx, id, { ...page, kind: 'withdrawal' }),
     'a page of batches in the middle': (trx, { id }) => findBatches(trx, id, { ...page, below: BigInt(PAST / 2) }),
-    'a page of the console': (trx, { id }) => listBatchRecords(trx, id, { ...page, waitsFor: undefined }),
-    'a page of batches that wait': (trx, { id }) => listBatchRecords(trx, id, { ...page, waitsFor: 'wallet' }),
+    'a page of the console': (trx, { id }) => listBatchRecords(trx, id, listed),
+    'a page of batches that wait': (trx, { id }) => listBatchRecords(trx, id, { ...listed, waitsFor: 'wallet' }),
+    'a batch by its index': (trx, { id }) => listBatchRecords(trx, id, { ...listed, batchIndex: 7n }),
+    'a batch by its id': (trx, { id }) => listBatchRecords(trx, id, { ...listed, batchId: PACKED }),
     'the rotations': (trx, { id }) => findRotations(trx, id, 20),
     'a rotation that was missed': (trx, { flywheel }) =>
       findMissedRotation(trx, { ...flywheel, multisig: { ...flywheel.multisig, wallet: flywheel.multisig.company } }),

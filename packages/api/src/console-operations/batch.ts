@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { ApprovalToSign, BatchDetail, BatchPage, BatchProgress, ExecuteRequest } from '../console-schemas/batch.ts';
+import { batchIndexParam } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
-import { BatchStatus } from '../schemas.ts';
+import { BatchStatus, idParam } from '../schemas.ts';
 import { batchParams, HEAVY, page, projectParams, SESSION } from './common.ts';
 
 const { initBatch, previewBatch, executeBatch, cancelBatch, streamBatchEvents } = OPERATIONS;
@@ -19,6 +20,8 @@ export const BATCH_OPERATIONS = {
     query: z.object({
       status: BatchStatus.optional().describe('Only batches of this status.'),
       waitsFor: z.enum(['wallet', 'company']).optional().describe('Only batches that need the approval of this party.'),
+      batchIndex: batchIndexParam.optional().describe('Only the batch of this batch index.'),
+      batchId: idParam.optional().describe('Only the batch of this id.'),
       ...page,
     }),
     responses: { 200: { description: 'A page of batches.', schema: BatchPage } },

@@ -24,6 +24,8 @@ export function pageLimit(byDefault: number) {
 }
 
 export const pageCursor = z.string().max(64).optional().describe('`nextCursor` of the previous page.');
+/** Query parameter: a batch index. Eighteen digits always fit the database's bigint. */
+export const batchIndexParam = z.string().regex(/^[1-9]\d{0,17}$/, 'must be a batch index, e.g. "17"');
 export const nextCursor = z
   .string()
   .optional()

@@ -1,7 +1,7 @@
 import { REGISTRATION_OPERATIONS, type SchemaTrial } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { call } from '../../lib/api/call.ts';
+import { useIsPaused } from '../../lib/paused.ts';
 
 /** Long enough that typing sends few requests, short enough that the answer follows a pause. */
 const PAUSE_MS = 400;
@@ -21,12 +21,7 @@ export interface SchemaTrialState {
  */
 export function useSchemaTrial(schema: Record<string, unknown> | null, payload: string | null): SchemaTrialState {
   const asked = schema === null || payload === null ? null : JSON.stringify([schema, payload]);
-  const [paused, setPaused] = useState(asked);
-  useEffect(() => {
-    const timer = setTimeout(() => setPaused(asked), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [asked]);
-  const isPaused = asked !== null && asked === paused;
+  const isPaused = useIsPaused(asked, PAUSE_MS) && asked !== null;
   const { data, error } = useQuery({
     queryKey: ['schema-trial', asked],
     queryFn: () =>

@@ -46,6 +46,25 @@ export function recentBatchesQuery(projectId: string, count: number) {
   });
 }
 
+/** Names a batch of a project by its batch index, or of any project by its id. */
+export type BatchName = { readonly batchIndex: string } | { readonly batchId: string };
+
+/** The batch of a name, in the first project that has it; null if none has. */
+export function namedBatchQuery(projectIds: readonly string[], name: BatchName) {
+  return queryOptions({
+    queryKey: ['batches', 'named', projectIds, name],
+    queryFn: async ({ signal }) => {
+      // One after the other: a wallet may have many projects, and the first one is most likely to have it.
+      for (const projectId of projectIds) {
+        const parts = { params: { projectId }, query: name };
+        const { batches } = await call(BATCH_OPERATIONS.listProjectBatches, parts, { signal });
+        if (batches[0]) return { projectId, batch: batches[0] };
+      }
+      return null;
+    },
+  });
+}
+
 /** A batch with its pipelines. `useLiveBatch` keeps it up to date. */
 export function batchQuery(projectId: string, batchId: string) {
   return queryOptions({

@@ -22,11 +22,7 @@ export interface ListItem extends ListedBatch {
 export async function listBatchItems(
   { db }: Pick<Deps, 'db'>,
   { id: projectId }: Project,
-  {
-    cursor,
-    limit,
-    ...filter
-  }: Pick<ListFilter, 'status' | 'waitsFor' | 'limit'> & { readonly cursor: string | undefined },
+  { cursor, limit, ...filter }: Omit<ListFilter, 'below'> & { readonly cursor: string | undefined },
 ): Promise<Page<ListItem>> {
   const found = await listBatchRecords(db, projectId, { ...filter, below: parseCursor('b', cursor), limit: limit + 1 });
   const { rows, nextCursor } = pageOf('b', found, { limit, numberOf: ({ batchIndex }) => batchIndex });

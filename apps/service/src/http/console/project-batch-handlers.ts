@@ -19,9 +19,11 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
   const progress = async (project: Project, batchId: string) =>
     presentProgress(await readBatchDetails(deps, project, batchId), project, deps);
   return {
-    listProjectBatches: async ({ wallet }, { params, query: { status, waitsFor, ...query } }) => {
+    listProjectBatches: async ({ wallet }, { params, query }) => {
       const project = await visible(wallet, params);
-      const page = await listBatchItems(deps, project, { status, waitsFor, ...pageParams(query) });
+      const { status, waitsFor, batchId, ...rest } = query;
+      const batchIndex = rest.batchIndex === undefined ? undefined : BigInt(rest.batchIndex);
+      const page = await listBatchItems(deps, project, { status, waitsFor, batchIndex, batchId, ...pageParams(rest) });
       const batches = page.rows.map((batch) => presentRow(batch, project));
       return { status: 200, body: { batches, ...presentNext(page) } };
     },

@@ -97,6 +97,8 @@ export async function findBatchRecord(
 export interface ListFilter {
   readonly status: BatchStatus | undefined;
   readonly waitsFor: 'wallet' | 'company' | undefined;
+  readonly batchIndex: bigint | undefined;
+  readonly batchId: string | undefined;
   /** Only batches below this batch index. */
   readonly below: bigint | null;
   readonly limit: number;
@@ -160,7 +162,8 @@ function toSummary(row: Pick<Selectable<BatchesTable>, (typeof SUMMARY_COLUMNS)[
 }
 
 /** Filter of `listBatchRecords`. */
-export function batchListQuery(db: Db, projectId: string, { status, waitsFor, below, limit }: ListFilter) {
+export function batchListQuery(db: Db, projectId: string, filter: ListFilter) {
+  const { status, waitsFor, batchIndex, batchId, below, limit } = filter;
   return (
     selectListed(db)
       .where('project_id', '=', projectId)
@@ -170,6 +173,8 @@ export function batchListQuery(db: Db, projectId: string, { status, waitsFor, be
       .$if(waitsFor !== undefined, (query) =>
         query.where(waitsForSql, '=', waitsFor ?? 'wallet').where('ended_at', 'is', null),
       )
+      .$if(batchIndex !== undefined, (query) => query.where('batch_index', '=', batchIndex ?? 0n))
+      .$if(batchId !== undefined, (query) => query.where('batches.id', '=', batchId ?? ''))
       .$if(below !== null, (query) => query.where('batch_index', '<', below ?? 0n))
       .orderBy('batch_index', 'desc')
       .limit(limit)
