@@ -232,9 +232,17 @@ describe('flywheel company', () => {
       asked.stderr,
       new RegExp(`A person approves a batch of more than 2\\.5 tokens\\..*denied: ${denied}`, 's'),
     );
-    assert.match(asked.stderr, /Policy: [0-9a-f]{64}\n.*Nothing was signed/s);
-    const set = await company('policy', 'set', projectId, rules, '--deny', csv, '--yes');
-    assert.equal(set.stdout, 'Version 1 is in force.\n', set.stderr);
+    assert.match(
+      asked.stderr,
+      /Policy: [0-9a-f]{64}\n.*sent 3 to one operator and 0 to two.*Batch \d+, [0-9a-f-]{36}.*Nothing was signed/s,
+    );
+    const words = ['policy', 'set', projectId, rules, '--deny', csv];
+    const unseen = await company(...words, '--json');
+    assert.equal(unseen.stdout, '');
+    assert.match(JSON.parse(unseen.stderr).message, /Nothing was signed\..*sent 3 to one operator.* pass --yes\./s);
+    const set = await company(...words, '--yes', '--json');
+    const { version, trial } = JSON.parse(set.stdout);
+    assert.deepEqual([version, trial.person, trial.byRule[0].batches], [1, 3, 3]);
     const shown = await company('policy', 'show', projectId);
     assert.match(shown.stdout, /^Version 1:\n {2}A person approves .*New: 1 listed recipient may not be paid\./s);
     const two = await folder.write('two.json', JSON.stringify({ twoOperatorsPerBatch: '5' }));

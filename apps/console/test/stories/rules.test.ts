@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import {
@@ -37,9 +38,17 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
   after(() => story.stop());
 
   it('are tried on past batches, signed by an operator with all they say, and read by the project', async () => {
-    await initByApi(story, project, [burnPipeline(2)]);
     const { page } = operator;
+    const tried: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/policy/try')) tried.push(request.postDataJSON().policy);
+    });
     await page.goto(`/p/${project.projectId}/rules`);
+    await page.getByRole('button', { name: 'Change rules' }).click();
+    await page.getByRole('button', { name: 'Try on the last 30 days' }).click();
+    await page.getByText('No batches of the last 30 days: nothing to try these rules on.').waitFor();
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    await page.reload();
     await page.getByText('No rules yet').waitFor();
     await page.getByRole('button', { name: 'Change rules' }).click();
     await page.getByLabel('An operator approves: batch above').fill('1.0000000000000000000000001');
@@ -53,11 +62,36 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Try on the last 30 days' }).click();
     await page.getByText('Of 1 batch, these rules would have met 1').waitFor();
     await checkScreenOnBoth(operator, 'rules-try');
-    await page.getByRole('button', { name: 'Review and sign' }).click();
+    await page.getByLabel('An operator approves: batch above').fill('2');
+    await page.getByText('Of 1 batch, these rules').waitFor({ state: 'detached' });
     const dialog = page.locator('dialog[open]');
+    const sign = dialog.getByRole('button', { name: 'Sign and set' });
+    const broken = { error: 'ERR_INTERNAL', message: 'The service failed to read its database.' };
+    await page.route('**/policy/try', (route) => route.fulfill({ status: 500, json: broken }));
+    await page.getByRole('button', { name: 'Review and sign' }).click();
+    await dialog.getByText(broken.message).waitFor();
+    assert.ok(await sign.isDisabled(), 'rules that were not tried can be signed');
+    await checkScreenOnBoth(operator, 'rules-try-failed');
+    await page.unroute('**/policy/try');
+    await dialog.getByRole('button', { name: 'Retry' }).click();
+    // Two tokens are not more than two, so only the rules that the dialog shows meet none.
+    await dialog.getByText('Of 1 batch, these rules would have met 0').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('An operator approves: batch above').fill('1');
+
+    const set = page.waitForRequest((request) => request.method() !== 'GET' && request.url().endsWith('/policy'));
+    await page.getByRole('button', { name: 'Review and sign' }).click();
     await dialog.getByText(`Denied recipients added: ${denied}.`).waitFor();
+    await dialog.getByText('Of 1 batch, these rules would have met 1').waitFor();
+    const link = dialog.getByRole('link', { name: 'Batch 1' });
+    assert.equal(await link.getAttribute('href'), `/p/${project.projectId}/batches/${batchId}`);
     await checkScreenOnBoth(operator, 'rules-sign');
-    await page.getByRole('button', { name: 'Sign and set' }).click();
+    await sign.click();
+    const { policy } = (await set).postDataJSON();
+    assert.ok(
+      tried.some((each) => isDeepStrictEqual(each, policy)),
+      'other rules were tried than were signed',
+    );
     await page.getByRole('heading', { name: 'Version 1' }).first().waitFor();
     await owner.page.goto(`/p/${project.projectId}/rules`);
     await owner.page.getByText('A person approves a batch of more than 1 token.', { exact: true }).waitFor();

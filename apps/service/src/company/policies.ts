@@ -96,8 +96,9 @@ export async function tryPolicy(
       .filter(({ met }) => met.length > 0)
       .slice(-MAX_EXAMPLES)
       .reverse()
-      .map(({ batchId, createdAt, met }) => ({
+      .map(({ batchId, batchIndex, createdAt, met }) => ({
         batchId,
+        batchIndex: String(batchIndex),
         dateCreated: createdAt.toISOString(),
         rules: met.slice(0, MAX_EXAMPLES).map(presentMetRule),
       })),

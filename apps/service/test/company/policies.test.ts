@@ -204,6 +204,10 @@ describe('the company’s rules for a project', () => {
       trial.byRule.map(({ batches }: { batches: number }) => batches),
       [2, 1],
     );
+    assert.deepEqual(
+      trial.examples.map(({ batchIndex }: { batchIndex: string }) => batchIndex),
+      ['3', '2'],
+    );
     assert.equal(requireOk(await read(project)).version, 0);
   });
 

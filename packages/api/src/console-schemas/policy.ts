@@ -82,7 +82,14 @@ export const PolicyTrial = z
     waits: z.int().describe('Batches that would have waited for a time, and for no person.'),
     byRule: z.array(z.object({ rule: z.string(), sentence: z.string(), batches: z.int() })),
     examples: z
-      .array(z.object({ batchId: z.guid(), dateCreated: isoDateTime, rules: z.array(MetRule) }))
+      .array(
+        z.object({
+          batchId: z.guid(),
+          batchIndex: z.string().optional().describe('Absent only in answers of release 0.2.'),
+          dateCreated: isoDateTime,
+          rules: z.array(MetRule),
+        }),
+      )
       .describe('The newest batches that a rule would have met; at most 20.'),
   })
   .meta({ id: 'PolicyTrial' });

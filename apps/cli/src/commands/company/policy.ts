@@ -56,7 +56,7 @@ export function addPolicyCommands(company: Command, context: Context): void {
   addListOptions(addDecisionOptions(policy.command('set')).option('--yes', 'sign without asking'))
     .summary('set the rules of a project')
     .description(
-      'Show all rules of a file and what they change, and sign them. Stricter rules bind every batch that the company has not signed; looser ones only later batches. A file with {} removes all rules.',
+      'Show all rules of a file and what they would have done to the batches of the last 30 days, and sign them. Stricter rules bind every batch that the company has not signed; looser ones only later batches. A file with {} removes all rules.',
     )
     .argument('<project-id>', 'id of the project')
     .argument('<file>', 'JSON of rules, as policy show --json prints them under policy')
@@ -123,12 +123,18 @@ async function setPolicy(
     `  Token: ${mint}, ${decimals} decimals`,
     `  Multisig: ${multisig}`,
   ];
-  await confirmSigning(context, facts, { question: 'Sign and set?', isConfirmed: yes === true, option: '--yes' });
-  const body = { version, policy: writePolicy(policy, { decimals }), ...(await signDecision(operator, subject)) };
+  const signed = writePolicy(policy, { decimals });
+  const trial = await console.call(POLICY_OPERATIONS.tryPolicy, { params, body: { policy: signed } });
+  await confirmSigning(context, [...facts, ...describeTrial(trial)], {
+    question: 'Sign and set?',
+    isConfirmed: yes === true,
+    option: '--yes',
+  });
+  const body = { version, policy: signed, ...(await signDecision(operator, subject)) };
   const state = await console.call(POLICY_OPERATIONS.changePolicy, { params, body });
   const isApplied = state.version === version;
   context.output.result(
-    state,
+    { ...state, trial },
     isApplied ? `Version ${version} is in force.` : `Version ${version} is signed. A worker applies it when one runs.`,
   );
 }
@@ -158,21 +164,21 @@ async function tryPolicy(
   const policy = await readFields(file, options);
   const console = await openDesk(context, options);
   const trial = await console.call(POLICY_OPERATIONS.tryPolicy, { params: { projectId }, body: { policy } });
-  context.output.result(trial, describeTrial(trial));
+  context.output.result(trial, describeTrial(trial).join('\n'));
 }
 
-function describeTrial({ since, byRule, examples, ...counts }: PolicyTrial): string {
+function describeTrial({ since, byRule, examples, ...counts }: PolicyTrial): string[] {
   const { batches, untouched, refused, person, twoOperators, waits } = counts;
   return [
     `Of ${pluralize(batches, 'batch', 'batches')} since ${since}, these rules would have`,
     `  refused ${refused}, sent ${person} to one operator and ${twoOperators} to two, held up ${waits},`,
     `  and met ${untouched} of them with nothing.`,
     ...byRule.map(({ sentence, batches: met }) => `${String(met).padStart(6)}  ${sentence}`),
-    ...examples.flatMap(({ batchId, dateCreated, rules }) => [
-      `${batchId}, ${dateCreated}:`,
+    ...examples.flatMap(({ batchId, batchIndex, dateCreated, rules }) => [
+      `${batchIndex === undefined ? '' : `Batch ${batchIndex}, `}${batchId}, ${dateCreated}:`,
       ...rules.map(({ message }) => `  ${message}`),
     ]),
-  ].join('\n');
+  ];
 }
 
 /** Reads the rules of a file, with the lists of recipients that options name in their place. */

@@ -1,22 +1,20 @@
-import type { CompanyPolicy, PolicyTrial, ProjectOverview, ProjectPolicy } from '@flywheel/api';
+import type { CompanyPolicy, ProjectOverview, ProjectPolicy } from '@flywheel/api';
 import {
   address,
   type CompanyPolicy as BaseUnitPolicy,
   describePolicy,
   describePolicyChange,
-  pluralize,
   readPolicy,
   writePolicy,
 } from '@flywheel/protocol';
-import { useMutation } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { changePolicy, tryPolicy } from '../../lib/api/policies.ts';
+import { changePolicy, policyTrialQuery } from '../../lib/api/policies.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { TextArea, TextField } from '../../ui/fields.tsx';
-import { MessageText, TimeText } from '../../ui/text.tsx';
 import { DecisionForm } from '../company/decision.tsx';
+import { PolicyTrialView } from './policy-trial.tsx';
 import { RuleList } from './rule-list.tsx';
 import { fromDraft, type RuleField, type RulesDraft, toDraft } from './rules-draft.ts';
 
@@ -47,12 +45,10 @@ export function PolicyForm({ project, policy, onDone }: PolicyFormProps) {
     const isOfField = place.startsWith('hours') ? place.endsWith(`.${field}`) : place.startsWith(field);
     return isOfField ? `${place} ${problem}` : null;
   };
-  const trial = useMutation({
-    mutationFn: (fields: CompanyPolicy) => tryPolicy(project.id, fields),
-  });
+  const [tried, setTried] = useState<CompanyPolicy | null>(null);
   const change = (part: Partial<RulesDraft>) => {
     setDraft((before) => ({ ...before, ...part }));
-    trial.reset();
+    setTried(null);
   };
   return (
     <div className="flex flex-col gap-6">
@@ -116,17 +112,12 @@ export function PolicyForm({ project, policy, onDone }: PolicyFormProps) {
           onChange={({ target }) => change({ denied: target.value })}
         />
       </div>
-      {trial.error && <ErrorNotice error={trial.error} />}
-      {trial.data && <TrialReport trial={trial.data} />}
+      {tried && <PolicyTrialView projectId={project.id} policy={tried} />}
       <div className="flex flex-wrap gap-3">
         <Button tone="primary" disabled={next === null} onClick={() => setSigning(true)}>
           Review and sign
         </Button>
-        <Button
-          disabled={next === null}
-          isBusy={trial.isPending}
-          onClick={() => next && trial.mutate(writePolicy(next, token))}
-        >
+        <Button disabled={next === null} onClick={() => next && setTried(writePolicy(next, token))}>
           Try on the last 30 days
         </Button>
         <Button onClick={onDone}>Cancel</Button>
@@ -155,9 +146,11 @@ function SignForm({ project, policy, next, onDecided, onClose }: SignFormProps) 
   const changes = 'policy' in present ? describePolicyChange(present.policy, next, token) : [];
   const sentences = describePolicy(next, token).map(({ sentence }) => sentence);
   const fields = writePolicy(next, token);
+  // Exactly these rules are signed, so exactly these are tried before.
+  const { data: trial } = useQuery(policyTrialQuery(project.id, fields));
   return (
     <DecisionForm
-      subject={{ type: 'policy', multisig, token, version, policy: next }}
+      subject={trial === undefined ? null : { type: 'policy', multisig, token, version, policy: next }}
       verb="Sign and set"
       send={(signature) => changePolicy(project.id, { ...signature, version, policy: fields })}
       onDecided={onDecided}
@@ -172,6 +165,7 @@ function SignForm({ project, policy, next, onDecided, onClose }: SignFormProps) 
           </li>
         ))}
       </ul>
+      <PolicyTrialView projectId={project.id} policy={fields} />
       <p className="text-sm text-quiet">
         Stricter rules bind every batch that the company has not signed; looser ones, only batches that are created
         later.
@@ -179,34 +173,3 @@ function SignForm({ project, policy, next, onDecided, onClose }: SignFormProps) 
     </DecisionForm>
   );
 }
-
-function TrialReport({ trial }: { readonly trial: PolicyTrial }) {
-  const { batches, untouched, refused, person, twoOperators, waits, byRule, examples, since } = trial;
-  const title = `Of ${pluralize(batches, 'batch', 'batches')}, these rules would have met ${batches - untouched}`;
-  return (
-    <Notice tone="plain" title={title}>
-      <p>
-        Since <TimeText at={since} />: {refused} would be refused, {person} would need one operator, {twoOperators} two
-        operators, and {waits} would wait.
-      </p>
-      <ul className="mt-2 flex flex-col gap-1">
-        {byRule.map(({ sentence, batches: met }) => (
-          <li key={sentence}>
-            <span className="tabular font-medium">{met}</span> {sentence}
-          </li>
-        ))}
-      </ul>
-      {examples[0] && (
-        <ul className="mt-2 flex flex-col gap-1 text-quiet">
-          {examples.slice(0, MAX_EXAMPLES).map(({ batchId, dateCreated, rules }) => (
-            <li key={batchId}>
-              <TimeText at={dateCreated} /> {rules[0] && <MessageText text={rules[0].message} />}
-            </li>
-          ))}
-        </ul>
-      )}
-    </Notice>
-  );
-}
-
-const MAX_EXAMPLES = 5;

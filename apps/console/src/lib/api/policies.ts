@@ -26,8 +26,17 @@ export function changePolicy(projectId: string, body: PolicyRequest) {
 /** A month of batches takes seconds. */
 const TRY_TIMEOUT_MS = 60_000;
 
+/** Long enough to read the result and sign the rules, without another run meanwhile. */
+const TRIAL_STALE_MS = 60_000;
+
 /** Judges the batches of the last 30 days by rules that are not saved. */
-export function tryPolicy(projectId: string, policy: CompanyPolicy) {
-  const request = { params: { projectId }, body: { policy } };
-  return call(POLICY_OPERATIONS.tryPolicy, request, { timeoutMs: TRY_TIMEOUT_MS });
+export function policyTrialQuery(projectId: string, policy: CompanyPolicy) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'policy', 'trial', policy],
+    queryFn: ({ signal }) => {
+      const request = { params: { projectId }, body: { policy } };
+      return call(POLICY_OPERATIONS.tryPolicy, request, { timeoutMs: TRY_TIMEOUT_MS, repeatable: true, signal });
+    },
+    staleTime: TRIAL_STALE_MS,
+  });
 }

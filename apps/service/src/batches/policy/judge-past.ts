@@ -9,7 +9,7 @@ import { findMetRules, findWaits, type MetRule } from './evaluate.ts';
 import { allUsesOf, readFacts } from './facts.ts';
 
 /** The rules that a past batch would have met. */
-export interface PastVerdict extends Pick<PastBatch, 'batchId' | 'createdAt'> {
+export interface PastVerdict extends Pick<PastBatch, 'batchId' | 'batchIndex' | 'createdAt'> {
   readonly met: readonly MetRule[];
 }
 
@@ -37,7 +37,7 @@ export async function judgePast(
     const some = batches.slice(from, from + BATCHES_AT_ONCE);
     const ids = some.map(({ batchId }) => batchId);
     const pipelines = Map.groupBy(await findPastPipelines(db, ids), ({ batchId }) => batchId);
-    for (const { batchId, createdAt, createdTokenAccounts } of some) {
+    for (const { batchId, batchIndex, createdAt, createdTokenAccounts } of some) {
       const day = utcDay(createdAt);
       if (day !== today.day) today = startDay(day);
       const facts = readFacts(pipelines.get(batchId) ?? [], token);
@@ -46,7 +46,7 @@ export async function judgePast(
         ...findMetRules(policy, token, facts, { ...today, tokenAccounts }),
         ...findWaits(policy, token, { now: createdAt, tokenAccounts: null }),
       ];
-      verdicts.push({ batchId, createdAt, met });
+      verdicts.push({ batchId, batchIndex, createdAt, met });
       if (met.some(({ effect }) => effect === 'refused' || effect === 'capped')) continue;
       today.moved += facts.moved;
       today.tokenAccounts += createdTokenAccounts;
