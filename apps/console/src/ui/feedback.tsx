@@ -53,12 +53,18 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   'body.expiresAt': 'The expiry',
 };
 
-/** Says an error to a person: a field by the name that its form shows, a node that is away without the words of `fetch`. */
+/**
+ * Says an error to a person: a field by the name that its form shows, a node that is away without the words of `fetch`, and
+ * a proxy’s error page without the words of an operation.
+ */
 export function sentenceOf(error: Error): string {
   const { message } = error;
   const node = nodeErrorOf(error);
   if (node?.reason === 'unreachable' || node?.reason === 'timeout') {
     return `The Solana node ${node.host} does not answer this browser. Check your connection, then retry.`;
+  }
+  if (isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.status !== null && error.status >= 500) {
+    return `The service is not available: the answer was HTTP status ${error.status}. Retry in a minute.`;
   }
   const place = message.split(' ', 1)[0] ?? '';
   const name = FIELD_NAMES[place];

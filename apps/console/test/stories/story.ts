@@ -88,6 +88,21 @@ export async function checkScreenOnBoth(person: Person, name: string): Promise<v
   }
 }
 
+/** The same in the dark theme on a phone and in the light one on a desktop: both themes and sizes in two checks. */
+export async function checkScreenInThemes(person: Person, name: string): Promise<void> {
+  const { page, options } = person;
+  await takeScreenshot(person, name);
+  for (const [size, colorScheme] of [
+    ['phone', 'dark'],
+    ['desktop', 'light'],
+  ] as const) {
+    await page.setViewportSize(SIZES[size]);
+    await page.emulateMedia({ colorScheme });
+    await assertSound(page);
+  }
+  await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
+}
+
 async function assertSound(page: Page): Promise<void> {
   await assertAccessible(page);
   await assertFitsWidth(page);

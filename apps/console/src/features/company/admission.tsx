@@ -8,7 +8,7 @@ import { changeAdmission } from '../../lib/api/company.ts';
 import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ErrorNotice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { MintRisk, useMint } from '../project/mint-risk.tsx';
@@ -100,8 +100,7 @@ interface SignAdmissionProps {
 }
 
 function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
-  const mintOnChain = useMint(project.token.mint);
-  const mint = mintOnChain.data;
+  const mint = useMint(project.token.mint).data;
   const subject = { ...subjectOf(project), terms: toBaseUnitTerms(terms, project.token.decimals) };
   return (
     <DecisionForm
@@ -117,7 +116,6 @@ function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
         another channel, that this wallet and this token are its own.
       </p>
       <MintRisk mint={project.token.mint} />
-      {mintOnChain.error && <ErrorNotice error={mintOnChain.error} onRetry={() => void mintOnChain.refetch()} />}
       <section className="flex flex-col gap-1">
         <h3 className="font-medium">What the company then approves without an operator</h3>
         <ul>

@@ -54,7 +54,7 @@ function PendingProjects({ projects }: { readonly projects: readonly ProjectSumm
         columns={PENDING_COLUMNS}
         rows={projects}
         keyOf={({ id }) => id}
-        under={({ token }) => <MintRisk mint={token.mint} />}
+        under={({ token }) => <MintRisk mint={token.mint} isInList />}
       />
     </Panel>
   );

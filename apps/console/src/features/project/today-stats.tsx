@@ -1,7 +1,7 @@
 import type { ProjectOverview } from '@flywheel/api';
 import { Link } from '@tanstack/react-router';
 import { shareOf, toFinestUnits, toSol } from '../../lib/amounts.ts';
-import { tokenUnit } from '../../lib/format.ts';
+import { tokenUnit, unitBeside } from '../../lib/format.ts';
 import { Meter } from '../../ui/charts.tsx';
 import { Stat, Stats } from '../../ui/layout.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
@@ -106,7 +106,7 @@ function FundsNote({ project, missing, unit, children }: FundsNoteProps) {
       params={{ projectId: project.id }}
       className="font-medium text-failed underline underline-offset-2"
     >
-      <AmountText amount={missing} /> {unit} missing
+      <AmountText amount={missing} /> {unitBeside(missing, unit)} missing
     </Link>
   );
 }

@@ -19,31 +19,36 @@ import { AddressText, TimeText } from '../../ui/text.tsx';
 export function ApproversPanel({ project }: { readonly project: ProjectOverview }) {
   const [isChanging, setChanging] = useState(false);
   const isOwner = useOwnsProject(project.id);
-  const { data } = useQuery(rotationsQuery(project.id));
-  const rotations = data?.rotations ?? [];
+  const read = useQuery(rotationsQuery(project.id));
+  const rotations = read.data?.rotations ?? [];
   const open = rotations.find(({ dateEnded }) => dateEnded === undefined);
+  // Until the open one is known, if there is any, no other can be asked for.
+  const canReplace = read.data !== undefined && !open;
   const { wallet, company, operator, recovery } = project.multisig;
   return (
     <Panel title="Approvers">
       <div className="flex flex-col gap-4">
         <dl className="divide-y">
           <Approver name="Project wallet" address={wallet}>
-            {isOwner && !open && !isChanging && (
+            {isOwner && canReplace && !isChanging && (
               <Button size="small" onClick={() => setChanging(true)}>
                 Replace
               </Button>
             )}
           </Approver>
           <Approver name="Company approver" address={company}>
-            {!open && <RotateByCompanyButton projectId={project.id} member="company" current={company} />}
+            {canReplace && <RotateByCompanyButton projectId={project.id} member="company" current={company} />}
           </Approver>
           <Approver name="Operator, without a vote" address={operator}>
-            {!open && <RotateByCompanyButton projectId={project.id} member="operator" current={operator} />}
+            {canReplace && <RotateByCompanyButton projectId={project.id} member="operator" current={operator} />}
           </Approver>
           {recovery !== undefined && <Approver name="Recovery key, without a vote" address={recovery} />}
         </dl>
         {open && <OpenRotation projectId={project.id} batchId={open.batchId} isOwner={isOwner} />}
         {isChanging && !open && <RotateWalletForm project={project} onClose={() => setChanging(false)} />}
+        {read.data === undefined && read.error && (
+          <ErrorNotice error={read.error} isRetrying={read.isFetching} onRetry={() => void read.refetch()} />
+        )}
         <RotationList projectId={project.id} rotations={rotations} />
       </div>
     </Panel>
