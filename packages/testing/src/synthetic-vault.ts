@@ -14,6 +14,7 @@ import {
 import { AccountRole, type Address, createNoopSigner, type Instruction } from '@solana/kit';
 import { getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { getBurnCheckedInstruction, getTransferCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { type SyntheticNode, startSyntheticNode } from './synthetic-node.ts';
 
 /** A pipeline that the vault executes: it burns, and sends tokens to a stranger. */
@@ -24,22 +25,43 @@ export interface SyntheticPipeline {
   readonly sent?: bigint;
 }
 
+/** An instruction that another one calls. */
+export interface SyntheticInner extends Instruction {
+  /** 2 by default: the instruction of the transaction calls it directly. */
+  readonly stackHeight?: number;
+}
+
 /** An instruction and what it calls. */
-interface SyntheticCall {
+export interface SyntheticCall {
   readonly instruction: Instruction;
-  readonly inner?: readonly Instruction[];
+  readonly inner?: readonly SyntheticInner[];
+}
+
+/** A token account. */
+export interface SyntheticTokens {
+  readonly mint: Address;
+  readonly owner: Address;
+  readonly amount: bigint;
+  /** The token program by default. */
+  readonly program?: Address;
 }
 
 /** What a transaction changes: lamports and tokens by account. */
-interface Effects {
+export interface Effects {
   readonly lamports?: Readonly<Record<string, bigint>>;
   readonly tokens?: Readonly<Record<string, bigint>>;
   /** New owners of token accounts. */
   readonly owners?: Readonly<Record<string, Address>>;
+  /** Token accounts that are closed, after the changes above. */
+  readonly closed?: readonly string[];
+  /** Token accounts that are created, after all others are closed. */
+  readonly opened?: Readonly<Record<string, SyntheticTokens>>;
   /** Accounts that it names besides those of its instructions. */
   readonly named?: readonly Address[];
   readonly hasFailed?: boolean;
   readonly logs?: readonly string[];
+  /** True for a transaction in the slot of the one before. */
+  readonly isInSameSlot?: boolean;
 }
 
 /** A vault with one token, and everybody around it, on a synthetic node. Each act is one or more transactions, a slot each. */
@@ -60,19 +82,28 @@ export interface SyntheticVault extends AsyncDisposable {
   depositTokens(amount: bigint): string;
   /** Creates a batch and executes its pipelines, up to five a transaction. @returns the signatures of the executions. */
   runBatch(pipelines: readonly SyntheticPipeline[]): string[];
+  /** An instruction that creates a batch. */
+  creation(batchIndex: bigint): SyntheticCall;
+  /** Index of the next transaction of the multisig, which the caller creates. */
+  takeIndex(): bigint;
   /** An instruction of the vault's multisig that executes a pipeline of a batch. */
   execution(batchIndex: bigint, position: number, pipeline: SyntheticPipeline): SyntheticCall;
+  /** An instruction that executes a pipeline, which calls what the caller wants. */
+  executionOf(batchIndex: bigint, position: number, inner: readonly SyntheticInner[]): SyntheticCall;
   /** Gives the vault a token account of another mint, as anyone can. */
   openAccount(account: Address, mint: Address): void;
   /** A stranger gives the vault an account with tokens, and the vault gives it away. @returns the signature of the latter. */
   giveAway(account: Address, amount: bigint): string;
   readonly slot: () => number;
+  /** All that the vault holds of a mint; of SOL for null. */
+  balanceOf(mint: string | null): bigint;
   balances(): { readonly lamports: bigint; readonly tokens: bigint };
 }
 
 const EXECUTIONS_PER_TRANSACTION = 5;
 const MULTISIG_LAMPORTS = 3_000_000n;
-const DECIMALS = 6;
+/** Decimals of every mint. */
+export const DECIMALS = 6;
 
 /** A different address for each name. */
 export function addressNamed(name: string): Address {
@@ -89,7 +120,7 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
   const [stranger, strangerTokens] = [addressNamed('stranger'), addressNamed('stranger tokens')];
   const [member, funder] = [addressNamed('member'), addressNamed('funder')];
   const lamports = new Map<string, bigint>();
-  const holdings = new Map<string, { readonly mint: Address; owner: Address; amount: bigint }>();
+  const holdings = new Map<string, { -readonly [Key in keyof SyntheticTokens]: SyntheticTokens[Key] }>();
   let [slot, count, transactionIndex] = [100, 0, 0n];
 
   const multisigAccount = () => {
@@ -110,7 +141,7 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
     },
     tokenAccounts: (owner, program) =>
       [...holdings]
-        .filter(([, held]) => held.owner === owner && program === TOKEN_PROGRAM_ADDRESS)
+        .filter(([, held]) => held.owner === owner && program === (held.program ?? TOKEN_PROGRAM_ADDRESS))
         .map(([pubkey, held]) => {
           const tokenAmount = { amount: held.amount.toString(), decimals: DECIMALS };
           return { pubkey, account: { data: { parsed: { info: { mint: held.mint, owner, tokenAmount } } } } };
@@ -118,7 +149,7 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
   });
 
   const land = (calls: readonly SyntheticCall[], effects: Effects = {}): string => {
-    slot += 1;
+    if (!effects.isInSameSlot) slot += 1;
     count += 1;
     const signature = encodeBase58(Uint8Array.from({ length: 64 }, (_, i) => (i < 8 ? (count >> (i * 4)) & 15 : 1)));
     const instructions = calls.flatMap(({ instruction, inner = [] }) => [instruction, ...inner]);
@@ -137,7 +168,7 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
       accounts: (instruction.accounts ?? []).map(({ address }) => accounts.indexOf(address)),
       data: encodeBase58(new Uint8Array(instruction.data ?? [])),
     });
-    const hasTokens = accounts.includes(TOKEN_PROGRAM_ADDRESS);
+    const hasTokens = accounts.includes(TOKEN_PROGRAM_ADDRESS) || accounts.includes(TOKEN_2022_PROGRAM_ADDRESS);
     const balances = () => ({
       lamports: accounts.map((account) => Number(lamports.get(account) ?? 0n)),
       tokens: hasTokens
@@ -161,10 +192,14 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
         const held = holdings.get(account);
         if (held) held.owner = owner;
       }
+      for (const account of effects.closed ?? []) holdings.delete(account);
+      for (const [account, tokens] of Object.entries(effects.opened ?? {})) holdings.set(account, { ...tokens });
     }
     const after = balances();
     const innerInstructions = calls.flatMap(({ inner = [] }, index) =>
-      inner.length === 0 ? [] : [{ index, instructions: inner.map((each) => ({ ...shown(each), stackHeight: 2 })) }],
+      inner.length === 0
+        ? []
+        : [{ index, instructions: inner.map((each) => ({ ...shown(each), stackHeight: each.stackHeight ?? 2 })) }],
     );
     const err = effects.hasFailed ? { InstructionError: [0, { Custom: 1 }] } : null;
     const answer = {
@@ -185,22 +220,32 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
   };
 
   const signer = createNoopSigner(vault);
+  const executionOf: SyntheticVault['executionOf'] = (batchIndex, position, inner) => ({
+    instruction: getBatchExecuteTransactionInstruction({
+      ...{ multisig, member, batch: transactionAddress(multisig, batchIndex) },
+      proposal: proposalAddress(multisig, batchIndex),
+      transaction: batchTransactionAddress(multisig, batchIndex, position),
+    }),
+    inner,
+  });
   const execution: SyntheticVault['execution'] = (batchIndex, position, { proof, burned = 0n, sent = 0n }) => {
     const token = { mint, authority: signer, decimals: DECIMALS };
-    return {
-      instruction: getBatchExecuteTransactionInstruction({
-        ...{ multisig, member, batch: transactionAddress(multisig, batchIndex) },
-        proposal: proposalAddress(multisig, batchIndex),
-        transaction: batchTransactionAddress(multisig, batchIndex, position),
-      }),
-      inner: [
-        ...(proof ? [memoBy(vault, proofMemo(proof))] : []),
-        ...(burned > 0n ? [getBurnCheckedInstruction({ account: tokens, amount: burned, ...token })] : []),
-        ...(sent > 0n
-          ? [getTransferCheckedInstruction({ source: tokens, destination: strangerTokens, amount: sent, ...token })]
-          : []),
-      ],
-    };
+    return executionOf(batchIndex, position, [
+      ...(proof ? [memoBy(vault, proofMemo(proof))] : []),
+      ...(burned > 0n ? [getBurnCheckedInstruction({ account: tokens, amount: burned, ...token })] : []),
+      ...(sent > 0n
+        ? [getTransferCheckedInstruction({ source: tokens, destination: strangerTokens, amount: sent, ...token })]
+        : []),
+    ]);
+  };
+  const takeIndex = () => {
+    transactionIndex += 1n;
+    return transactionIndex;
+  };
+  const creation: SyntheticVault['creation'] = (batchIndex) => {
+    const batch = transactionAddress(multisig, batchIndex);
+    const created = { multisig, batch, creator: member, rentPayer: member, vaultIndex: 0, memo: null };
+    return { instruction: getBatchCreateInstruction(created) };
   };
 
   // The multisig is created first, as a registration does.
@@ -209,7 +254,8 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
   const create = { programAddress: SQUADS_PROGRAM_ADDRESS, data: new Uint8Array(8) };
   land([{ instruction: create }], { lamports: { [multisig]: MULTISIG_LAMPORTS }, named: [multisig] });
   return {
-    ...{ node, vault, multisig, mint, tokens, stranger, strangerTokens, land, execution },
+    ...{ node, vault, multisig, mint, tokens, stranger, strangerTokens, land },
+    ...{ execution, executionOf, takeIndex, creation },
     depositLamports: (amount) =>
       land(
         [{ instruction: getTransferSolInstruction({ source: createNoopSigner(funder), destination: vault, amount }) }],
@@ -225,11 +271,8 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
       });
     },
     runBatch: (pipelines) => {
-      transactionIndex += 1n;
-      const index = transactionIndex;
-      const batch = transactionAddress(multisig, index);
-      const created = { multisig, batch, creator: member, rentPayer: member, vaultIndex: 0, memo: null };
-      land([{ instruction: getBatchCreateInstruction(created) }]);
+      const index = takeIndex();
+      land([creation(index)]);
       const signatures: string[] = [];
       for (let first = 0; first < pipelines.length; first += EXECUTIONS_PER_TRANSACTION) {
         const part = pipelines.slice(first, first + EXECUTIONS_PER_TRANSACTION);
@@ -259,6 +302,11 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
       });
     },
     slot: () => slot,
+    balanceOf: (asset) => {
+      if (asset === null) return lamports.get(vault) ?? 0n;
+      const held = [...holdings.values()].filter((each) => each.owner === vault && each.mint === asset);
+      return held.reduce((sum, { amount }) => sum + amount, 0n);
+    },
     balances: () => ({ lamports: lamports.get(vault) ?? 0n, tokens: holdings.get(tokens)?.amount ?? 0n }),
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
   };

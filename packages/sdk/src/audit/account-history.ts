@@ -1,6 +1,6 @@
 import type { ChainTransaction } from '../chain/read-transaction.ts';
 import { unexpectedAnswer } from '../chain/rpc.ts';
-import { type Change, lamportsOf, tokensIn } from './balances.ts';
+import { type Change, lamportsOf, type TokensChange, tokensIn } from './balances.ts';
 import type { AuditNode, Entry } from './node.ts';
 import { isAfter, isBefore, type Period } from './period.ts';
 
@@ -8,8 +8,8 @@ import { isAfter, isBefore, type Period } from './period.ts';
 export interface AccountState {
   readonly account: string;
   readonly kind: 'vault' | 'multisig' | 'tokens';
-  /** null unless it holds tokens. */
-  readonly mint: string | null;
+  /** null unless it holds tokens. The mint that the next older transaction must have left. */
+  mint: string | null;
   /** Slot in which the balance was read. The audit ignores later transactions. */
   readonly anchorSlot: number;
   /** The last transaction that was read; null before the first. */
@@ -20,6 +20,8 @@ export interface AccountState {
   expected: bigint | null;
   /** The balance at the end of the period; null until a transaction of the period is read. */
   closing: bigint | null;
+  /** The mint at the end of the period: a token account can be closed, and created again with another mint. */
+  closingMint: string | null;
   /** The balance at the start of the period; null until the account's history is read. */
   opening: bigint | null;
 }
@@ -63,8 +65,13 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
   let isListed = false;
   let isCut = false;
 
-  const changeIn = (transaction: ChainTransaction): Change | null =>
+  const changeIn = (transaction: ChainTransaction): (Change & Partial<TokensChange>) | null =>
     state.kind === 'tokens' ? tokensIn(transaction, vault, state.account) : lamportsOf(transaction, state.account);
+  const end = (balance: bigint | null) => {
+    if (state.closing !== null || balance === null) return;
+    state.closing = balance;
+    state.closingMint = state.mint;
+  };
   const gap = (slots: Pick<AuditGap, 'fromSlot' | 'toSlot'>, reason: string) => ({
     ...{ account: state.account, ...slots, reason },
   });
@@ -95,7 +102,8 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
       state.cursor = entry.signature;
       if (entry.hasFailed) return null;
       const change = transaction && changeIn(transaction);
-      if (!isAfter(entry, period)) state.closing ??= state.expected ?? change?.after ?? null;
+      state.mint = change?.mintAfter ?? state.mint;
+      if (!isAfter(entry, period)) end(state.expected ?? change?.after ?? null);
       if (transaction === null) {
         state.expected = null;
         state.slot = entry.slot;
@@ -109,6 +117,8 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
       if (isBefore(entry, period)) {
         state.opening = change.after;
         entries = [];
+      } else {
+        state.mint = change.mintBefore ?? state.mint;
       }
       if (left === null || left === change.after) return null;
       const reason = `It had ${change.after} base units after the transaction ${entry.signature}, and ${left} before the next known one.`;
@@ -118,7 +128,7 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
     close: () => {
       if (state.opening !== null) return null;
       const { expected, slot } = state;
-      state.closing ??= expected;
+      end(expected);
       state.opening = expected ?? 0n;
       if (expected === 0n && !isCut) return null;
       const held = expected === null ? 'an unknown balance' : `${expected} base units`;

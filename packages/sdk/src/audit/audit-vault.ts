@@ -4,7 +4,7 @@ import { SQUADS_PROGRAM_ADDRESS, VAULT_INDEX, vaultAddress } from '@flywheel/squ
 import type { Address } from '@solana/kit';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
 import { type AccountHistory, type AccountState, openHistory } from './account-history.ts';
-import { ownedTokensOf } from './balances.ts';
+import { ownedTokensOf, tokensIn } from './balances.ts';
 import { movementsOf } from './flows.ts';
 import { type Executed, missingAtStart, readMultisig } from './multisig-history.ts';
 import { type AuditNode, type Entry, openAuditNode } from './node.ts';
@@ -122,7 +122,8 @@ async function beginAudit(
 type NewAccount = Pick<AccountState, 'account' | 'kind' | 'mint'>;
 
 function toState(account: NewAccount, { slot, balance }: { readonly slot: number; readonly balance: bigint }) {
-  return { ...account, anchorSlot: slot, cursor: null, slot, expected: balance, closing: null, opening: null };
+  const ends = { closing: null, closingMint: account.mint, opening: null };
+  return { ...account, anchorSlot: slot, cursor: null, slot, expected: balance, ...ends };
 }
 
 const PAGE = 1_000;
@@ -232,12 +233,15 @@ async function readMovements(audit: Audit, entry: Entry, transaction: ChainTrans
 /** Adds token accounts that the vault owned before or after this transaction and no longer owns. */
 function discoverAccounts({ node, state, histories, known }: Audit, entry: Entry, transaction: ChainTransaction): void {
   const { slot, signature } = entry;
-  for (const { account, mint, decimals, before, after } of ownedTokensOf(transaction, state.vault)) {
-    if (known.has(account)) continue;
-    known.add(account);
+  for (const { account, mint, decimals } of ownedTokensOf(transaction, state.vault)) {
     state.tally.decimals.set(mint, decimals);
+    const change = known.has(account) ? null : tokensIn(transaction, state.vault, account);
+    if (change === null) continue;
+    known.add(account);
+    const { before, after, mintBefore, mintAfter } = change;
     const found: AccountState = {
-      ...{ account, kind: 'tokens', mint, anchorSlot: slot, cursor: signature, slot, expected: before, opening: null },
+      ...{ account, kind: 'tokens', mint: mintBefore ?? mint, anchorSlot: slot, cursor: signature, slot },
+      ...{ expected: before, opening: null, closingMint: mintAfter ?? mint },
       closing: isAfter(entry, state.period) ? null : after,
     };
     state.accounts.push(found);

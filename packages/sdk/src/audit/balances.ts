@@ -9,11 +9,20 @@ export interface Change {
   readonly after: bigint;
 }
 
-/** A token account that belongs to the vault before or after a transaction. While it belongs to others, its balance counts as 0. */
+/**
+ * A token account that belongs to the vault before or after a transaction. While it belongs to others, or has another mint, its
+ * balance counts as 0: an account that is closed and created again with another mint is two of these.
+ */
 export interface OwnedTokens extends Change {
   readonly account: string;
   readonly mint: string;
   readonly decimals: number;
+}
+
+/** A change of a token account's balance. A mint is null while the account does not belong to the vault. */
+export interface TokensChange extends Change {
+  readonly mintBefore: string | null;
+  readonly mintAfter: string | null;
 }
 
 /** The lamports of an account; null if the transaction does not name it. @throws FlywheelError for a malformed answer. */
@@ -27,21 +36,13 @@ export function lamportsOf({ accounts, meta }: ChainTransaction, account: string
   };
 }
 
-/** The token accounts of a vault in a transaction. @throws FlywheelError for a malformed answer. */
+/** The token accounts of a vault in a transaction, those from before it first. @throws FlywheelError for a malformed answer. */
 export function ownedTokensOf(transaction: ChainTransaction, vault: string): readonly OwnedTokens[] {
-  const found = new Map<string, { -readonly [Key in keyof OwnedTokens]: OwnedTokens[Key] }>();
-  for (const [list, side] of [
-    ['preTokenBalances', 'before'],
-    ['postTokenBalances', 'after'],
-  ] as const) {
-    for (const balance of listOf(fieldOf(transaction.meta, list))) {
-      const [account, mint, amount] = [accountOf(transaction, balance), fieldOf(balance, 'mint'), amountOf(balance)];
-      const decimals = fieldOf(fieldOf(balance, 'uiTokenAmount'), 'decimals');
-      if (typeof mint !== 'string' || typeof decimals !== 'number') throw unexpectedAnswer(GET_TRANSACTION, balance);
-      if (fieldOf(balance, 'owner') !== vault) continue;
-      const known = found.get(account) ?? { account, mint, decimals, before: 0n, after: 0n };
-      known[side] = amount;
-      found.set(account, known);
+  const found = new Map<string, OwnedTokens>();
+  for (const [list, side] of SIDES) {
+    for (const { amount, ...held } of heldBy(transaction, vault, list)) {
+      const key = `${held.account} ${held.mint}`;
+      found.set(key, { ...(found.get(key) ?? { ...held, before: 0n, after: 0n }), [side]: amount });
     }
   }
   return [...found.values()];
@@ -51,10 +52,15 @@ export function ownedTokensOf(transaction: ChainTransaction, vault: string): rea
  * What of a token account belongs to the vault before and after a transaction; null if the transaction cannot have changed it:
  * nodes list token balances only for transactions that name a token program, and nothing else changes them.
  */
-export function tokensIn(transaction: ChainTransaction, vault: string, account: string): Change | null {
-  const owned = ownedTokensOf(transaction, vault).find((each) => each.account === account);
-  if (owned) return owned;
-  return transaction.accounts.some(isTokenProgram) ? { before: 0n, after: 0n } : null;
+export function tokensIn(transaction: ChainTransaction, vault: string, account: string): TokensChange | null {
+  const [before, after] = SIDES.map(([list]) =>
+    heldBy(transaction, vault, list).find((held) => held.account === account),
+  );
+  if (!before && !after && !transaction.accounts.some(isTokenProgram)) return null;
+  return {
+    ...{ before: before?.amount ?? 0n, after: after?.amount ?? 0n },
+    ...{ mintBefore: before?.mint ?? null, mintAfter: after?.mint ?? null },
+  };
 }
 
 export function isTokenProgram(program: string): boolean {
@@ -67,6 +73,21 @@ export function toAmount(value: unknown): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
   if (typeof value === 'string' && /^\d{1,20}$/.test(value)) return BigInt(value);
   throw unexpectedAnswer(GET_TRANSACTION, value);
+}
+
+const SIDES = [
+  ['preTokenBalances', 'before'],
+  ['postTokenBalances', 'after'],
+] as const;
+
+/** What a vault holds before or after a transaction. */
+function heldBy(transaction: ChainTransaction, vault: string, list: (typeof SIDES)[number][0]) {
+  return listOf(fieldOf(transaction.meta, list)).flatMap((balance) => {
+    const [account, mint, amount] = [accountOf(transaction, balance), fieldOf(balance, 'mint'), amountOf(balance)];
+    const decimals = fieldOf(fieldOf(balance, 'uiTokenAmount'), 'decimals');
+    if (typeof mint !== 'string' || typeof decimals !== 'number') throw unexpectedAnswer(GET_TRANSACTION, balance);
+    return fieldOf(balance, 'owner') === vault ? [{ account, mint, decimals, amount }] : [];
+  });
 }
 
 function accountOf({ accounts }: ChainTransaction, balance: unknown): string {

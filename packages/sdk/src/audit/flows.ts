@@ -145,7 +145,9 @@ function tokensTaken(
 ): Taken | null {
   const [kind, subkind] = data;
   const at = (index: number) => accounts[index]?.address ?? null;
-  const source = owned.find(({ account }) => account === at(0));
+  const sources = owned.filter(({ account }) => account === at(0));
+  // All but a plain transfer name the mint, which differs if the account is closed and created again.
+  const source = sources.find(({ mint }) => mint === at(1)) ?? sources[0];
   if (!source) return null;
   const { mint } = source;
   const transferred = (amount: bigint, to: string | null): Taken | null =>

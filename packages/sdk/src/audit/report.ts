@@ -133,10 +133,14 @@ export function addGap(tally: Tally, gap: AuditGap): void {
 export function assetTotals(tally: Tally, accounts: readonly AccountState[]): AssetTotals[] {
   const assets = new Map<string, { opening: bigint; closing: bigint }>([[SOL, { opening: 0n, closing: 0n }]]);
   for (const asset of tally.sums.keys()) assets.set(asset, { opening: 0n, closing: 0n });
-  for (const { kind, mint, opening, closing } of accounts) {
-    if (kind === 'multisig') continue;
+  const add = (mint: string | null, opening: bigint, closing: bigint) => {
     const total = assets.get(mint ?? SOL) ?? { opening: 0n, closing: 0n };
-    assets.set(mint ?? SOL, { opening: total.opening + (opening ?? 0n), closing: total.closing + (closing ?? 0n) });
+    assets.set(mint ?? SOL, { opening: total.opening + opening, closing: total.closing + closing });
+  };
+  for (const { kind, mint, opening, closing, closingMint } of accounts) {
+    if (kind === 'multisig') continue;
+    add(mint, opening ?? 0n, 0n);
+    add(closingMint, 0n, closing ?? 0n);
   }
   return [...assets].map(([asset, balances]) => ({
     mint: asset === SOL ? null : asset,

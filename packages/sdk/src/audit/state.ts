@@ -20,7 +20,7 @@ export interface AuditState {
 }
 
 /** Changes with every change of the state's shape, so that no audit goes on from a state that it does not know. */
-export const STATE_FORMAT = 'flywheel-audit-1';
+export const STATE_FORMAT = 'flywheel-audit-2';
 
 /** Writes a state as JSON text; bigints and maps keep their kind. */
 export function stringifyAuditState(state: AuditState): string {
