@@ -65,11 +65,17 @@ export function addressOf({ url, app: { metricsUrl } }: World): ShardAddress {
   return { url, metricsUrl };
 }
 
+/** Starts a shard again, with changed variables if any are given, where the proxy looks for it. */
+export async function restartShard(shard: World, changes: Readonly<Record<string, string>> = {}): Promise<void> {
+  const { url, metricsUrl } = addressOf(shard);
+  await shard.restart({ PORT: new URL(url).port, METRICS_PORT: new URL(metricsUrl).port, ...changes });
+}
+
 /** Registers a project in a shard, and signs its wallet in at the proxy. */
 export async function createProjectIn(
   shard: World,
   { url }: ShardProxy,
-  options: Pick<ProjectOptions, 'approvalMode'> = {},
+  options: Pick<ProjectOptions, 'approvalMode' | 'wallet'> = {},
 ): Promise<TestProject> {
   const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
   return { ...project, cookie: await signIn(url, project.wallet) };

@@ -2,7 +2,7 @@ import { after, before, describe, it } from 'node:test';
 import { executeSigned, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
-import { createProjectIn, openTwoShards, type TwoShards } from '@flywheel/testing/two-shards';
+import { createProjectIn, openTwoShards, restartShard, type TwoShards } from '@flywheel/testing/two-shards';
 import { noBrowser } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
@@ -22,11 +22,7 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     const { first, second, proxy } = shards;
     const { page } = operator;
     const COMPANY_OPERATORS = await signIn(operator);
-    for (const shard of [first, second]) {
-      // The proxy knows the ports.
-      const METRICS_PORT = new URL(shard.app.metricsUrl ?? '').port;
-      await shard.restart({ PORT: new URL(shard.url).port, METRICS_PORT, COMPANY_OPERATORS });
-    }
+    for (const shard of [first, second]) await restartShard(shard, { COMPANY_OPERATORS });
     const waiting = [];
     for (const shard of [first, second]) {
       const owner = await createProjectIn(shard, proxy, { approvalMode: 'manual' });
