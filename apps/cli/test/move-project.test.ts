@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
+import { startPgBouncer, WITH_PGBOUNCER } from '@flywheel/testing/pgbouncer';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress, storeProject } from '@flywheel/testing/records';
+import type { Address } from '@solana/kit';
 import { parseDocument, runCommand } from './run-command.ts';
 
 describe('flywheel move-project', () => {
@@ -17,12 +19,7 @@ describe('flywheel move-project', () => {
 
   it('moves a project, and does nothing when it is repeated', async () => {
     const { id, flywheel } = await storeProject(source.db);
-    const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating' } as const;
-    const { operator: authority } = flywheel.multisig;
-    await destination.db
-      .insertInto('nonces')
-      .values({ ...nonce, authority })
-      .execute();
+    await storeNonceOf(flywheel.multisig.operator);
     const moved = parseDocument(await runCommand(['move-project', id, '--json'], env));
     assert.deepEqual(parseDocument(await runCommand(['move-project', id, '--json'], env)), moved);
     const there = await destination.db.selectFrom('projects').select('id').execute();
@@ -30,6 +27,35 @@ describe('flywheel move-project', () => {
     const { exitCode } = await runCommand(['move-project', id, '--abandon', '--json'], env);
     assert.equal(exitCode, 1, 'it has left');
   });
+
+  it(
+    'goes around poolers in transaction mode, and says so if the destination is behind one',
+    WITH_PGBOUNCER,
+    async (test) => {
+      const { id, flywheel } = await storeProject(source.db);
+      await storeNonceOf(flywheel.multisig.operator);
+      const owner = new URL(source.url).username;
+      const [before, behind] = [
+        await startPgBouncer(source.url, [owner]),
+        await startPgBouncer(destination.url, [owner]),
+      ];
+      test.after(() => Promise.all([before.stop(), behind.stop()]));
+      const pooled = {
+        DATABASE_URL: before.through(source.url),
+        DATABASE_DIRECT_URL: source.url,
+        DESTINATION_DATABASE_URL: behind.through(destination.url),
+      };
+      const refused = await runCommand(['move-project', id, '--json'], pooled);
+      const { error, message } = JSON.parse(refused.stderr);
+      assert.deepEqual([refused.exitCode, error], [1, 'ERR_CONFIGURATION']);
+      assert.match(message, /answers DESTINATION_DATABASE_URL.* Let it name PostgreSQL itself/);
+      const around = { ...pooled, DESTINATION_DATABASE_URL: destination.url };
+      parseDocument(await runCommand(['move-project', id, '--json'], around));
+      assert.deepEqual(await destination.db.selectFrom('projects').select('id').where('id', '=', id).execute(), [
+        { id },
+      ]);
+    },
+  );
 
   it('says what is missing, and moves nothing', async () => {
     const { id } = await storeProject(source.db);
@@ -48,4 +74,13 @@ describe('flywheel move-project', () => {
       'ERR_MOVE_REFUSED',
     ]);
   });
+
+  /** Lets the destination know an operator. */
+  async function storeNonceOf(authority: Address): Promise<void> {
+    const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating' } as const;
+    await destination.db
+      .insertInto('nonces')
+      .values({ ...nonce, authority })
+      .execute();
+  }
 });

@@ -9,6 +9,7 @@ import { createChain } from './solana/chain.ts';
 import type { Db } from './store/db.ts';
 import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
 import { startJobs } from './store/jobs/jobs.ts';
+import { findPooler } from './store/pooler.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 
 /** Operations for administrators. They use the database of the running processes. */
@@ -24,12 +25,12 @@ export interface Admin {
   recoverOperator(lost: Address): Promise<Recovery>;
   /**
    * Moves a project to the shard whose database DESTINATION_DATABASE_URL names, or continues such a move.
-   * @throws ConfigError without that variable; MoveRefused if it cannot move now.
+   * @throws ConfigError without that variable, or if it leads through a pooler in transaction mode; MoveRefused if it cannot move now.
    */
   moveProject(projectId: string, ...how: HowToMove): Promise<{ readonly moveId: string }>;
   /**
    * Removes from that shard what a move has copied ahead; the project stays where it is.
-   * @throws ConfigError without that variable; MoveRefused if the project has left.
+   * @throws ConfigError like `moveProject`; MoveRefused if the project has left.
    */
   abandonMove(projectId: string): Promise<void>;
 }
@@ -85,6 +86,10 @@ async function withDestination<T>(
 ): Promise<T> {
   if (!DESTINATION_DATABASE_URL) {
     throw new ConfigError(['DESTINATION_DATABASE_URL is not set: it names the database of the shard to move to.']);
+  }
+  if ((await findPooler({ connectionString: DESTINATION_DATABASE_URL }))?.keepsSessions === false) {
+    const text = 'A pooler in transaction mode answers DESTINATION_DATABASE_URL, and loses the locks of a session.';
+    throw new ConfigError([`${text} Let it name PostgreSQL itself, or a pool in session mode.`]);
   }
   const variables = { ...environment, DATABASE_URL: DESTINATION_DATABASE_URL, DATABASE_DIRECT_URL: undefined };
   const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...variables });
