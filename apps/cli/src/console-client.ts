@@ -1,6 +1,7 @@
 import {
   type AnswersOfShards,
   askEveryShard,
+  askShards,
   CONSOLE_OPERATIONS,
   isSignInMessageFor,
   type Operation,
@@ -34,12 +35,21 @@ export interface ConsoleClient {
   call<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
   /** Sends an operation that has an effect each time it is sent: it is not repeated after a lost answer. */
   callOnce<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
-  /** Sends an operation to every shard of the service, and repeats it after a lost answer. */
+  /**
+   * Sends an operation to every shard at which `signInEverywhere` has signed in, and repeats it after a lost answer. The shards
+   * at which it could not are among the failures.
+   * @throws the first error if no shard answers.
+   */
   callEach<O extends Operation>(operation: O, request: Request<O>): Promise<AnswersOfShards<OperationReply<O>>>;
   /** Signs the wallet in with Sign-In With Solana. */
   signIn(wallet: KeyPairSigner): Promise<void>;
-  /** Signs the wallet in at every shard of the service, each of which has sessions of its own. @returns those that failed. */
+  /**
+   * Signs the wallet in at every shard of the service, each of which has sessions of its own. @returns those that failed.
+   * @throws the first error if all have failed.
+   */
   signInEverywhere(wallet: KeyPairSigner): Promise<readonly ShardFailure[]>;
+  /** The shards at which `signInEverywhere` has failed. */
+  readonly missing: readonly ShardFailure[];
   /**
    * Registers a project: the wallet signs and pays for the transaction that creates its multisig. The transaction is
    * verified before the wallet signs, and the chain afterwards.
@@ -69,6 +79,9 @@ export interface RegisterVerification {
   readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
 
+/** A shard that does not answer should not hold up those that do; the reverse proxy has tried to connect several times by then. */
+const ATTEMPTS_PER_SHARD = 2;
+
 /** The service answers a registration only when the cluster has confirmed it. */
 const CONFIRM_TIMEOUT_MS = 90_000;
 
@@ -86,14 +99,28 @@ export function createConsoleClient({ url, shard, ...options }: ConsoleClientOpt
 
   const call: ConsoleClient['call'] = async (operation, request) =>
     (await sendRequest(connection, operation, request, { repeatable: true })).body;
-  const callEach: ConsoleClient['callEach'] = async (operation, request) =>
-    askEveryShard((headers) => sendRequest(connection, operation, { ...request, headers }, { repeatable: true }));
+  let signedIn: AnswersOfShards<unknown> = { answers: [], failures: [] };
+  const callEach: ConsoleClient['callEach'] = async (operation, request) => {
+    const shards = signedIn.answers.map((each) => each.shard);
+    const { answers, failures } = await askShards(shards, (headers) =>
+      sendRequest(connection, operation, { ...request, headers }, { repeatable: true }),
+    );
+    if (answers.length === 0) throw failures[0]?.error ?? new Error('The wallet has not signed in at any shard.');
+    return { answers, failures: [...signedIn.failures, ...failures].toSorted((a, b) => a.shard - b.shard) };
+  };
   const callOnce: ConsoleClient['callOnce'] = async (operation, request) =>
     (await sendRequest(connection, operation, request, { repeatable: false })).body;
 
   const signIn = async (wallet: KeyPairSigner, headers: { readonly [name: string]: string } = {}) => {
     const body = { wallet: wallet.address };
-    const { message } = await call(CONSOLE_OPERATIONS.createSignInChallenge, { headers, body });
+    const at = SHARD_HEADER in headers ? { ...connection, maxAttempts: ATTEMPTS_PER_SHARD } : connection;
+    const challenge = await sendRequest(
+      at,
+      CONSOLE_OPERATIONS.createSignInChallenge,
+      { headers, body },
+      { repeatable: true },
+    );
+    const { message } = challenge.body;
     requireSignInMessage(message, { url, wallet: wallet.address });
     const signature = await signText(wallet, message);
     const signed = { headers, body: { ...body, message, signature } };
@@ -105,12 +132,17 @@ export function createConsoleClient({ url, shard, ...options }: ConsoleClientOpt
     callOnce,
     callEach,
 
+    get missing() {
+      return signedIn.failures;
+    },
+
     async signIn(wallet) {
       await signIn(wallet);
     },
 
     async signInEverywhere(wallet) {
-      return (await askEveryShard((headers) => signIn(wallet, headers))).failures;
+      signedIn = await askEveryShard((headers) => signIn(wallet, headers));
+      return signedIn.failures;
     },
 
     async register(wallet, body, { rpcUrl, expect, onVerified, onRefused }) {

@@ -4,7 +4,7 @@
  */
 export const SHARD_HEADER = 'x-flywheel-shard';
 
-/** An answer, as far as it says which shard it is of. */
+/** An answer, as far as it says which shard it is of: `0 of 3` if the reverse proxy could not tell which one the request is for. */
 interface AnswerWithHeaders {
   readonly headers?: { readonly [name: string]: string | undefined };
 }
@@ -21,35 +21,76 @@ export interface ShardFailure {
   readonly error: unknown;
 }
 
+/** Sends a request with these headers. */
+type Ask<Answer> = (headers: { readonly [name: string]: string }) => Promise<Answer>;
+
 /**
  * Asks every shard of the service the same. The shard that answers by itself is asked first, because its answer says how many there
- * are; a service without shards is one.
- * @param ask sends the request with these headers.
- * @throws the error of the shard that is asked first.
+ * are, also an error; a service without shards is one.
+ * @throws the first error if no shard answers.
  */
 export async function askEveryShard<Answer extends AnswerWithHeaders>(
-  ask: (headers: { readonly [name: string]: string }) => Promise<Answer>,
+  ask: Ask<Answer>,
 ): Promise<AnswersOfShards<Answer>> {
-  const first = await ask({});
-  const { shard, count } = readShard(first);
-  const answers = [{ shard, answer: first }];
+  const first = await ask({}).then(
+    (answer) => ({ ...readShard(answer), answer }),
+    (error: unknown) => ({ ...readShardOfError(error), error }),
+  );
+  if ('error' in first && first.count === 1) throw first.error;
+  const { shard } = first;
+  const numbers = Array.from({ length: first.count }, (_, index) => index + 1);
+  const others = await askShards(
+    numbers.filter((each) => each !== shard),
+    ask,
+  );
+  if ('error' in first) {
+    if (others.answers.length === 0) throw first.error;
+    const failures = shard === NO_SHARD ? [] : [{ shard, error: first.error }];
+    return { answers: others.answers, failures: [...failures, ...others.failures].toSorted(byNumber) };
+  }
+  return { ...others, answers: [{ shard, answer: first.answer }, ...others.answers].toSorted(byNumber) };
+}
+
+/** Asks some shards the same, by their numbers. */
+export async function askShards<Answer>(shards: readonly number[], ask: Ask<Answer>): Promise<AnswersOfShards<Answer>> {
+  const answers: { readonly shard: number; readonly answer: Answer }[] = [];
   const failures: ShardFailure[] = [];
-  const others = Array.from({ length: count }, (_, index) => index + 1).filter((each) => each !== shard);
   await Promise.all(
-    others.map(async (other) => {
+    shards.map(async (shard) => {
       try {
-        answers.push({ shard: other, answer: await ask({ [SHARD_HEADER]: String(other) }) });
+        answers.push({ shard, answer: await ask({ [SHARD_HEADER]: String(shard) }) });
       } catch (error) {
-        failures.push({ shard: other, error });
+        failures.push({ shard, error });
       }
     }),
   );
-  const byNumber = (a: { readonly shard: number }, b: { readonly shard: number }) => a.shard - b.shard;
   return { answers: answers.toSorted(byNumber), failures: failures.toSorted(byNumber) };
 }
 
+interface Place {
+  /** Number of the shard, from 1; `NO_SHARD` if the reverse proxy has answered for all. */
+  readonly shard: number;
+  readonly count: number;
+}
+
+const NO_SHARD = 0;
+
 /** Reads which shard has answered, and how many there are. */
-export function readShard({ headers = {} }: AnswerWithHeaders): { readonly shard: number; readonly count: number } {
-  const [, shard = '1', count = '1'] = /^(\d{1,3}) of (\d{1,3})$/.exec(headers[SHARD_HEADER] ?? '') ?? [];
+export function readShard({ headers = {} }: AnswerWithHeaders): Place {
+  return parsePlace(headers[SHARD_HEADER]);
+}
+
+/** Reads the same of an error, which has the header's value as `shard`. */
+function readShardOfError(error: unknown): Place {
+  const value = error instanceof Error && 'shard' in error ? error.shard : null;
+  return parsePlace(typeof value === 'string' ? value : undefined);
+}
+
+function parsePlace(value = ''): Place {
+  const [, shard = '1', count = '1'] = /^(\d{1,3}) of (\d{1,3})$/.exec(value) ?? [];
   return { shard: Number(shard), count: Number(count) };
+}
+
+function byNumber(a: { readonly shard: number }, b: { readonly shard: number }): number {
+  return a.shard - b.shard;
 }

@@ -28,12 +28,38 @@ describe('askEveryShard', () => {
     assert.deepEqual(failures, [{ shard: 3, error }]);
   });
 
-  it('throws the error of the shard that it asks first', async () => {
-    const error = new Error('Sign in.');
-    await assert.rejects(
-      askEveryShard(() => Promise.reject(error)),
-      error,
+  it('learns the number of shards from an error of the one that it asks first, and asks the others', async () => {
+    const error = Object.assign(new Error('It does not answer.'), { shard: '1 of 3' });
+    const { answers, failures } = await askEveryShard(async ({ [SHARD_HEADER]: named }) => {
+      if (named === undefined) throw error;
+      return { headers: {} };
+    });
+    assert.deepEqual(
+      answers.map(({ shard }) => shard),
+      [2, 3],
     );
+    assert.deepEqual(failures, [{ shard: 1, error }]);
+  });
+
+  it('asks each shard if none was responsible for the error', async () => {
+    const error = Object.assign(new Error('A part does not answer.'), { shard: '0 of 2' });
+    const { answers, failures } = await askEveryShard(async ({ [SHARD_HEADER]: named }) => {
+      if (named !== '2') throw error;
+      return { headers: {} };
+    });
+    assert.deepEqual([answers.map(({ shard }) => shard), failures], [[2], [{ shard: 1, error }]]);
+  });
+
+  it('throws the first error if no shard answers', async () => {
+    for (const error of [new Error('Sign in.'), Object.assign(new Error('Sign in.'), { shard: '2 of 2' })]) {
+      const asked: object[] = [];
+      const ask = async (headers: object) => {
+        asked.push(headers);
+        throw asked.length === 1 ? error : new Error('Another one.');
+      };
+      await assert.rejects(askEveryShard(ask), error);
+      assert.equal(asked.length, 'shard' in error ? 2 : 1);
+    }
   });
 
   it('takes an answer with another header for one of a service without shards', () => {

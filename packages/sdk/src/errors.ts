@@ -30,6 +30,8 @@ export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelE
   readonly requestId?: string | null;
   /** Seconds that the service asked to wait; null if it did not. */
   readonly retryAfterSeconds?: number | null;
+  /** Shard that has answered a request to the console's API, for example `2 of 3`; null if the service has no shards. */
+  readonly shard?: string | null;
   /** Id of the batch that the call was about; null if it is not known. */
   readonly batchId?: string | null;
   /** Idempotency key of that batch; null if it is not known. The same call with the same key is the same batch. */
@@ -57,6 +59,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
   readonly status: number | null;
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
+  readonly shard: string | null;
   readonly batchId: string | null;
   readonly idempotencyKey: string | null;
   readonly problems: readonly Problem[];
@@ -69,6 +72,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
     this.status = details.status ?? null;
     this.requestId = details.requestId ?? null;
     this.retryAfterSeconds = details.retryAfterSeconds ?? null;
+    this.shard = details.shard ?? null;
     this.batchId = details.batchId ?? null;
     this.idempotencyKey = details.idempotencyKey ?? null;
     this.problems = details.problems ?? [];
@@ -100,9 +104,9 @@ export function nameBatch(
   names: { readonly batchId?: string | null; readonly idempotencyKey?: string | null },
 ): unknown {
   if (!isFlywheelError(error) || (error.batchId !== null && error.idempotencyKey !== null)) return error;
-  const { code, message, status, requestId, retryAfterSeconds, problems, cap, cause, stack } = error;
+  const { code, message, status, requestId, retryAfterSeconds, shard, problems, cap, cause, stack } = error;
   const named = new FlywheelError({
-    ...{ code, message, status, requestId, retryAfterSeconds, problems, cap },
+    ...{ code, message, status, requestId, retryAfterSeconds, shard, problems, cap },
     batchId: error.batchId ?? names.batchId ?? null,
     idempotencyKey: error.idempotencyKey ?? names.idempotencyKey ?? null,
     ...(cause !== undefined && { cause }),

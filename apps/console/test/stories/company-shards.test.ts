@@ -6,10 +6,14 @@ import { createProjectIn, openTwoShards, restartShard, type TwoShards } from '@f
 import { noBrowser } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
+/** The page reads its data every ten seconds, and repeats a request that fails several times. */
+const PATIENT = { timeout: 120_000 };
+
 describe('the company’s console behind two shards', { skip: noBrowser || WITH_HAPROXY.skip }, () => {
   let shards: TwoShards;
   let story: Story;
   let operator: Person;
+  let operators: string;
   before(async () => {
     shards = await openTwoShards();
     const { first, proxy } = shards;
@@ -21,8 +25,8 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
   it('lists the batches of both after a second sign-in, and decides one where it is', async () => {
     const { first, second, proxy } = shards;
     const { page } = operator;
-    const COMPANY_OPERATORS = await signIn(operator);
-    for (const shard of [first, second]) await restartShard(shard, { COMPANY_OPERATORS });
+    operators = await signIn(operator);
+    for (const shard of [first, second]) await restartShard(shard, { COMPANY_OPERATORS: operators });
     const waiting = [];
     for (const shard of [first, second]) {
       const owner = await createProjectIn(shard, proxy, { approvalMode: 'manual' });
@@ -52,5 +56,27 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     const [, approved] = waiting;
     if (approved) await waitForBatch(proxy, approved.owner, approved.id, ({ status }) => status === 'EXECUTED');
     await page.getByRole('button', { name: /^Reject/ }).waitFor();
+  });
+
+  it('lists the batches of the other while a shard is down, also the one that answers first', async () => {
+    const { first, second, proxy } = shards;
+    const { page } = operator;
+    const owner = await createProjectIn(second, proxy, { approvalMode: 'manual' });
+    const batch = await setUpBatch(proxy, owner, [burnPipeline()]);
+    await executeSigned(proxy, owner, batch);
+    const cards = page.getByRole('article');
+    await cards.nth(1).waitFor();
+    for (const [down, number] of [
+      [second, 2],
+      [first, 1],
+    ] as const) {
+      await down.app.stop();
+      await page.getByText(`The batches of shard ${number} are not listed`).waitFor(PATIENT);
+      await page.getByText(`Shard ${number} of this service does not answer`).first().waitFor(PATIENT);
+      await cards.nth(0).waitFor();
+      await cards.nth(1).waitFor({ state: 'detached' });
+      await restartShard(down, { COMPANY_OPERATORS: operators });
+      await cards.nth(1).waitFor(PATIENT);
+    }
   });
 });

@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { SHARD_HEADER } from '@flywheel/api';
+import { SHARD_HEADER, type WaitingBatch } from '@flywheel/api';
 import { decodeMultisig } from '@flywheel/squads';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig } from '@flywheel/testing/chain';
-import { burnPipeline } from '@flywheel/testing/client';
+import { burnPipeline, init } from '@flywheel/testing/client';
 import { approveForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import { approve, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { createProjectIn, openTwoShards, restartShard, type TwoShards } from '@flywheel/testing/two-shards';
 import type { World } from '@flywheel/testing/world';
-import { type Address, fetchEncodedAccount } from '@solana/kit';
+import { type Address, createKeyPairSignerFromBytes, fetchEncodedAccount } from '@solana/kit';
 import { createSignerFile } from '../../src/solana/signer.ts';
+import { runCommand, runCompany } from './two-shards.ts';
 
 const OPERATOR_LAMPORTS = 100_000_000_000n;
 
@@ -65,9 +66,95 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
     assert.equal(requireOk(await executeSigned(proxy, staying, other)).status, 'EXECUTED');
   });
 
+  it('serve a wallet with projects in both, also in the shard to which the proxy does not lead it', async () => {
+    const { first, second, proxy } = shards;
+    const { file, wallet } = await createWallet('wallet.json');
+    const [one, two] = [
+      await createProjectIn(first, proxy, { wallet }),
+      await createProjectIn(second, proxy, { wallet }),
+    ];
+    const environment = { XDG_STATE_HOME: directory };
+    const run = (...words: string[]) => runCommand(shards, [...words, '--wallet', file], environment);
+    for (const owner of [one, two]) {
+      const batch = await setUpBatch(proxy, owner, [burnPipeline()]);
+      const words = ['approve', batch.id, '--project', owner.projectId, '--trust', owner.vaultAddress];
+      const shown = await run(...words);
+      const [, content = ''] = /--content ([0-9a-f]{64})\./.exec(shown.stderr) ?? [];
+      const approved = await run(...words, '--content', content);
+      assert.equal(approved.exitCode, 0, shown.stderr + approved.stderr);
+      await waitForBatch(proxy, owner, batch.id, ({ status }) => status === 'EXECUTED');
+      // The batch alone leads to its project, and an API key to its own.
+      const open = await setUpBatch(proxy, owner, [burnPipeline()]);
+      const cancelled = await run('cancel', open.id, '--trust', owner.vaultAddress);
+      assert.equal(cancelled.exitCode, 0, cancelled.stderr);
+    }
+    const unnamed = await run('project', 'show');
+    assert.equal(unnamed.exitCode, 2);
+    for (const { projectId } of [one, two]) assert.match(unnamed.stderr, new RegExp(projectId));
+  });
+
+  for (const number of [1, 2] as const) {
+    it(`let the company work in the other while shard ${number} is down`, async () => {
+      const { first, second, proxy } = shards;
+      const [down, up] = number === 1 ? [first, second] : [second, first];
+      const [stopped, served] = [await createWaiting(down), await createWaiting(up)];
+      await down.app.stop();
+      const [pending, listed, projects, paused] = await Promise.all([
+        runCompany(shards, ['pending', '--json']),
+        runCompany(shards, ['pending']),
+        runCompany(shards, ['projects', '--json']),
+        runCompany(shards, ['pause', '--all', '--json']),
+      ]);
+      const { batches, missingShards } = JSON.parse(pending.stdout);
+      assert.ok(batches.some(({ id }: WaitingBatch) => id === served.id));
+      assert.ok(batches.every(({ id }: WaitingBatch) => id !== stopped.id));
+      assert.deepEqual(missingShards, [number]);
+      const isNoted = new RegExp(`^Shard ${number} is left out: Shard ${number} of this service does not answer\\.`);
+      assert.match(listed.stderr, isNoted);
+      assert.equal(listed.stderr.split('left out').length, 2, 'one note');
+      assert.deepEqual(JSON.parse(projects.stdout).missingShards, [number]);
+      assert.equal(paused.exitCode, 1);
+      assert.match(paused.stderr, /ERR_SHARDS_LEFT/);
+      assert.match(paused.stderr, /The other shards have done it\. Repeat the command\./);
+      const isPaused = async ({ apiKey }: TestProject) =>
+        /PAUSED/.test((await init(proxy.url, apiKey, [burnPipeline()])).body.error ?? '');
+      assert.equal(await isPaused(served.owner), true);
+
+      await restartShard(down, { ...(down === second && { OPERATOR_SIGNER: join(directory, 'next-operator.json') }) });
+      assert.equal(await isPaused(stopped.owner), false, 'it was down');
+      const repeated = await runCompany(shards, ['pause', '--all']);
+      assert.equal(repeated.stdout, 'All projects are paused.\n', repeated.stderr);
+      assert.equal(await isPaused(stopped.owner), true);
+      const resumed = await runCompany(shards, ['resume', '--all', '--yes']);
+      assert.equal(resumed.exitCode, 0, resumed.stderr);
+    });
+  }
+
+  it('say which does not answer, and what to do, if none does', async () => {
+    const { first, second } = shards;
+    await Promise.all([first.app.stop(), second.app.stop()]);
+    const { exitCode, stderr } = await runCompany(shards, ['pending']);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /does not answer\. Try again in 2 s\./);
+  });
+
+  /** Has a manual project in a shard ask the company for a batch. */
+  async function createWaiting(shard: World) {
+    const owner = await createProjectIn(shard, shards.proxy, { approvalMode: 'manual' });
+    const batch = await setUpBatch(shards.proxy, owner, [burnPipeline()]);
+    assert.equal((await executeSigned(shards.proxy, owner, batch)).status, 202);
+    return { id: batch.id, owner };
+  }
+
   async function createKey(name: string) {
     const file = join(directory, name);
     return { address: await createSignerFile(file), file };
+  }
+
+  async function createWallet(name: string) {
+    const { file } = await createKey(name);
+    const bytes = Uint8Array.from(JSON.parse(await readFile(file, 'utf8')));
+    return { file, wallet: await createKeyPairSignerFromBytes(bytes) };
   }
 });
 

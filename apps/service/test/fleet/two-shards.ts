@@ -16,14 +16,25 @@ import { sql } from 'kysely';
 import { BELONGINGS, readColumns } from '../../src/store/shards/belongings.ts';
 import { ROOT } from './service-process.ts';
 
+export interface CommandResult {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Runs `flywheel company` at the proxy with the operator's wallet. */
-export async function runCompany(
-  { first, proxy, operatorFile }: TwoShards,
+export function runCompany(shards: TwoShards, words: readonly string[]): Promise<CommandResult> {
+  return runCommand(shards, ['company', ...words, '--wallet', shards.operatorFile]);
+}
+
+/** Runs `flywheel` at the proxy. */
+export async function runCommand(
+  { first, proxy }: TwoShards,
   words: readonly string[],
-): Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly stderr: string }> {
-  const program = [join(ROOT, 'apps/cli/bin/flywheel.js'), 'company', ...words, '--wallet', operatorFile];
-  const child = spawn(process.execPath, program, {
-    env: { PATH: process.env.PATH, FLYWHEEL_URL: proxy.url, SOLANA_RPC_URL: first.localnet.url },
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const child = spawn(process.execPath, [join(ROOT, 'apps/cli/bin/flywheel.js'), ...words], {
+    env: { PATH: process.env.PATH, FLYWHEEL_URL: proxy.url, SOLANA_RPC_URL: first.localnet.url, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

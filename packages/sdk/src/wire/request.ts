@@ -1,4 +1,4 @@
-import { ErrorBody, type Operation, type OperationReply, type OperationRequest } from '@flywheel/api';
+import { ErrorBody, type Operation, type OperationReply, type OperationRequest, SHARD_HEADER } from '@flywheel/api';
 import { firstParseIssue } from '@flywheel/protocol';
 import { FlywheelError, isErrorCode } from '../errors.ts';
 import { type Retry, retry, retryAfterSeconds } from './retry.ts';
@@ -158,9 +158,7 @@ function errorOf(operation: Operation, response: Response, body: unknown): Flywh
     message: parsed.data.message,
     problems: parsed.data.problems ?? [],
     cap: parsed.data.cap ?? null,
-    status: response.status,
-    requestId: response.headers.get('x-request-id'),
-    retryAfterSeconds: retryAfterSeconds(response),
+    ...detailsOf(response),
   });
 }
 
@@ -168,8 +166,16 @@ function unexpected(operation: Operation, response: Response, found: string): Fl
   return new FlywheelError({
     code: 'ERR_UNEXPECTED_REPLY',
     message: `${operation.method} ${operation.path} answered ${response.status} with something that this client does not know (${found}).`,
-    status: response.status,
-    requestId: response.headers.get('x-request-id'),
-    retryAfterSeconds: retryAfterSeconds(response),
+    ...detailsOf(response),
   });
+}
+
+function detailsOf(response: Response) {
+  const { status, headers } = response;
+  return {
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfterSeconds: retryAfterSeconds(response),
+    shard: headers.get(SHARD_HEADER),
+  };
 }

@@ -10,8 +10,9 @@ import {
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Context, openClient, openConsole, requireApiKey } from '../../context.ts';
+import { type Context, openClient, requireApiKey } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { signInEverywhere } from '../../every-shard.ts';
 import { readTextFile, readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../options.ts';
@@ -80,8 +81,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const client = openClient(context, options);
   const wallet = await readWallet(options.wallet);
   const csv = await readTextFile(file, 'Expected rows of address,amount.');
-  const console = openConsole(context, options);
-  await console.signIn(wallet);
+  const console = await signInEverywhere(context, options, wallet);
   const project = await findProjectOfKey(console, requireApiKey(context));
   const { mint, decimals, program } = project.token;
   const read = readAirdropCsv(csv, { decimals, duplicates: options.duplicates });

@@ -10,14 +10,8 @@ import {
 } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import { type Command, Option } from 'commander';
-import {
-  type Context,
-  openClient,
-  openConsole,
-  type RpcUrlOption,
-  trustedRpcUrl,
-  type UrlOption,
-} from '../../context.ts';
+import { type Context, openClient, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
+import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { layOutTable } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
@@ -128,8 +122,7 @@ async function openBatch(
       if (!isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) throw error;
     }
   }
-  const console = openConsole(context, options);
-  await console.signIn(wallet);
+  const console = await signInEverywhere(context, options, wallet);
   const projectId = await findProjectOfBatch(console, batchId);
   const of = (id: string) => ({ params: { projectId, batchId: id } });
   return {

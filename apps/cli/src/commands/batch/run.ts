@@ -2,8 +2,10 @@ import { type Batch, InitBatchRequest, type ProjectSummary } from '@flywheel/api
 import { type BatchProgress, isFlywheelError, runBatch, runKeyOf } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import { type Command, Option } from 'commander';
-import { type Context, openClient, openConsole, requireApiKey, serviceUrl, type UrlOption } from '../../context.ts';
+import type { ConsoleClient } from '../../console-client.ts';
+import { type Context, openClient, requireApiKey, serviceUrl, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { signInEverywhere } from '../../every-shard.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../options.ts';
@@ -107,9 +109,9 @@ async function checkWallet(
   wallet: KeyPairSigner,
   options: UrlOption,
 ): Promise<ProjectSummary | null> {
-  const console = openConsole(context, options);
+  let console: ConsoleClient;
   try {
-    await console.signIn(wallet);
+    console = await signInEverywhere(context, options, wallet);
   } catch (error) {
     if (!isFlywheelError(error, 'ERR_INVALID_REQUEST')) throw error;
     context.output.note(`Note: the wallet cannot be checked before it signs. ${error.message}`);

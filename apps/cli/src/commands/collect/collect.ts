@@ -14,15 +14,9 @@ import {
 } from '@flywheel/sdk/collector';
 import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
 import { type Command, InvalidArgumentError } from 'commander';
-import {
-  type Context,
-  openClient,
-  openConsole,
-  type RpcUrlOption,
-  requireApiKey,
-  type UrlOption,
-} from '../../context.ts';
+import { type Context, openClient, type RpcUrlOption, requireApiKey, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addRpcUrlOption, addTrustOption, addUrlOption, addWalletOption, parseWholeNumber } from '../../options.ts';
@@ -111,8 +105,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   requireInput(options, stdin);
   const client = openClient(context, options);
   const wallet = await readWallet(options.wallet);
-  const console = openConsole(context, options);
-  await console.signIn(wallet);
+  const console = await signInEverywhere(context, options, wallet);
   const project = await findProjectOfKey(console, requireApiKey(context));
   const { verify, keep } = await openVerification(context, { project, wallet: wallet.address }, options);
   const { isLocal } = await console.call(CONSOLE_OPERATIONS.getEnvironment, {});

@@ -12,13 +12,14 @@ import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { describeFailures } from '../../every-shard.ts';
 import { layOutTable } from '../../format.ts';
 import { addContentOption, printable, readProposal, requireContent } from '../../proposal.ts';
 import { describeApprovals } from '../batch/timeline.ts';
 import {
   addDecisionOptions,
   addOperatorOptions,
-  describeFailure,
+  noteMissing,
   type OperatorOptions,
   openDesk,
   openOperator,
@@ -93,10 +94,8 @@ function addPending(company: Command, context: Context): void {
         batches.map(cellsOf),
         output.stdout,
       );
-      for (const failure of missing) output.note(describeFailure(failure));
-      const missingShards = missing.map(({ shard }) => shard);
       output.result(
-        { batches, ...(missing.length > 0 && { missingShards }) },
+        { batches, ...noteMissing(context, console, missing) },
         lines.length === 0 ? 'No batches wait for the company.' : [heading, ...lines].join('\n'),
       );
     });
@@ -187,9 +186,8 @@ async function findWaiting(console: ConsoleClient, batchId: string): Promise<Wai
   const { batches, missing } = await listWaiting(console);
   const batch = batches.find(({ id }) => id === batchId);
   if (batch) return batch;
-  const failure = missing.map((each) => ` ${describeFailure(each)}`).join('');
   throw new CliError(
     'ERR_USAGE',
-    `Batch ${batchId} does not wait for the company. See flywheel company pending.${failure}`,
+    `Batch ${batchId} does not wait for the company. See flywheel company pending.${describeFailures(missing)}`,
   );
 }

@@ -5,7 +5,8 @@ import { readGenesisHash } from '@flywheel/sdk';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
-import { type Context, openConsole, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
+import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
+import { describeFailure, signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { addRpcUrlOption, addUrlOption } from '../../options.ts';
 
@@ -43,16 +44,17 @@ export async function openDesk(context: Context, options: OperatorOptions): Prom
   return signInEverywhere(context, options, await readWallet(options.wallet));
 }
 
-/** Signs in at every shard, so that a project and a batch answer wherever they are. It goes on without those that do not answer. */
-async function signInEverywhere(context: Context, options: OperatorOptions, wallet: KeyPairSigner) {
-  const console = openConsole(context, options);
-  for (const failure of await console.signInEverywhere(wallet)) context.output.note(describeFailure(failure));
-  return console;
-}
-
-/** Says why a shard is missing. */
-export function describeFailure({ shard, error }: ShardFailure): string {
-  return `Shard ${shard} is left out: ${error instanceof Error ? error.message : String(error)}`;
+/**
+ * Notes the shards that are missing in a list, except those that the sign-in has noted.
+ * @returns the numbers of all that are missing, for `--json`; nothing if the list is complete.
+ */
+export function noteMissing(
+  { output }: Context,
+  { missing }: ConsoleClient,
+  failures: readonly ShardFailure[],
+): { readonly missingShards?: readonly number[] } {
+  for (const failure of failures) if (!missing.includes(failure)) output.note(describeFailure(failure));
+  return failures.length === 0 ? {} : { missingShards: failures.map(({ shard }) => shard) };
 }
 
 /** Long enough for a worker that is down or a project that is paused for a night. */

@@ -7,7 +7,7 @@ import { type Context, openConsole, type ShardOption } from '../../context.ts';
 import { readWallet } from '../../files.ts';
 import { layOutPairs, layOutTable } from '../../format.ts';
 import { parseWholeNumber } from '../../options.ts';
-import { addOperatorOptions, describeFailure, type OperatorOptions, openDesk } from './decide.ts';
+import { addOperatorOptions, noteMissing, type OperatorOptions, openDesk } from './decide.ts';
 
 interface RotateOptions extends OperatorOptions {
   readonly member: 'company' | 'operator';
@@ -56,10 +56,8 @@ export function addOverviewCommands(company: Command, context: Context): void {
         rows,
         output.stdout,
       );
-      for (const failure of failures) output.note(describeFailure(failure));
-      const missingShards = failures.map(({ shard }) => shard);
       output.result(
-        { projects, ...(failures.length > 0 && { missingShards }) },
+        { projects, ...noteMissing(context, console, failures) },
         rows.length === 0 ? 'No projects.' : [heading, ...lines].join('\n'),
       );
     });

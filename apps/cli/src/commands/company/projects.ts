@@ -5,10 +5,10 @@ import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { describeFailures } from '../../every-shard.ts';
 import {
   addDecisionOptions,
   addOperatorOptions,
-  describeFailure,
   type OperatorOptions,
   openDesk,
   openOperator,
@@ -119,7 +119,7 @@ async function pause(
 /** @throws CliError `ERR_SHARDS_LEFT` if a pause of all projects, or its end, is not that of every shard. */
 function requireEveryShard(failures: readonly ShardFailure[]): void {
   if (failures.length === 0) return;
-  const reasons = failures.map(describeFailure).join(' ');
+  const reasons = describeFailures(failures).trimStart();
   throw new CliError('ERR_SHARDS_LEFT', `${reasons} The other shards have done it. Repeat the command.`);
 }
 

@@ -40,8 +40,14 @@ export function useSignInToShard(shard: number) {
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
-    // A shard at which nobody is signed in answers an error, which is no fault.
-    mutationFn: () => askEveryShard((headers) => callForReply(IDENTITY_OPERATIONS.signOut, { headers, body: {} })),
+    mutationFn: async () => {
+      const { failures } = await askEveryShard((headers) =>
+        callForReply(IDENTITY_OPERATIONS.signOut, { headers, body: {} }),
+      );
+      // A shard at which nobody is signed in answers an error, which is no fault. At one that is down the session stays.
+      const left = failures.find(({ error }) => !isFlywheelError(error, 'ERR_UNAUTHORIZED'));
+      if (left !== undefined) throw left.error;
+    },
     onSuccess: () => {
       // The next wallet must not see data of this one.
       queries.clear();
