@@ -139,16 +139,23 @@ function delegateTakesByProgram(context: DeedContext): void {
   ]);
 }
 
-/** A delegate takes tokens and gives as many, or some more or fewer, back in the same transaction. */
+/** A delegate takes tokens by any instruction, and gives as many, or some more or fewer, back in the same transaction. */
 function coveredTransfer(context: DeedContext): void {
   const { vault, books } = context;
   const [amount, back] = [context.amount(), context.amount()];
   const covered = context.random() < 0.5 ? amount : back;
-  const call = { instruction: sendInstruction(context, amount, vault.stranger) };
-  books.land([call], { tokens: { [vault.tokens]: covered - amount }, isInSameSlot: true }, [
-    unexplained(vault.mint, amount, vault.strangerTokens),
-    rest(vault.mint, covered),
-  ]);
+  const ways = [
+    { instruction: sendInstruction(context, amount, vault.stranger), to: vault.strangerTokens },
+    { instruction: plainTransfer(context, amount), to: vault.strangerTokens },
+    { instruction: burnBy(context, amount, getBurnCheckedInstruction), to: null },
+    { instruction: burnBy(context, amount, getBurnInstruction), to: null },
+  ];
+  for (const { instruction, to } of ways) {
+    books.land([{ instruction }], { tokens: { [vault.tokens]: covered - amount }, isInSameSlot: true }, [
+      unexplained(vault.mint, amount, to),
+      rest(vault.mint, covered),
+    ]);
+  }
 }
 
 /** A member executes a pipeline through a program: its memo is no proof, because no instruction of the transaction executes it. */
