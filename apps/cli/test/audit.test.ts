@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { type AuditReport, proofMemo } from '@flywheel/sdk';
 import { openStranger } from '@flywheel/testing/stranger';
 import { memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
 import { awaitFinalized } from '@flywheel/testing/vault-history';
+import { liveAtRandom } from '@flywheel/testing/vault-life';
 import { createNoopSigner, createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { type CommandResult, parseDocument, runCommand } from './run-command.ts';
@@ -156,6 +158,38 @@ describe('flywheel audit', () => {
     const pruned = await runCommand([...line, '--multisig', other.multisig]);
     assert.deepEqual([pruned.exitCode, JSON.parse(pruned.stderr).error], [4, 'ERR_HISTORY_INCOMPLETE']);
     assert.match(pruned.stderr, /The history is incomplete in the slots 0 to \d+/);
+  });
+
+  it('exits for a random life as its books say: with 0 or 3, and with 4 if a node has pruned', async (t) => {
+    const seed = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
+    t.diagnostic(`seed ${seed}`);
+    const path = join(folder.path, 'life.ndjson');
+    for (const isHonest of [true, false]) {
+      await using other = await openSyntheticVault();
+      const books = liveAtRandom(other, { seed, transactions: 200, dust: 50, isHonest });
+      const audit = (lines: readonly string[]) =>
+        writeFile(path, lines.join('\n')).then(() =>
+          runCommand(['audit', other.vault, '--json', '--events', path, '--rpc-url', other.node.url]),
+        );
+      const { exitCode, stdout } = await audit(books.events);
+      const { unexplained, events }: AuditDocument = JSON.parse(stdout);
+      const taken = books.findings.filter(({ kind }) => kind === 'unexplained').map(({ signature }) => signature);
+      assert.deepEqual([exitCode, taken.length === 0], isHonest ? [0, true] : [3, false]);
+      assert.deepEqual(unexplained.map(({ signature }) => signature).toSorted(), taken.toSorted());
+      assert.deepEqual([events?.proven, events?.unmatchedCount], [books.proven, books.unmatched.length]);
+      if (!isHonest) continue;
+      const unpaid = await audit([...books.events, JSON.stringify({ type: 'REWARD', payload: 'unpaid' })]);
+      assert.deepEqual([unpaid.exitCode, JSON.parse(unpaid.stderr).error], [3, 'ERR_NOT_PROVEN']);
+      const firstKept = Math.floor(other.slot() / 2);
+      other.node.prune(firstKept);
+      const pruned = await audit(books.events);
+      assert.deepEqual([pruned.exitCode, JSON.parse(pruned.stderr).error], [4, 'ERR_HISTORY_INCOMPLETE']);
+      const { gaps }: AuditDocument = JSON.parse(pruned.stdout);
+      const found = gaps.map(({ account, fromSlot, toSlot }) => `${account} ${fromSlot} ${toSlot}`);
+      for (const { account, fromSlot, toSlot } of books.oldestFrom(firstKept)) {
+        assert.ok(found.includes(`${account} ${fromSlot} ${toSlot}`), `${account} up to slot ${toSlot}: ${found}`);
+      }
+    }
   });
 
   it('reads a cluster: a proof that a vault wrote, and an outflow without one', async (t) => {

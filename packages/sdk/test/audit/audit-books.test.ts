@@ -30,7 +30,7 @@ const SEED = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
 const DUST = Number(process.env.FLYWHEEL_SOAK_DUST ?? 1_200);
 const TRANSACTIONS = 1_800;
 /** Of each slot, to interrupt the audit there. */
-const STOP_CHANCE = 0.02;
+const STOP_CHANCE = 0.05;
 
 describe('an audit of a vault with a random life', () => {
   it('finds in thousands of transactions exactly what the books of the vault say', async (test) => {
