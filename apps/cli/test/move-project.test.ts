@@ -29,7 +29,7 @@ describe('flywheel move-project', () => {
   });
 
   it(
-    'goes around poolers in transaction mode, and says so if the destination is behind one',
+    'moves from behind a pooler in transaction mode, and says what to set if the destination is behind one',
     WITH_PGBOUNCER,
     async (test) => {
       const { id, flywheel } = await storeProject(source.db);
