@@ -19,13 +19,14 @@ local function ask(directory, txn, kind, value)
   return client:get({ url = directory .. '/shard/' .. kind .. '/' .. value, timeout = TIMEOUT_MS })
 end
 
--- Sets txn.shard to the number of the shard that has the thing; txn.unsure if none says so and one did not answer. The shard in
--- txn.preferred is asked first, because several may know a wallet.
+-- Sets txn.shard to the number of the shard that has the thing, or else of one that its project may have left for another one (409): that
+-- answers 503. Sets txn.unsure if none says so and one did not answer. The shard in txn.preferred is asked first, because several may
+-- know a wallet.
 core.register_action('find_shard', { 'http-req' }, function(txn, kind)
   local value = txn:get_var('txn.value')
   if value == nil or (kind ~= 'proof' and not value:match('^[%w_-]+$')) then return end
   local preferred = tonumber(txn:get_var('txn.preferred')) or 1
-  local is_sure = true
+  local is_sure, moving = true, nil
   for step = 0, #directories - 1 do
     local shard = (preferred - 1 + step) % #directories + 1
     local answer = ask(directories[shard], txn, kind, value)
@@ -34,7 +35,7 @@ core.register_action('find_shard', { 'http-req' }, function(txn, kind)
       txn:set_var('txn.shard', shard)
       return
     end
-    is_sure = is_sure and status == 404
+    if status == 409 then moving = shard else is_sure = is_sure and status == 404 end
   end
-  if not is_sure then txn:set_var('txn.unsure', true) end
+  if moving then txn:set_var('txn.shard', moving) elseif not is_sure then txn:set_var('txn.unsure', true) end
 end, 1)

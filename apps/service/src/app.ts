@@ -12,7 +12,7 @@ import { type Config, ConfigError, UNBOUNDED_EXPOSURE } from './config.ts';
 import { type Connections, openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batches/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
-import type { IsHere } from './http/directory.ts';
+import type { Locate } from './http/directory.ts';
 import { type MonitorDeps, type ReadinessCheck, serveMonitor } from './http/monitor.ts';
 import { createAddressLimits } from './http/operations/address-limits.ts';
 import { createStreamLimit } from './http/operations/events.ts';
@@ -41,7 +41,7 @@ import { touchApiKey } from './store/projects/api-keys.ts';
 import { createRateLimits } from './store/rate-limits.ts';
 import type { DatabaseRole } from './store/rights.ts';
 import { readServiceState } from './store/service-state.ts';
-import { hasDeparted, isHere } from './store/shards/directory.ts';
+import { hasDeparted, locate } from './store/shards/directory.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { openWebhookKey } from './webhook-key.ts';
 import type { EndpointDeps } from './webhooks/endpoints.ts';
@@ -187,7 +187,7 @@ async function compose(
     log,
     readiness: readinessOf({ db: monitored.db, chain }),
     readServiceState: () => readServiceState(monitored.db, clock.now()),
-    isHere: serveDeps && createDirectory(serveDeps),
+    locate: serveDeps && createDirectory(serveDeps),
     readOperatorLamports: async () => (await chain.accounts([signers.operator]))[0]?.lamports ?? 0n,
   };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
@@ -239,9 +239,9 @@ async function requireBoundedExposure(
 }
 
 /** An operator of the company is known to every shard: the company's pages of each are its own. */
-function createDirectory({ db, companyOperators }: Pick<Deps, 'db' | 'companyOperators'>): IsHere {
+function createDirectory({ db, companyOperators }: Pick<Deps, 'db' | 'companyOperators'>): Locate {
   return async (question) =>
-    (question.kind === 'wallet' && companyOperators.has(question.wallet)) || isHere(db, question);
+    question.kind === 'wallet' && companyOperators.has(question.wallet) ? 'here' : locate(db, question);
 }
 
 /** Starts the metrics server; null if METRICS_PORT is not set. */

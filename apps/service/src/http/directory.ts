@@ -1,18 +1,18 @@
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { isAddress, proofHash } from '@flywheel/protocol';
 import type { FastifyReply, RouteOptions } from 'fastify';
-import type { ShardQuestion } from '../model/shard-question.ts';
+import type { ShardQuestion, Whereabouts } from '../model/shard-question.ts';
 
 /** Tells if this shard has what a question names. */
-export type IsHere = (question: ShardQuestion) => Promise<boolean>;
+export type Locate = (question: ShardQuestion) => Promise<Whereabouts>;
 
 /**
- * Routes by which the reverse proxy in front of several shards finds the one of a request: 204 if it is this one, else 404. They tell
- * which keys exist, so they belong to the operator's network.
+ * Routes by which the reverse proxy in front of several shards finds the one of a request: 204 if it is this one, 409 if its
+ * project may be between two shards, else 404. They tell which keys exist, so they belong to the operator's network.
  */
-export function directoryRoutes(isHere: IsHere): RouteOptions[] {
+export function directoryRoutes(locate: Locate): RouteOptions[] {
   const answer = async (reply: FastifyReply, question: ShardQuestion | null) =>
-    reply.status(question !== null && (await isHere(question)) ? 204 : 404).send();
+    reply.status(STATUSES[question === null ? 'elsewhere' : await locate(question)]).send();
   return [
     {
       method: 'GET',
@@ -27,6 +27,7 @@ export function directoryRoutes(isHere: IsHere): RouteOptions[] {
   ];
 }
 
+const STATUSES = { here: 204, moving: 409, elsewhere: 404 } as const satisfies Record<Whereabouts, number>;
 const PREFIX = /^fwk_[0-9A-Za-z]{8}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

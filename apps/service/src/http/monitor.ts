@@ -1,7 +1,7 @@
 import { type FastifyReply, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { METRICS_CONTENT_TYPE, type MetricsSources, renderMetrics } from '../telemetry/metrics.ts';
-import { directoryRoutes, type IsHere } from './directory.ts';
+import { directoryRoutes, type Locate } from './directory.ts';
 import { hangUpOnClose } from './wire/connections.ts';
 import { UNAVAILABLE_RETRY_SECONDS } from './wire/errors.ts';
 
@@ -9,7 +9,7 @@ export interface MonitorDeps extends MetricsSources {
   readonly log: Logger;
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
   /** Answers the reverse proxy in front of several shards; null in a process that serves no requests. */
-  readonly isHere: IsHere | null;
+  readonly locate: Locate | null;
 }
 
 /** Resolves when the dependency it checks works; rejects, or outlasts the signal, when it does not. */
@@ -29,7 +29,7 @@ export async function serveMonitor(
     reply.header('content-type', METRICS_CONTENT_TYPE).send(await renderMetrics(deps)),
   );
   for (const route of healthRoutes(deps.readiness, deps.log)) server.route(route);
-  if (deps.isHere) for (const route of directoryRoutes(deps.isHere)) server.route(route);
+  if (deps.locate) for (const route of directoryRoutes(deps.locate)) server.route(route);
   const url = await server.listen({ host, port });
   return { url, close: () => server.close() };
 }

@@ -11,3 +11,6 @@ export type ShardQuestion =
   /** Hash of a proof, lowercase hex. */
   | { readonly kind: 'proof'; readonly hash: string }
   | { readonly kind: 'transaction'; readonly signature: string };
+
+/** What a shard knows of that: it has it, it may be between this shard and another one, or neither. */
+export type Whereabouts = 'here' | 'moving' | 'elsewhere';

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { SHARD_HEADER, type WaitingBatch } from '@flywheel/api';
 import { decodeMultisig } from '@flywheel/squads';
-import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig } from '@flywheel/testing/chain';
-import { burnPipeline, init } from '@flywheel/testing/client';
+import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
 import { approveForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
@@ -15,6 +16,8 @@ import { approve, rotateOperator, waitForWithdrawal } from '@flywheel/testing/tr
 import { createProjectIn, openTwoShards, restartShard, type TwoShards } from '@flywheel/testing/two-shards';
 import type { World } from '@flywheel/testing/world';
 import { type Address, createKeyPairSignerFromBytes, fetchEncodedAccount } from '@solana/kit';
+import { systemClock as clock } from '../../src/clock.ts';
+import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { createSignerFile } from '../../src/solana/signer.ts';
 import { runCommand, runCompany } from './two-shards.ts';
 
@@ -31,6 +34,33 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
   after(async () => {
     await shards?.stop();
     await rm(directory, { recursive: true });
+  });
+
+  it('refuse what a project between them is asked for until it has arrived, wherever the proxy asks first', async () => {
+    const { first, second, proxy, operator } = shards;
+    const { id, owner } = await createWaiting(second);
+    const move = { from: second.db, to: first.db, clock };
+    const interrupt = async (step: MoveStep) => {
+      if (step === 'departed') throw new Error(step);
+    };
+    await assert.rejects(moveProject(move, owner.projectId, interrupt), { message: 'departed' });
+    const sessions = await Promise.all(
+      ['1', '2'].map((shard) => signIn(proxy.url, operator, undefined, { [SHARD_HEADER]: shard })),
+    );
+    const headers = { cookie: sessions.join('; ') };
+    const review = (batchId: string) =>
+      send(proxy.url, 'GET', `/console/api/company/batches/${batchId}/review`, { headers });
+    const readProject = () => send(proxy.url, 'GET', `/console/api/projects/${owner.projectId}`, { headers });
+    // The proxy forgets the shard that it remembers with the first 503.
+    for (let i = 0; i < 2; i += 1) {
+      const answers = [await getBatch(proxy.url, owner.apiKey, id), await readProject(), await review(id)];
+      for (const answer of answers) assertError(answer, 503, 'ERR_PROJECT_MOVING');
+    }
+    await moveProject(move, owner.projectId, async () => undefined);
+    for (const answer of [await getBatch(proxy.url, owner.apiKey, id), await readProject(), await review(id)]) {
+      requireOk(answer);
+    }
+    assertError(await review(randomUUID()), 404, 'ERR_BATCH_NOT_FOUND');
   });
 
   it('work on after the operator of the second is replaced there', async () => {

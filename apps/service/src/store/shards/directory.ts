@@ -1,7 +1,29 @@
 import type { Address } from '@solana/kit';
-import { sql } from 'kysely';
-import type { ShardQuestion } from '../../model/shard-question.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { ShardQuestion, Whereabouts } from '../../model/shard-question.ts';
 import type { Db } from '../db.ts';
+
+/** Tells if this database has what a question names, or if that may be between this database and another one. */
+export async function locate(db: Db, question: ShardQuestion): Promise<Whereabouts> {
+  if (await isHere(db, question)) return 'here';
+  const isMeant = toMoves(question);
+  return isMeant !== null && (await isMoving(db, isMeant)) ? 'moving' : 'elsewhere';
+}
+
+/** The moves that may concern a question; null if none can. The rows that say whose a batch is have left with it. */
+function toMoves(question: ShardQuestion): RawBuilder<unknown> | null {
+  if (question.kind === 'key') return sql`${question.prefix} = any(key_prefixes)`;
+  if (question.kind === 'project') return sql`project_id = ${question.projectId}`;
+  return question.kind === 'batch' ? sql`true` : null;
+}
+
+/** Tells if a project has left this database, and is not known to be in another one. */
+export async function isMoving(db: Db, isMeant: RawBuilder<unknown> = sql`true`): Promise<boolean> {
+  const { rows } = await sql<{ moving: boolean }>`
+    select exists (select from project_moves where arrived_at is null and ${isMeant}) as moving
+  `.execute(db);
+  return rows[0]?.moving ?? false;
+}
 
 /**
  * Tells if this database has what a question names. A project's row is in one database at a time, so one shard says yes, although
