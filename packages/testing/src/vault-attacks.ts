@@ -36,7 +36,7 @@ import {
 } from './vault-deeds.ts';
 import { type DeedContext, sendInstruction } from './vault-pipelines.ts';
 
-/** What takes something from a vault, or tries, other than by a pipeline. */
+/** Ways to take something from a vault, or to try, other than by a pipeline. */
 export const DISHONEST_DEEDS: readonly Deed[] = [
   (context) => execute(context, { before: [memoCall(context.vault.stranger, stolenMemo(context))] }),
   failedExecution,
@@ -60,7 +60,7 @@ export const DISHONEST_DEEDS: readonly Deed[] = [
   changeMint,
 ];
 
-/** What strangers can do to a vault for a fee. */
+/** Transactions that any stranger can make with a vault for a fee. */
 export const DUST: readonly Deed[] = [
   depositLamports,
   depositTokens,
@@ -126,7 +126,7 @@ function delegateTakes(context: DeedContext, instruction: (amount: bigint) => In
   );
 }
 
-/** As `delegateTakes`, deep inside a program of the delegate. */
+/** Does as `delegateTakes`, deep inside a program of the delegate. */
 function delegateTakesByProgram(context: DeedContext): void {
   const { vault, books } = context;
   const amount = context.amount();

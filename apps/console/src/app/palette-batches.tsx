@@ -10,12 +10,12 @@ import { Button } from '../ui/button.tsx';
 import { sentenceOf } from '../ui/feedback.tsx';
 import { Item, type Run } from './palette-item.tsx';
 
-/** What the palette has found of the batches that a text may mean. */
+/** The batches that the palette has found for a text. */
 export interface BatchSearch {
   readonly batches: readonly FoundBatch[];
   /** Value of the item of the batch that the text names; null until it is found. */
   readonly foundValue: string | null;
-  /** What became of the text's name of a batch; `none` if it names none, or one that was found. */
+  /** The state of the search for the batch that the text names; `none` if it names none, or one that was found. */
   readonly state: 'none' | 'searching' | 'missing' | 'failed' | 'needsProject';
   readonly name: BatchName | null;
   readonly error: Error | null;
@@ -25,7 +25,7 @@ export interface BatchSearch {
 interface FoundBatch {
   readonly projectId: string;
   readonly batch: BatchRow;
-  /** Of the batch's project; null if it is the project of the screen. */
+  /** The project of the batch; null if it is the project of the screen. */
   readonly token: string | null;
 }
 

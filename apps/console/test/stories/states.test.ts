@@ -28,7 +28,7 @@ interface Screen {
   readonly path: string;
   /** Name of the file that has its code. */
   readonly code: string;
-  /** What the screen shows when all works. */
+  /** A text that the screen shows when all works. */
   readonly shows: string | RegExp;
   /** Requests below `/console/api` whose failure the screen says in its own place, each alone; none if the page says it for the whole screen. */
   readonly reads: readonly RegExp[];

@@ -46,7 +46,7 @@ export interface UnreadTokenAccounts {
   readonly unreadOn: string;
 }
 
-/** What a batch asks for. */
+/** The parts of limits and caps that a batch asks for, and its proofs. */
 export interface Asked extends AskedOfCaps {
   /** Hashes of its proofs, one for each pipeline; none for withdrawals and rotations. */
   readonly proofHashes: readonly string[];

@@ -12,5 +12,5 @@ export type ShardQuestion =
   | { readonly kind: 'proof'; readonly hash: string }
   | { readonly kind: 'transaction'; readonly signature: string };
 
-/** What a shard knows of that: it has it, it may be between this shard and another one, or neither. */
+/** A shard's answer: it has it, it may be between this shard and another one, or neither. */
 export type Whereabouts = 'here' | 'moving' | 'elsewhere';

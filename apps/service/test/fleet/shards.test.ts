@@ -123,7 +123,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const review = await send(proxy.url, 'GET', path, { headers: { cookie: by.cookie } });
       assert.equal(requireOk(review).batchId, approved[project].id);
       assert.equal(review.headers.get(SHARD_HEADER), `${number} of 2`);
-      assert.deepEqual(review.headers.getSetCookie(), [], 'a batch moves nobody to its shard');
+      assert.deepEqual(review.headers.getSetCookie(), [], 'a batch moves no session to its shard');
       const world = { url: proxy.url, db: shard.db, rpc: shard.rpc };
       requireOk(await approveForCompany(world, by, approved[project].id));
       requireOk(await rejectForCompany(world, by, rejected[project].id, 'Not agreed'));
@@ -185,7 +185,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       .where('project_id', '=', two.projectId)
       .execute();
     const atFirst = await signIn(proxy.url, operator, undefined, { [SHARD_HEADER]: '1' });
-    assert.match(atFirst, /^flywheel_session_1=[^;]+$/, 'a named shard moves nobody');
+    assert.match(atFirst, /^flywheel_session_1=[^;]+$/, 'a named shard moves no session');
     for (const { id } of batches) {
       const path = `/console/api/company/batches/${id}/review`;
       const read = (cookie: string) => send(proxy.url, 'GET', path, { headers: { cookie } });

@@ -24,7 +24,7 @@ export async function awaitRest(world: World, seconds: number): Promise<void> {
   }
 }
 
-/** What a run has left to do. */
+/** The work that a run has left. */
 export interface Unfinished {
   /** Batches that are not closed. */
   readonly open: readonly { readonly id: string }[];

@@ -80,7 +80,7 @@ const SIDES = [
   ['postTokenBalances', 'after'],
 ] as const;
 
-/** What a vault holds before or after a transaction. */
+/** The balances of a vault before or after a transaction. */
 function heldBy(transaction: ChainTransaction, vault: string, list: (typeof SIDES)[number][0]) {
   return listOf(fieldOf(transaction.meta, list)).flatMap((balance) => {
     const [account, mint, amount] = [accountOf(transaction, balance), fieldOf(balance, 'mint'), amountOf(balance)];

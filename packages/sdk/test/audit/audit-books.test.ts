@@ -29,7 +29,7 @@ const SEED = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
 /** `npm run soak` has ten thousand; each takes 2 ms of a core. */
 const DUST = Number(process.env.FLYWHEEL_SOAK_DUST ?? 1_200);
 const TRANSACTIONS = 1_800;
-/** Of each slot, to interrupt the audit there. */
+/** Probability that the audit is interrupted at a slot. */
 const STOP_CHANCE = 0.05;
 
 describe('an audit of a vault with a random life', () => {

@@ -92,7 +92,7 @@ export function changeAdmission(projectId: string, body: AdmissionRequest) {
   return call(COMPANY_OPERATIONS.changeAdmission, { params: { projectId }, body });
 }
 
-/** What a pause stops: a project, or all projects of a shard. */
+/** The scope of a pause: a project, or all projects of a shard. */
 export type Paused =
   | { readonly projectId: string; readonly shard?: undefined }
   | { readonly projectId: null; readonly shard: number };

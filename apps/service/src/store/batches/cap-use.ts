@@ -8,7 +8,7 @@ import { prepare, type Slots } from '../prepare.ts';
 import { type LamportsUse, unadmittedUse } from './exposure.ts';
 import type { OpenRotation } from './rotations.ts';
 
-/** What batches hold of every cap. */
+/** The part of every cap that batches hold. */
 export interface HeldUse extends LamportsUse {
   /** Open batches of the asked kind, without those that are being cancelled because their key was revoked. */
   readonly batches: number;
