@@ -62,7 +62,7 @@ describe('the deployment files', () => {
 
   it('cannot be released while they name an image by tag', () => {
     const digest = `sha256:${'0a'.repeat(32)}`;
-    const tagged = ['FROM node:26 AS build', '    image: postgres:18', '          image: flywheel:0.2.0'].join('\n');
+    const tagged = ['FROM node:26 AS build', '    image: postgres:18', '          image: flywheel:0.3.0'].join('\n');
     assert.deepEqual(findTaggedImages('a', tagged), ['a: node:26', 'a: postgres:18']);
     const others = [
       '# syntax=docker/dockerfile:1',
