@@ -170,7 +170,8 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
         await page.goto(pathOf(path));
         const alert = page.locator('main').getByRole('alert').filter({ hasText: says });
         await alert.first().waitFor();
-        await checkScreenInThemes(person, name);
+        // The notice of a second failure looks like the first one's.
+        if (request === reads[0]) await checkScreenInThemes(person, name);
         await page.unrouteAll();
         await alert.first().getByRole('button', { name: 'Retry' }).click();
         await page.locator('main').getByText(shows).first().waitFor();
