@@ -257,12 +257,12 @@ function giveAway(context: DeedContext): Address {
   const change = { owned: account, owner: createNoopSigner(vault.vault), newAuthority: vault.stranger };
   const instruction = getSetAuthorityInstruction({ ...change, authorityType: AuthorityType.AccountOwner });
   books.land([{ instruction }], { owners: { [account]: vault.stranger } }, [rest(mint, -amount)]);
-  // What it holds now is no matter of the vault.
+  // Its balance no longer concerns the vault.
   books.land([memoCall(vault.stranger, 'mine')], { named: [account, TOKEN_PROGRAM_ADDRESS] });
   return account;
 }
 
-/** As `giveAway`; then the stranger takes some tokens out, and gives the account back. */
+/** Does as `giveAway`; then the stranger takes some tokens out, and gives the account back. */
 function giveAwayAndBack(context: DeedContext): void {
   const { vault, books, takeAccount } = context;
   const { account, mint, amount } = takeAccount();
@@ -287,7 +287,7 @@ function closeAndCreate(context: DeedContext): void {
   create(context, { ...taken, amount: context.amount() });
 }
 
-/** As `closeAndCreate`, in one transaction: only the instruction shows that something went out. */
+/** Does as `closeAndCreate`, in one transaction: only the instruction shows that something went out. */
 function closeAndCreateAtOnce(context: DeedContext): void {
   const { vault, books } = context;
   const { account, mint, amount } = context.takeAccount();
@@ -299,7 +299,7 @@ function closeAndCreateAtOnce(context: DeedContext): void {
   ]);
 }
 
-/** As `closeAndCreate`, with a token account of another mint in the end. */
+/** Does as `closeAndCreate`, with a token account of another mint in the end. */
 function changeMint(context: DeedContext): void {
   const { vault, books } = context;
   const { account, mint, amount } = context.takeAccount();

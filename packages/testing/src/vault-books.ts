@@ -4,7 +4,7 @@ import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Effects, SyntheticCall, SyntheticVault } from './synthetic-vault.ts';
 
-/** What an audit must find in one transaction. Amounts are lamports or base units; `mint` is null for SOL. */
+/** The findings of an audit in one transaction. Amounts are lamports or base units; `mint` is null for SOL. */
 export type Finding =
   | { readonly kind: 'pipeline'; readonly type: string | null; readonly hash: string | null; readonly batch: string }
   | { readonly kind: 'rotation'; readonly changes: string | null }
@@ -19,7 +19,7 @@ export type Finding =
 
 export type BookedFinding = Finding & { readonly slot: number; readonly signature: string };
 
-/** What a vault has done and suffered, as the one knows it who made the transactions. */
+/** The history of a vault as the generator of its transactions knows it. */
 export interface VaultBooks {
   /** Number of all transactions, also of those that no audit can know of. */
   readonly landed: number;
@@ -34,7 +34,7 @@ export interface VaultBooks {
   /** Proofs of no event, and the older ones of events that were paid again. */
   readonly unmatched: readonly { readonly signature: string; readonly type: string; readonly hash: string }[];
   /**
-   * What an audit lacks if a node has deleted all before a slot: for each account that holds something in the end, the slots
+   * The gaps of an audit if a node has deleted all before a slot: for each account that holds something in the end, the slots
    * up to the oldest transaction left that could have changed it. Every account must have held something then.
    */
   oldestFrom(slot: number): readonly { readonly account: string; readonly fromSlot: 0; readonly toSlot: number }[];

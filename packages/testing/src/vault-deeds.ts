@@ -19,7 +19,7 @@ export type Deed = (context: DeedContext) => void;
 /** Batches that are executed at the same time. */
 const OPEN_BATCHES = 3;
 
-/** What a project, its company and friendly people do. */
+/** Transactions of a project, its company and friendly people. */
 export const HONEST_DEEDS: readonly Deed[] = [
   ...Array.from({ length: 6 }, (): Deed => (context) => void execute(context)),
   depositLamports,
@@ -67,7 +67,7 @@ export function executions({ vault }: DeedContext, { index, first, deeds }: Exec
   return { calls, effects: mergeEffects([...parts.map(({ effects = {} }) => effects), { named: [vault.vault] }]) };
 }
 
-/** What an audit must find in a transaction that executes pipelines. */
+/** Lists the findings of an audit in a transaction that executes pipelines. */
 export function findingsOf(deeds: readonly PipelineDeed[], batch: string): Finding[] {
   const pipelines = deeds.map(({ proof }): Finding => {
     const [type = null, , hash = null] = proof ? [proof.type, proof.payload, hashOf(proof)] : [];

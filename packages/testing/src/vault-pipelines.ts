@@ -18,7 +18,7 @@ import {
 } from './synthetic-vault.ts';
 import type { OpenBooks } from './vault-books.ts';
 
-/** What deeds choose from. */
+/** The choices of a deed. */
 export interface DeedContext {
   readonly vault: SyntheticVault;
   readonly books: OpenBooks;

@@ -382,16 +382,8 @@ async function exposureOf(project: Project): Promise<Exposure> {
 
 function readUse(project: Project, keyId: string) {
   const { address: multisig } = project.flywheel.multisig;
-  return readCapUse(db, {
-    projectId: project.id,
-    multisig,
-    kind: 'pipelines',
-    keyId,
-    isAdmitted: false,
-    proofHashes: [],
-    day: DAY,
-    now: NOW,
-  });
+  const asked = { projectId: project.id, multisig, kind: 'pipelines', keyId, proofHashes: [] } as const;
+  return readCapUse(db, { ...asked, isAdmitted: false, day: DAY, now: NOW });
 }
 
 async function storeKey({ id: projectId }: Project): Promise<string> {

@@ -348,27 +348,16 @@ function tokenBytes(mint: Address, owner: Address, extensions?: ExtensionArgs[])
 
 /** A delegated stake: tag, rent, authorities, lockup, delegation, credits. */
 function stakeBytes(one: Address, two: Address): Uint8Array {
-  const key = { encode: (value: Address) => new Uint8Array(getAddressEncoder().encode(value)) };
+  const authorities = [key(one), key(two)];
   return Buffer.concat([
-    Buffer.of(2, 0, 0, 0),
-    u64(42n),
-    key.encode(one),
-    key.encode(two),
-    u64(U64_MAX),
-    u64(3n),
-    key.encode(one),
-    key.encode(two),
-    u64(20n),
-    u64(2n),
-    u64(U64_MAX),
-    u64(0n),
-    u64(10n),
+    ...[Buffer.of(2, 0, 0, 0), u64(42n), ...authorities],
+    ...[u64(U64_MAX), u64(3n), ...authorities],
+    ...[u64(20n), u64(2n), u64(U64_MAX), u64(0n), u64(10n)],
   ]);
 }
 
 /** A vote account with one entry in each list; the fields of the versions stand in different places. */
 function voteBytes(tag: number, node: Address, voter: Address): Uint8Array {
-  const key = (value: Address) => new Uint8Array(getAddressEncoder().encode(value));
   const prior = [key(node), u64(1n), u64(2n), ...(tag === 0 ? [u64(9n)] : [])];
   const ring = [...prior, Buffer.alloc(31 * (tag === 0 ? 56 : 48)), u64(0n), Buffer.alloc(tag === 0 ? 0 : 1)];
   const shares = [
@@ -395,10 +384,13 @@ function voteBytes(tag: number, node: Address, voter: Address): Uint8Array {
 }
 
 function configBytes(validator: Address): Uint8Array {
-  const key = { encode: (value: Address) => new Uint8Array(getAddressEncoder().encode(value)) };
   const text = Buffer.from('{"name":"Solana"}');
-  const keys = [key.encode(VALIDATOR_INFO), Buffer.of(0), key.encode(validator), Buffer.of(1)];
+  const keys = [key(VALIDATOR_INFO), Buffer.of(0), key(validator), Buffer.of(1)];
   return Buffer.concat([Buffer.of(2), ...keys, u64(BigInt(text.length)), text]);
+}
+
+function key(value: Address): Uint8Array {
+  return new Uint8Array(getAddressEncoder().encode(value));
 }
 
 function u64(value: bigint): Buffer {
