@@ -112,7 +112,7 @@ test('an admitted project does not wait for the lock of the others, also while b
       () => countLockWaits(db),
       (count) => count === 1,
     );
-    const created = await Promise.race([create(deps, admitted).then(() => true), sleep(5_000, false, { ref: false })]);
+    const created = await Promise.race([create(deps, admitted).then(() => true), sleep(60_000, false, { ref: false })]);
     assert.ok(created, 'the admitted project waits');
     return { attempt };
   });
