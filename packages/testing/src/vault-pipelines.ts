@@ -45,7 +45,7 @@ export interface DeedContext {
 export interface Part {
   readonly inner: readonly SyntheticInner[];
   readonly effects?: Effects;
-  /** What an instruction takes out of the vault. `to` is null for a burn. */
+  /** An amount that an instruction takes out of the vault. `to` is null for a burn. */
   readonly taken?: { readonly mint: string | null; readonly amount: bigint; readonly to: string | null };
   /** True if it pays for a token account. */
   readonly isRent?: boolean;
@@ -55,7 +55,7 @@ export interface Part {
 
 /** A pipeline that a vault executes. */
 export interface PipelineDeed {
-  /** What it calls first: a proof in an honest one. */
+  /** The instruction that it calls first: a proof in an honest one. */
   readonly memos: readonly Instruction[];
   /** The proof that counts; null if the memos are none. */
   readonly proof: Proof | null;
@@ -67,7 +67,7 @@ export interface PipelineDeed {
 
 export type PipelineKind = (context: DeedContext) => PipelineDeed;
 
-/** What a project does with its vault. */
+/** Transactions of a project with its vault. */
 export const HONEST_PIPELINES: readonly PipelineKind[] = [
   (context) => honest(context, 'WATCH_AD', [burn(context)]),
   (context) => honest(context, 'REWARD', [send(context)]),
@@ -82,7 +82,7 @@ export const HONEST_PIPELINES: readonly PipelineKind[] = [
   (context) => withdrawal(context, [openRecipient(context), send(context)]),
 ];
 
-/** What a project or its company could do to deceive. */
+/** Transactions with which a project or its company could deceive. */
 export const DISHONEST_PIPELINES: readonly PipelineKind[] = [
   // Outflows without a proof, or with a memo that is none.
   (context) => unproven(context, []),

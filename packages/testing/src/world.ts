@@ -69,7 +69,7 @@ export interface WorldOptions {
   /** Replaces the tests' own database, which works without fsync. */
   readonly openDatabase?: () => Promise<WorldDatabase>;
   /**
-   * What pools the connections of the service's processes; by default what FLYWHEEL_TEST_POOLER names, and nothing if the test
+   * The pooler of the service's processes; by default the one that FLYWHEEL_TEST_POOLER names, and nothing if the test
    * replaces the database.
    */
   readonly pooler?: 'pgbouncer' | null;

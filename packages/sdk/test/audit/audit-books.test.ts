@@ -106,7 +106,7 @@ function toSlots({ account, fromSlot, toSlot }: AuditGap) {
   return { account, fromSlot, toSlot };
 }
 
-/** What a rotation changes is in its creation, which may be deleted. */
+/** The changes of a rotation are in its creation, which may be deleted. */
 function withoutContent({ kind, slot, signature }: BookedFinding | AuditRecord) {
   return { kind, slot, signature };
 }
