@@ -22,7 +22,8 @@ describe('the page’s policy', { skip: noBrowser }, () => {
       await page.goto(address, { waitUntil: 'networkidle' });
       await page.locator('main', { hasText: /\S/ }).waitFor();
     }
-    await page.goto('/', { waitUntil: 'networkidle' });
+    await page.goto('/');
+    await page.getByRole('button', { name: 'Find' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.locator('dialog[open]').waitFor();
     await page.keyboard.press('Escape');

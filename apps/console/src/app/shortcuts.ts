@@ -1,5 +1,5 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { defaultKeybindingsHandlerIgnore, tinykeys } from 'tinykeys';
 import { COMPANY_SCREENS, PROJECT_SCREENS, SCREENS } from './screens.ts';
 
@@ -13,7 +13,8 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
   // A ref, so that the bindings stay registered: a navigation between two keys must not cancel the sequence.
   const latest = useRef({ navigate, projectId, onPalette });
   latest.current = { navigate, projectId, onPalette };
-  useEffect(() => {
+  // Before the first paint: who sees the page can press its keys.
+  useLayoutEffect(() => {
     const openPalette = (event: KeyboardEvent) => {
       event.preventDefault();
       latest.current.onPalette();
@@ -21,7 +22,7 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
     // Works while typing as well, unlike the sequences below.
     return tinykeys(window, { 'Meta+k': openPalette, 'Control+k': openPalette }, { ignore: () => false });
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const openScreen = (event: KeyboardEvent) => {
       const { navigate: go, projectId: current } = latest.current;
       const pressed = event.key.toLowerCase();
