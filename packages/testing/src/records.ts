@@ -6,8 +6,16 @@ import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles
 import type { Exposure } from '@flywheel/service/internal/store/batches/exposure.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
 import { insertAdmission } from '@flywheel/service/internal/store/company/admissions.ts';
+import {
+  type CountedColumns,
+  type CountedUses,
+  insertUses,
+  type ProjectDay,
+  toCountedColumns,
+} from '@flywheel/service/internal/store/company/policy-uses.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { leaseNonce } from '@flywheel/service/internal/store/nonces.ts';
+import { prepare } from '@flywheel/service/internal/store/prepare.ts';
 import { reserveDailyAmounts } from '@flywheel/service/internal/store/projects/daily-limits.ts';
 import { insertProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import {
@@ -152,10 +160,23 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
     };
     const requestHash = new Uint8Array(randomBytes(32));
     const { idempotencyKey = randomUUID(), keyId = null, exposure = NO_EXPOSURE } = options;
-    await insertBatch(trx, batch, { idempotencyKey, requestHash, keyId }, { day, totals, exposure }, []);
+    await insertBatch(trx, batch, { idempotencyKey, requestHash, keyId }, { day, totals, exposure, counted: null }, []);
     return batch;
   });
 }
+
+/** Counts uses of the company's caps as init does with a batch. */
+export async function storeUses(
+  db: Db,
+  { batchId, projectId, day }: ProjectDay & { readonly batchId: string },
+  counted: CountedUses,
+): Promise<void> {
+  await countUses(db, { id: batchId, project_id: projectId, reserved_day: day, ...toCountedColumns(counted) });
+}
+
+type CountedBatch = Readonly<Record<'id' | 'project_id' | 'reserved_day', string>> & CountedColumns;
+
+const countUses = prepare<CountedBatch, never>((_db, slot) => insertUses(slot));
 
 /** Amounts that a batch reserves by default. */
 export const RESERVED: DailyTotals = { burnBaseUnits: 10n, airdropBaseUnits: 20n };

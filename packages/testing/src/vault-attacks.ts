@@ -9,6 +9,7 @@ import { AccountRole, type Address, createNoopSigner, type Instruction } from '@
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
   AuthorityType,
+  getBatchInstruction,
   getBurnCheckedInstruction,
   getBurnInstruction,
   getCloseAccountInstruction,
@@ -100,7 +101,7 @@ function failedRotation({ vault, books }: DeedContext): void {
   books.land([{ instruction: getConfigTransactionExecuteInstruction(execution) }], { hasFailed: true });
 }
 
-function plainTransfer({ vault }: DeedContext, amount: bigint): Instruction {
+function plainTransfer({ vault }: DeedContext, amount: bigint) {
   const authority = createNoopSigner(vault.stranger);
   return getTransferInstruction({ source: vault.tokens, destination: vault.strangerTokens, amount, authority });
 }
@@ -144,7 +145,12 @@ function coveredTransfer(context: DeedContext): void {
   const { vault, books } = context;
   const [amount, back] = [context.amount(), context.amount()];
   const covered = context.random() < 0.5 ? amount : back;
+  const deposit = getTransferInstruction({
+    ...{ source: vault.strangerTokens, destination: vault.tokens, amount: covered },
+    authority: createNoopSigner(vault.stranger),
+  });
   const ways = [
+    { instruction: getBatchInstruction([deposit, plainTransfer(context, amount)]), to: vault.strangerTokens },
     { instruction: sendInstruction(context, amount, vault.stranger), to: vault.strangerTokens },
     { instruction: plainTransfer(context, amount), to: vault.strangerTokens },
     { instruction: burnBy(context, amount, getBurnCheckedInstruction), to: null },

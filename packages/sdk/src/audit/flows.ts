@@ -16,8 +16,10 @@ import {
 } from '@solana-program/system';
 import {
   ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
+  BATCH_DISCRIMINATOR,
   BURN_CHECKED_DISCRIMINATOR,
   BURN_DISCRIMINATOR,
+  getBatchInstructionDataDecoder,
   getBurnCheckedInstructionDataDecoder,
   getBurnInstructionDataDecoder,
   getTransferCheckedInstructionDataDecoder,
@@ -82,8 +84,10 @@ export function movementsOf(transaction: ChainTransaction, vault: string): Vault
     let creation: number | null = null; // stack height of the creation of a token account that runs
     for (const { instruction, height } of flatten(call)) {
       if (creation !== null && height <= creation) creation = null;
-      const taken = takenBy(instruction, vault, owned);
-      if (taken !== null) flows.push(toFlow(taken, proof, creation !== null));
+      for (const part of partsOf(instruction)) {
+        const taken = takenBy(part, vault, owned);
+        if (taken !== null) flows.push(toFlow(taken, proof, creation !== null));
+      }
       if (creation === null && instruction.programAddress === ASSOCIATED_TOKEN_PROGRAM_ADDRESS) creation = height;
     }
   }
@@ -100,6 +104,20 @@ interface Taken {
 function* flatten({ instruction, inner }: ChainTransaction['calls'][number]) {
   yield { instruction, height: 1 };
   for (const each of inner) yield { instruction: each, height: each.stackHeight };
+}
+
+/** Lists the instructions of a token program's `Batch`, which runs them without inner instructions; any other one is its only part. */
+function partsOf(instruction: Instruction): Instruction[] {
+  const { programAddress, accounts = [], data = new Uint8Array() } = instruction;
+  if (!isTokenProgram(programAddress) || data[0] !== BATCH_DISCRIMINATOR) return [instruction];
+  let from = 0;
+  return getBatchInstructionDataDecoder()
+    .decode(data)
+    .data.map(({ numberOfAccounts, instructionData }) => {
+      const own = accounts.slice(from, from + numberOfAccounts);
+      from += numberOfAccounts;
+      return { programAddress, accounts: own, data: instructionData };
+    });
 }
 
 function toFlow({ mint, amount, to }: Taken, proof: VaultProof | null, isCreation: boolean): Flow {
