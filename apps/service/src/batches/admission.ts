@@ -1,22 +1,23 @@
 import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
-import { proofHash, toDecimal } from '@flywheel/protocol';
+import { type CompanyPolicy, proofHash, toDecimal } from '@flywheel/protocol';
 import { dailyTotals } from '../compile/totals.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import { mapInSlices } from '../model/in-slices.ts';
 import { type Multisig, type Project, projectMoving, type Token } from '../model/project.ts';
-import { type CapUse, type HeldUse, type KindUse, readCapUse } from '../store/batches/cap-use.ts';
+import { type CapUse, type HeldUse, type KindUse, type RulesInForce, readCapUse } from '../store/batches/cap-use.ts';
 import { lockUnadmittedSetups, lockUnadmittedUse, readSetupUse } from '../store/batches/exposure.ts';
 import type { Reserved } from '../store/batches/new-batches.ts';
 import { findMissedRotation, type OpenRotation } from '../store/batches/rotations.ts';
 import { findHalt, type Halt, MOVING } from '../store/company/pauses.ts';
+import { type CountedUses, findPolicyUses } from '../store/company/policy-uses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, findUnadmittedErrors } from './caps.ts';
 import { kindOf } from './compile-again.ts';
 import type { Deps } from './deps.ts';
 import { boundBurnedIndex, boundExposure } from './exposure.ts';
-import { admitByPolicy, type JudgedRequest } from './policy/at-init.ts';
+import { admitByPolicy, type JudgedRequest, mayCount, type RuledRequest, readRuled } from './policy/at-init.ts';
 
 /** A batch to be admitted. */
 export interface Candidate {
@@ -28,7 +29,7 @@ export interface Candidate {
 }
 
 /** A batch to be admitted under the lock of its flywheel. */
-export interface LockedCandidate extends Candidate, Pick<JudgedRequest, 'batchId' | 'read'> {
+export interface LockedCandidate extends Candidate, Pick<JudgedRequest, 'read'> {
   /** Members of the multisig, as they are under the lock. */
   readonly members: Members;
 }
@@ -50,19 +51,23 @@ export interface UnreadTokenAccounts {
 export interface Asked extends AskedOfCaps {
   /** Hashes of its proofs, one for each pipeline; none for withdrawals and rotations. */
   readonly proofHashes: readonly string[];
+  /** Null if the project had no rules when the request began. */
+  readonly ruled: RuledRequest | null;
 }
 
 /** Computes what a batch asks for. A thousand pipelines take 0.1 s, so no caller holds a lock meanwhile. */
 export async function computeAsked(
   { prices }: Pick<LimitDeps, 'prices'>,
-  { project, kind, pipelines }: Candidate,
+  { project: { flywheel, token }, kind, pipelines }: Candidate,
+  hasRules = false,
 ): Promise<Asked> {
   return {
     kind,
     pipelineCount: pipelines.length,
     proofHashes: kind === 'pipelines' ? await mapInSlices(pipelines, proofHash) : [],
-    totals: kind === 'pipelines' ? dailyTotals(pipelines, project.token) : NO_TOTALS,
-    exposure: await boundExposure(prices, project.flywheel.multisig, { kind, pipelines }),
+    totals: kind === 'pipelines' ? dailyTotals(pipelines, token) : NO_TOTALS,
+    exposure: await boundExposure(prices, flywheel.multisig, { kind, pipelines }),
+    ruled: hasRules ? readRuled(pipelines, token) : null,
   };
 }
 
@@ -79,7 +84,7 @@ export async function admitBatch(
   candidate: LockedCandidate,
   asked: Asked,
 ): Promise<Admission | UnreadTokenAccounts> {
-  const { project, kind, batchId, pipelines, read } = candidate;
+  const { project, kind } = candidate;
   const now = deps.clock.now();
   const day = utcDay(now);
   // Read under the lock: the limits may have been lowered while this request waited for it.
@@ -90,18 +95,32 @@ export async function admitBatch(
   const [tooMuch] = errors.filter((error) => !isOfKey(error));
   if (tooMuch) throw tooMuch;
   const { totals, exposure } = asked;
-  const { hasExposedOfKind, isFirstOfDay } = use;
-  const reserved = { day, totals, exposure };
-  if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, reserved);
-  const { policy } = use;
-  if (kind === 'pipelines' && policy !== null) {
-    const judged = await admitByPolicy(trx, project, pipelines, { batchId, day, now, policy, read });
-    if (judged === 'unread') return { unreadOn: day };
-  }
+  const { hasExposedOfKind, isFirstOfDay, rules } = use;
+  if (kind === 'pipelines') await reserveAmounts(deps, trx, project, use, { day, totals });
+  const counted = rules && (await judgeByRules(trx, candidate, asked, { rules, day, now }));
+  if (counted === 'unread') return { unreadOn: day };
   // Last, so that a limit of the whole project is named first.
   const [ofKey] = errors;
   if (ofKey) throw ofKey;
+  const reserved = { day, totals, exposure, counted };
   return { reserved, warnings: warnOfRepeats(asked, use), hasExposedOfKind, isFirstOfDay };
+}
+
+interface RulesOfDay extends Pick<JudgedRequest, 'day' | 'now'> {
+  readonly rules: RulesInForce;
+}
+
+async function judgeByRules(
+  trx: Db,
+  { project: { id: projectId, token }, pipelines, read }: LockedCandidate,
+  { ruled }: Asked,
+  { rules, day, now }: RulesOfDay,
+): Promise<CountedUses | 'unread'> {
+  if (ruled !== null) return admitByPolicy(rules, token, { ...ruled, day, now, read });
+  // An operator has set the project's first rules since the request began.
+  const late = readRuled(pipelines, token);
+  const used = await findPolicyUses(trx, { projectId, day }, mayCount(late));
+  return admitByPolicy({ ...rules, used }, token, { ...late, day, now, read });
 }
 
 /**
@@ -199,10 +218,12 @@ export function requireNoHalt(halt: Halt | null): void {
 }
 
 /** A batch that is not created, measured against its project. */
-export interface Forecast extends Pick<CapUse, 'policy'> {
+export interface Forecast {
   /** The limits and caps that the project would exceed with it. */
   readonly errors: readonly LimitError[];
   readonly warnings: readonly InitWarning[];
+  /** The company's rules for the project; null if it has set none. */
+  readonly policy: CompanyPolicy | null;
 }
 
 /** Measures a batch that is not created against what its project has used, and reads the company's rules for it. */
@@ -210,7 +231,7 @@ export async function forecast(deps: LimitDeps & Pick<Deps, 'db'>, candidate: Ca
   const asked = await computeAsked(deps, candidate);
   const use = await readUse(deps, candidate, asked);
   const errors = findLimitErrors(deps, candidate.project, use, asked);
-  return { errors, warnings: warnOfRepeats(asked, use), policy: use.policy };
+  return { errors, warnings: warnOfRepeats(asked, use), policy: use.rules?.policy ?? null };
 }
 
 /** A project's daily limit for one kind of action, in base units. */
@@ -282,11 +303,12 @@ function haveSameMembers(one: Members, other: Members): boolean {
 function readUse(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { project: { id: projectId, isAdmitted, flywheel }, kind, keyId }: Candidate,
-  { proofHashes }: Pick<Asked, 'proofHashes'>,
+  { proofHashes, ruled }: Pick<Asked, 'proofHashes' | 'ruled'>,
 ): Promise<CapUse> {
   const now = clock.now();
-  const multisig = flywheel.multisig.address;
-  return readCapUse(db, { projectId, multisig, kind, keyId, isAdmitted, proofHashes, day: utcDay(now), now });
+  const of = { projectId, multisig: flywheel.multisig.address, kind, keyId, isAdmitted };
+  const uses = ruled === null ? [] : mayCount(ruled);
+  return readCapUse(db, { ...of, proofHashes, uses, day: utcDay(now), now });
 }
 
 function isOfKey(error: LimitError): boolean {
@@ -327,7 +349,7 @@ async function reserveAmounts(
   trx: Db,
   { id, token }: Project,
   { dailyLimits, returningTotals }: CapUse,
-  { day, totals }: Reserved,
+  { day, totals }: Pick<Reserved, 'day' | 'totals'>,
 ): Promise<void> {
   const limits = {
     burnBaseUnits: dailyLimits.burnBaseUnits + returningTotals.burnBaseUnits,

@@ -31,6 +31,8 @@ export interface BatchKey {
 }
 
 export interface NewBatch {
+  /** True for pipelines of a project for which `findBeginning` has found rules. */
+  readonly hasRules?: boolean;
   /** The API key that asks; null for the console. */
   readonly keyId: string | null;
   readonly pipelines: readonly CompiledPipeline[];
@@ -54,8 +56,8 @@ export interface CreatedBatch {
  * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_NONCE_POOL_EMPTY, and those of `admitBatch`.
  */
 export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
-  const { keyId, pipelines } = newBatch;
-  const asked = await computeAsked(deps, { project: key.project, kind: key.kind, keyId, pipelines });
+  const { keyId, pipelines, hasRules } = newBatch;
+  const asked = await computeAsked(deps, { project: key.project, kind: key.kind, keyId, pipelines }, hasRules);
   let read: ReadTokenAccounts | null = null;
   for (let times = 1; ; times++) {
     const created = await leaseAndWrite(deps, key, { ...newBatch, asked, read });
@@ -126,7 +128,9 @@ export interface Beginning extends Omit<BeginningFacts, 'batchId'> {
  */
 export async function findBeginning(db: Db, key: BatchKey): Promise<Beginning> {
   const { project, kind, idempotencyKey } = key;
-  const { batchId, ...facts } = await findBeginningFacts(db, { projectId: project.id, kind, idempotencyKey });
+  const { id: projectId, flywheel } = project;
+  const question = { projectId, kind, idempotencyKey, multisig: flywheel.multisig.address };
+  const { batchId, ...facts } = await findBeginningFacts(db, question);
   return { earlier: batchId === null ? null : await findCreatedBatch(db, key), ...facts };
 }
 
@@ -165,7 +169,7 @@ async function writeBatch(
   // Batches of one project are created one after another, so that the counts that admission reads stay true.
   const { batchIndex, ...members } = await takeBatchIndex(trx, flywheel.id);
   const id = randomUUID();
-  const candidate = { project, kind, keyId, pipelines, read, batchId: id, members };
+  const candidate = { project, kind, keyId, pipelines, read, members };
   const admission = await admitBatch(deps, trx, candidate, asked);
   if ('unreadOn' in admission) throw new Undone(admission);
   const warnings = [...known, ...admission.warnings];

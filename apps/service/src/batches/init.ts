@@ -36,7 +36,7 @@ export interface InitRequest {
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
   const { project, scopes, keyId, idempotencyKey, body, actor } = request;
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const { earlier, halt } = await findBeginning(deps.db, key);
+  const { earlier, halt, hasRules } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
   requireServed(deps, project);
   requireNoHalt(halt);
@@ -49,5 +49,5 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
   const pipelines = await compilePipelines(requested, project);
 
   const audit = actor === undefined ? null : ({ actor, action: 'batch.initialized' } as const);
-  return createBatchIdempotently(deps, key, { keyId, pipelines, audit });
+  return createBatchIdempotently(deps, key, { keyId, pipelines, hasRules, audit });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pipeline } from '@flywheel/api';
-import { associatedTokenAddress } from '@flywheel/protocol';
+import { associatedTokenAddress, NO_POLICY } from '@flywheel/protocol';
 import {
   assertError,
   executeSigned,
@@ -14,12 +14,16 @@ import {
 import { airdropPipeline, burnPipeline, init, preview, send } from '@flywheel/testing/client';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
+import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { storeUses } from '@flywheel/testing/records';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { sql } from 'kysely';
 import { unusedOf } from '../../src/batches/policy/facts.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
+import { lockFlywheel } from '../../src/store/batches/new-batches.ts';
+import { insertPolicy } from '../../src/store/company/policies.ts';
 import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
 import { askCompany, type Operator, openCompanyWorld, setRules } from './operators.ts';
 
@@ -70,6 +74,34 @@ describe('what the company’s rules count of a day', () => {
     await cancel(project, again.batch.id);
     requireOk(await init(world.url, project.apiKey, [airdropPipeline(counted)]));
     assertError(await init(world.url, project.apiKey, stranger), 429, 'ERR_POLICY_CAP_REACHED', FULL);
+  });
+
+  it('binds a request that began before an operator set the first rules', async () => {
+    const project = await createProject(world);
+    const [recipient = ''] = await newAddresses(1);
+    const { projectId } = project;
+    const { id, multisig } = await world.db
+      .selectFrom('flywheels')
+      .select(['id', 'multisig'])
+      .where('project_id', '=', projectId)
+      .executeTakeFirstOrThrow();
+    const { asked } = await world.db.transaction().execute(async (trx) => {
+      await lockFlywheel(trx, id);
+      const begun = init(world.url, project.apiKey, [airdropPipeline(recipient, 1)]);
+      await waitUntil(
+        'the request to wait',
+        () => countLockWaits(world.db),
+        (waits) => waits > 0,
+      );
+      const policy = { ...NO_POLICY, capPerRecipient: 1_500_000n };
+      const by = { mint: project.mint, operator: address(operator.address), appliedAt: new Date() };
+      await insertPolicy(trx, multisig, { version: 1, policy, ...by });
+      const uses = [{ kind: 'recipient', subject: recipient, amount: 1_000_000n }] as const;
+      const day = new Date().toISOString().slice(0, 10);
+      await storeUses(trx, { batchId: crypto.randomUUID(), projectId, day }, { uses, isRead: true });
+      return { asked: begun };
+    });
+    assertError(await asked, 429, 'ERR_POLICY_CAP_REACHED', /receives 2 tokens/);
   });
 
   it('is read from the chain only where the cap has no room for all recipients; an account that exists does not count', async () => {

@@ -219,7 +219,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     const origin = { idempotencyKey: randomUUID(), requestHash: new Uint8Array(32), keyId: null };
     const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
     const day = batch.createdAt.toISOString().slice(0, 10);
-    await insertBatch(serve, batch, origin, { day, totals, exposure: NO_EXPOSURE }, []);
+    await insertBatch(serve, batch, origin, { day, totals, exposure: NO_EXPOSURE, counted: null }, []);
   }
 
   async function enqueue({ id: batchId }: Batch, multisig: Address, type: 'setup' | 'execute'): Promise<void> {

@@ -276,6 +276,7 @@ const USE_OF_PROJECT: Omit<CapQuestion, 'projectId' | 'proofHashes'> = {
     kind: 'pipelines',
     keyId: null,
     isAdmitted: true,
+    uses: [],
     day: '2026-11-21',
     now: new Date(),
   },

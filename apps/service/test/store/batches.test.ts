@@ -42,7 +42,7 @@ async function countOpen(projectId: string) {
 
 async function readUse(projectId: string, proofHashes: readonly string[]) {
   const of = { projectId, multisig: await findMultisigOf(projectId), keyId: null } as const;
-  return readCapUse(db, { ...of, kind: 'pipelines', isAdmitted: true, proofHashes, day: DAY, now: NOW });
+  return readCapUse(db, { ...of, kind: 'pipelines', isAdmitted: true, proofHashes, uses: [], day: DAY, now: NOW });
 }
 
 async function findMultisigOf(projectId: string) {
@@ -163,7 +163,7 @@ test('a batch is found by its idempotency key, with the request’s hash and the
     };
     const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
     const origin = { idempotencyKey: key, requestHash, keyId: null };
-    await insertBatch(trx, batch, origin, { day: DAY, totals, exposure: NO_EXPOSURE }, warnings);
+    await insertBatch(trx, batch, origin, { day: DAY, totals, exposure: NO_EXPOSURE, counted: null }, warnings);
     return batch;
   });
   assert.deepEqual(await findBatchByIdempotencyKey(db, project.id, key), { batch: stored, requestHash, warnings });

@@ -382,7 +382,7 @@ async function exposureOf(project: Project): Promise<Exposure> {
 
 function readUse(project: Project, keyId: string) {
   const { address: multisig } = project.flywheel.multisig;
-  const asked = { projectId: project.id, multisig, kind: 'pipelines', keyId, proofHashes: [] } as const;
+  const asked = { projectId: project.id, multisig, kind: 'pipelines', keyId, proofHashes: [], uses: [] } as const;
   return readCapUse(db, { ...asked, isAdmitted: false, day: DAY, now: NOW });
 }
 

@@ -15,6 +15,7 @@ import {
   storeBatch,
   storeNonces,
   storeProject,
+  storeUses,
 } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import { judgePast } from '../../src/batches/policy/judge-past.ts';
@@ -23,6 +24,7 @@ import { createBatchCounts } from '../../src/projects/batch-counts.ts';
 import { listBatchRecords } from '../../src/store/batches/batch-records.ts';
 import { findBatches, findBatchesToSetUp, findCurrentBatch } from '../../src/store/batches/batches.ts';
 import { findBundles, findLandedSlot, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { readCapUse } from '../../src/store/batches/cap-use.ts';
 import { findDeadIndices, findUnclosedIds } from '../../src/store/batches/ends.ts';
 import { readLamportsUse } from '../../src/store/batches/exposure.ts';
 import {
@@ -40,7 +42,8 @@ import { findLastFinalProof, findProofsBySignature } from '../../src/store/batch
 import { findMissedRotation, findOpenIds, findRotations } from '../../src/store/batches/rotations.ts';
 import { readCounts, readSpending } from '../../src/store/company/overview.ts';
 import { findHeldJobs } from '../../src/store/company/pauses.ts';
-import { countEarlierTokenAccounts, countPolicyUses } from '../../src/store/company/policy-uses.ts';
+import { insertPolicy } from '../../src/store/company/policies.ts';
+import { countEarlierTokenAccounts } from '../../src/store/company/policy-uses.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { sumFinalBurns } from '../../src/store/projects/daily-limits.ts';
 import { findProjectSummaries } from '../../src/store/projects/projects.ts';
@@ -80,6 +83,8 @@ describe('statements beside a long past', () => {
     project = await storeProject(db);
     await storePast(project);
     await storeBatch(db, project);
+    const by = { mint: project.token.mint, operator: project.wallet, appliedAt: NOW };
+    await insertPolicy(db, project.flywheel.multisig.address, { version: 1, policy: NO_POLICY, ...by });
     ofLargeBatches = await storeProject(db);
     await storeLargeBatches(ofLargeBatches);
     await sql`vacuum analyze`.execute(db);
@@ -132,8 +137,13 @@ describe('statements beside a long past', () => {
     'the batches of a day': (trx, { id }) => lockBatchesOfDays(trx, id, { firstDay: DAY, after: 0n, limit: 50 }),
     'the batches whose end may change': (trx, { id }) => lockUnfinishedBatches(trx, id),
     'the token accounts of a day': (trx, { id: projectId }) => countEarlierTokenAccounts(trx, { projectId, day: DAY }),
-    'what a rule counts of a day': (trx, { id: projectId }) =>
-      countPolicyUses(trx, { batchId: randomUUID(), projectId, day: DAY, isRead: true }, USES),
+    'the caps and rules of a new batch': (trx, { id: projectId, flywheel: { multisig } }) =>
+      readCapUse(trx, {
+        ...{ projectId, multisig: multisig.address, kind: 'pipelines', keyId: null, isAdmitted: true },
+        ...{ proofHashes: [], uses: USES, day: DAY, now: NOW },
+      }),
+    'the caps of a new batch in its day': (trx, { id: projectId }) =>
+      storeUses(trx, { batchId: randomUUID(), projectId, day: DAY }, { uses: USES, isRead: true }),
     'the state of the service': (trx) => readServiceState(trx, NOW),
   };
   for (const [name, read] of Object.entries(reads)) {

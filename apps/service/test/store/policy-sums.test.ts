@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { addColumnToEveryTable, openTestDatabase } from '@flywheel/testing/postgres';
+import { storeUses } from '@flywheel/testing/records';
 import { address, getAddressDecoder } from '@solana/kit';
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import {
-  countPolicyUses,
   findPolicyUses,
   findUnreadTokenAccounts,
   type PolicyUse,
@@ -44,7 +44,7 @@ describe('the sums of a day', () => {
           given.map(async ({ accounts, amount, isRead, events, left }) => {
             const batchId = randomUUID();
             const asked = usesOf(accounts, amount);
-            if (asked.length > 0) await countPolicyUses(db, { batchId, projectId, day: DAY, isRead }, asked);
+            if (asked.length > 0) await storeUses(db, { batchId, projectId, day: DAY }, { uses: asked, isRead });
             for (const event of events) {
               if (event === 'released') await releasePolicyUses(db, batchId, usesOf(accounts, 0n));
               if (event === 'checked') await recordCheckedTokenAccounts(db, batchId, left);
@@ -70,15 +70,20 @@ describe('the sums of a day', () => {
     const [projectId, batchId] = [randomUUID(), randomUUID()];
     const [own, shared] = [address(ACCOUNTS[0] ?? ''), address(ACCOUNTS[1] ?? '')];
     const count = (id: string, uses: PolicyUse[]) =>
-      countPolicyUses(db, { batchId: id, projectId, day: DAY, isRead: false }, uses);
-    const first = await count(batchId, usesOf([own, shared], 5n));
-    assert.deepEqual([first.tokenAccounts, first.hasUnread, first.uses.get('type T')], [0, false, 0n]);
-    const second = await count(randomUUID(), usesOf([shared], 7n));
-    assert.deepEqual([second.tokenAccounts, second.hasUnread, second.uses.get('type T')], [2, true, 5n]);
+      storeUses(db, { batchId: id, projectId, day: DAY }, { uses, isRead: false });
     const asked = usesOf([own, shared], 5n);
+    const readDay = async () => {
+      const { uses, ...counted } = await findPolicyUses(db, { projectId, day: DAY }, asked);
+      return { ofType: uses.get('type T'), ...counted };
+    };
+    assert.deepEqual(await readDay(), { ofType: undefined, tokenAccounts: 0, hasUnread: false });
+    await count(batchId, asked);
+    assert.deepEqual(await readDay(), { ofType: 5n, tokenAccounts: 2, hasUnread: true });
+    await count(randomUUID(), usesOf([shared], 7n));
+    assert.deepEqual(await readDay(), { ofType: 12n, tokenAccounts: 2, hasUnread: true });
     const others = await findPolicyUses(db, { projectId, day: DAY }, asked, batchId);
     assert.deepEqual(
-      asked.map((use) => others.uses.get(useKey(use))),
+      asked.map((use) => others.uses.get(useKey(use)) ?? 0n),
       [0n, 7n, 7n, 0n, 1n],
     );
     assert.equal(others.tokenAccounts, 1);

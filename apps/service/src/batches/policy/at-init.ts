@@ -1,24 +1,38 @@
 import { ApiError, type ErrorCode } from '@flywheel/api';
-import type { CompanyPolicy } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import { startOfNextUtcDay } from '../../model/clock.ts';
-import type { Project } from '../../model/project.ts';
-import { countPolicyUses, NO_USES } from '../../store/company/policy-uses.ts';
-import type { Db } from '../../store/db.ts';
+import type { Token } from '../../model/project.ts';
+import type { RulesInForce } from '../../store/batches/cap-use.ts';
+import type { CountedUses, PolicyUse } from '../../store/company/policy-uses.ts';
 import { type BatchIssue, toProblem } from '../check/check-batch.ts';
 import { findMetRules, type MetRule } from './evaluate.ts';
-import { countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
+import { allUsesOf, type BatchFacts, countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
 import { recipientTokenAccounts } from './token-accounts.ts';
 
-export interface JudgedRequest {
-  readonly batchId: string;
+/** What the company's rules judge of a batch, as it is known before the lock. */
+export interface RuledRequest {
+  readonly facts: BatchFacts;
+  /** Those of its recipients. */
+  readonly tokenAccounts: readonly Address[];
+}
+
+export interface JudgedRequest extends RuledRequest {
   /** The UTC day of init. */
   readonly day: string;
   readonly now: Date;
-  readonly policy: CompanyPolicy;
   /** Null if they were not looked up: then the token accounts of all recipients count. */
   readonly read: ReadTokenAccounts | null;
+}
+
+/** Reads what rules judge of a batch. */
+export function readRuled(pipelines: readonly CompiledPipeline[], token: Token): RuledRequest {
+  return { facts: readFacts(pipelines, token), tokenAccounts: recipientTokenAccounts(pipelines, token) };
+}
+
+/** Lists all that rules may count of a batch. */
+export function mayCount({ facts, tokenAccounts }: RuledRequest): PolicyUse[] {
+  return [...allUsesOf(facts), ...tokenAccountUses(tokenAccounts)];
 }
 
 /** The token accounts of a request that init has looked up on chain. */
@@ -33,32 +47,27 @@ export interface ReadTokenAccounts {
 const MAX_READINGS = 5;
 
 /**
- * Judges a new batch by the company's rules, and counts it for its caps. The caller must hold the lock of the project's
- * flywheel, and must roll back when this throws or returns `unread`.
- * @returns `unread` if the day has no room for every token account that the batch may need, and some were not looked up on chain:
- * those that exist do not count. The caller looks them up and tries again.
+ * Judges a new batch by the company's rules.
+ * @param rules as the caller has read them under the lock of the project's flywheel.
+ * @returns what the batch counts for caps; `unread` if the day has no room for every token account that the batch may need, and
+ * some were not looked up on chain: those that exist do not count. The caller looks them up and tries again.
  * @throws ApiError ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED
  */
-export async function admitByPolicy(
-  trx: Db,
-  { id: projectId, token }: Project,
-  pipelines: readonly CompiledPipeline[],
-  { batchId, day, now, policy, read }: JudgedRequest,
-): Promise<'admitted' | 'unread'> {
-  const facts = readFacts(pipelines, token);
-  const isRead = read !== null;
-  const counted = policy.newTokenAccounts === null ? [] : (read?.missing ?? recipientTokenAccounts(pipelines, token));
-  const asked = [...usesOf([policy], facts), ...tokenAccountUses(counted)];
-  const used = asked.length === 0 ? NO_USES : await countPolicyUses(trx, { batchId, projectId, day, isRead }, asked);
-  const { uses, hasUnread } = used;
+export function admitByPolicy(
+  { policy, used }: RulesInForce,
+  token: Pick<Token, 'decimals'>,
+  { facts, tokenAccounts, day, now, read }: JudgedRequest,
+): CountedUses | 'unread' {
+  const counted = policy.newTokenAccounts === null ? [] : (read?.missing ?? tokenAccounts);
+  const uses = [...usesOf([policy], facts), ...tokenAccountUses(counted)];
   // What the day has moved matters for rules that need a person only, which refuse nothing.
-  const judged = { day, moved: 0n, uses, tokenAccounts: countAdded(asked, used) };
+  const judged = { day, moved: 0n, uses: used.uses, tokenAccounts: countAdded(uses, used) };
   const met = findMetRules(policy, token, facts, judged);
-  const mayRead = read === null || (hasUnread && read.times < MAX_READINGS);
+  const mayRead = read === null || (used.hasUnread && read.times < MAX_READINGS);
   if (mayRead && met.some(({ rule }) => rule === 'newTokenAccounts')) return 'unread';
   const [error] = toPolicyErrors(met, now);
   if (error) throw error;
-  return 'admitted';
+  return { uses, isRead: read !== null };
 }
 
 /** An error lists this many sentences, and more in its data. */

@@ -3,6 +3,15 @@ import { type CompanyPolicy, fromPolicyJson, type PolicyJson } from '@flywheel/p
 import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { DailyTotals } from '../../model/project.ts';
+import {
+  columnsOf,
+  type DayUses,
+  type DayUsesJson,
+  fromDayUsesJson,
+  type PolicyUse,
+  selectDayUses,
+  type UseColumns,
+} from '../company/policy-uses.ts';
 import type { Db } from '../db.ts';
 import { prepare, type Slots } from '../prepare.ts';
 import { type LamportsUse, unadmittedUse } from './exposure.ts';
@@ -35,11 +44,17 @@ export interface CapUse extends KindUse {
   readonly dailyLimits: DailyTotals;
   /** Amounts of the day that come back when the batches of revoked keys are cancelled. */
   readonly returningTotals: DailyTotals;
-  /** The company's rules for the project; null if it has set none. */
-  readonly policy: CompanyPolicy | null;
+  /** Rules that concern the batch; null if the company has set none. */
+  readonly rules: RulesInForce | null;
   readonly openRotation: OpenRotation | null;
   /** The asked proofs that the project has used before, in lowercase hex. */
   readonly seenProofs: ReadonlySet<string>;
+}
+
+export interface RulesInForce {
+  readonly policy: CompanyPolicy;
+  /** The part of their caps that batches of the day have used. */
+  readonly used: DayUses;
 }
 
 export interface KeyUse extends HeldUse {
@@ -57,20 +72,27 @@ export interface CapQuestion {
   readonly isAdmitted: boolean;
   /** Hashes of the batch's proofs in hex; none for withdrawals and rotations. */
   readonly proofHashes: readonly string[];
+  /** The uses whose sums are read if the project has rules. */
+  readonly uses: readonly PolicyUse[];
   /** The UTC day, `2026-11-21`. */
   readonly day: string;
   readonly now: Date;
 }
 
 /**
- * Reads the use of all caps, and which proofs are not new, in one statement. An executed batch is open until its end is finalized, because a fork can make
- * the operator pay its rent again. The project's sums are exact while the caller holds the lock of its flywheel.
+ * Reads the use of all caps, the rules of the company, and which proofs are not new, in one statement. An executed batch is open
+ * until its end is finalized, because a fork can make the operator pay its rent again. The sums are exact while the caller holds
+ * the lock of the project's flywheel.
  */
 export async function readCapUse(db: Db, question: CapQuestion): Promise<CapUse> {
   const { projectId, keyId, kind, isAdmitted } = question;
   const proofs = question.proofHashes.map((hash) => Buffer.from(hash, 'hex'));
   const { ofPipelines, ofOthers } = isAdmitted ? CAP_USE.admitted : CAP_USE.unadmitted;
-  const [row] = await (kind === 'pipelines' ? ofPipelines : ofOthers)(db, { ...question, proofs });
+  const [row] = await (kind === 'pipelines' ? ofPipelines : ofOthers)(db, {
+    ...question,
+    ...columnsOf(question.uses),
+    proofs,
+  });
   if (!row) throw new Error(`Project ${projectId} does not exist.`);
   return {
     project: {
@@ -89,7 +111,7 @@ export async function readCapUse(db: Db, question: CapQuestion): Promise<CapUse>
     isFirstOfDay: row.is_first_of_day,
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
     returningTotals: { burnBaseUnits: row.returning_burned, airdropBaseUnits: row.returning_airdropped },
-    policy: row.policy && fromPolicyJson(row.policy),
+    rules: row.policy && row.day_uses && { policy: fromPolicyJson(row.policy), used: fromDayUsesJson(row.day_uses) },
     openRotation: row.rotation_id === null ? null : { batchId: row.rotation_id, isReady: row.is_rotation_ready },
     seenProofs: new Set(row.seen_proofs.map((hash) => Buffer.from(hash).toString('hex'))),
   };
@@ -114,13 +136,15 @@ type CapRow = Sums<''>['row'] &
     readonly pool_locked: bigint | null;
     readonly pool_spent: bigint | null;
     readonly policy: PolicyJson | null;
+    /** Null without a policy. */
+    readonly day_uses: DayUsesJson | null;
     readonly rotation_id: string | null;
     /** Null without a rotation. */
     readonly is_rotation_ready: boolean;
     readonly seen_proofs: readonly Uint8Array[];
   };
 
-interface CapValues extends CapQuestion {
+interface CapValues extends Omit<CapQuestion, 'uses'>, UseColumns {
   readonly proofs: readonly Uint8Array[];
 }
 
@@ -141,7 +165,7 @@ function prepareCapUse({ isAdmitted, isPipelines }: { readonly isAdmitted: boole
       select projects.burn_limit, projects.airdrop_limit, whole.*, part.*, ${isPipelines ? sql`false` : isFirstOfDay(slot)} as is_first_of_day,
         keys.revoked_at is not null as is_revoked, coalesce(keys.has_others, false) as has_others,
         pool.locked as pool_locked, pool.spent as pool_spent,
-        (select policy from company_policies where multisig = ${slot('multisig')} order by version desc limit 1) as policy,
+        ${isPipelines ? rulesOf(slot) : sql`null as policy, null as day_uses`},
         rotation.id as rotation_id, rotation.is_ready as is_rotation_ready,
         array(
           select distinct proof_hash from pipelines
@@ -198,6 +222,17 @@ function sumsOf(prefix: '' | 'key_'): RawBuilder<unknown> {
     coalesce(sum(reserved_lamports), 0) + (
       select coalesce(sum(lamports), 0) from spending ${prefix === '' ? sql`` : sql`where is_own`}
     ) as ${name('spent')}
+  `;
+}
+
+/** Rules concern pipelines only. The sums are not looked up without rules. */
+function rulesOf(slot: Slots<CapValues>): RawBuilder<unknown> {
+  const columns = { kinds: slot('kinds'), subjects: slot('subjects') };
+  const uses = selectDayUses({ projectId: slot('projectId'), day: slot('day'), exceptId: null, ...columns });
+  const ofProject = sql`company_policies where multisig = ${slot('multisig')}`;
+  return sql`
+    (select policy from ${ofProject} order by version desc limit 1) as policy,
+    case when exists (select from ${ofProject}) then ${uses} end as day_uses
   `;
 }
 

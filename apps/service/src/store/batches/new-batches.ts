@@ -3,6 +3,7 @@ import { type Insertable, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Batch } from '../../model/batch.ts';
 import type { DailyTotals, Multisig } from '../../model/project.ts';
+import { type CountedColumns, type CountedUses, insertUses, toCountedColumns } from '../company/policy-uses.ts';
 import type { Db } from '../db.ts';
 import { prepare, type Slots } from '../prepare.ts';
 import type { BatchesTable } from '../schema.ts';
@@ -16,6 +17,8 @@ export interface Reserved {
   readonly day: string;
   readonly totals: DailyTotals;
   readonly exposure: Exposure;
+  /** What it counts of the company's caps; null if the project has no rules. */
+  readonly counted: CountedUses | null;
 }
 
 /** What identifies the request that creates a batch. */
@@ -34,11 +37,11 @@ export async function insertBatch(
   trx: Db,
   batch: Batch,
   { idempotencyKey, requestHash, keyId }: BatchOrigin,
-  { day, totals, exposure }: Reserved,
+  { day, totals, exposure, counted }: Reserved,
   warnings: readonly InitWarning[],
 ): Promise<void> {
   const rows = await toPipelineRows(batch);
-  await insertAll(trx, {
+  const values = {
     id: batch.id,
     project_id: batch.projectId,
     flywheel_id: batch.flywheelId,
@@ -62,7 +65,9 @@ export async function insertBatch(
     created_at: batch.createdAt,
     updated_at: batch.updatedAt,
     pipelines: JSON.stringify(rows.slice(0, ROWS_AT_ONCE)),
-  });
+  };
+  if (counted === null || counted.uses.length === 0) await insertAll(trx, values);
+  else await insertAndCount(trx, { ...values, ...toCountedColumns(counted) });
   for (let from = ROWS_AT_ONCE; from < rows.length; from += ROWS_AT_ONCE) {
     const pipelines = JSON.stringify(rows.slice(from, from + ROWS_AT_ONCE));
     await insertPipelines(trx, { id: batch.id, project_id: batch.projectId, pipelines });
@@ -93,16 +98,23 @@ const COLUMNS = [
 
 type BatchValues = Pick<Insertable<BatchesTable>, (typeof COLUMNS)[number]> & PipelineValues;
 
-const insertAll = prepare<Required<BatchValues>, never>((_db, slot) => {
+const insertAll = prepare<Required<BatchValues>, never>((_db, slot) => toInsertAll(slot, sql``));
+
+const insertAndCount = prepare<Required<BatchValues> & CountedColumns, never>((_db, slot) =>
+  toInsertAll(slot, sql`, counted as (${insertUses(slot)})`),
+);
+
+/** @param more statements that run with it, each with a comma before it. */
+function toInsertAll(slot: Slots<Required<BatchValues>>, more: RawBuilder<unknown>): RawBuilder<never> {
   const columns = sql.join(COLUMNS.map((name) => sql.ref(name)));
   return sql`
     with batch as (
       insert into batches (${columns}) values (${sql.join(COLUMNS.map((name) => slot(name)))}) returning id, status, created_at
-    ), stored as (${toInsert(slot)})
+    ), stored as (${toInsert(slot)})${more}
     insert into batch_events (batch_id, type, at, status, data)
     select id, 'batch.initialized', created_at, status, '{}' from batch
   `;
-});
+}
 
 const insertPipelines = prepare<PipelineValues, never>((_db, slot) => toInsert(slot));
 

@@ -30,6 +30,7 @@ export interface BatchQuestion {
   readonly projectId: string;
   readonly kind: BatchKind;
   readonly idempotencyKey: string;
+  readonly multisig: Address;
 }
 
 export interface BeginningFacts {
@@ -37,12 +38,15 @@ export interface BeginningFacts {
   readonly halt: Halt | null;
   /** The batch that the key has created. */
   readonly batchId: string | null;
+  /** True if the company has set rules for the project. */
+  readonly hasRules: boolean;
 }
 
 /** Reads what halts a project like `findHalt`, and what else decides first about a request for a batch. */
 export async function findBeginningFacts(db: Db, question: BatchQuestion): Promise<BeginningFacts> {
   const [row] = await selectBeginning(db, question);
-  return row ? { halt: toHalt(row), batchId: row.batch_id } : { halt: null, batchId: null };
+  if (!row) return { halt: null, batchId: null, hasRules: false };
+  return { halt: toHalt(row), batchId: row.batch_id, hasRules: row.has_rules };
 }
 
 const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
@@ -54,6 +58,7 @@ const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
         .on('batches.idempotency_key', '=', slot('idempotencyKey')),
     )
     .select('batches.id as batch_id')
+    .select(sql<boolean>`exists (select from company_policies where multisig = ${slot('multisig')})`.as('has_rules'))
     .where('projects.id', '=', slot('projectId')),
 );
 

@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
-import { prepare } from '../prepare.ts';
+import type { Slots } from '../prepare.ts';
 
 /** The share of a batch in the cap of a recipient or a proof type, or a token account that the vault would pay for. */
 export interface PolicyUse {
@@ -14,11 +14,11 @@ export interface PolicyUse {
 
 /** The uses of all batches of a day. */
 export interface DayUses {
-  /** Sums by `useKey`, of the recipients, types and token accounts that were asked for. */
+  /** Sums by `useKey`, of the recipients, types and token accounts that were asked for. One that is missing is 0. */
   readonly uses: ReadonlyMap<string, bigint>;
-  /** All token accounts of the day, each once, also if several batches count it; 0 if the question names none. */
+  /** All token accounts of the day, each once, also if several batches count it. */
   readonly tokenAccounts: number;
-  /** True if nobody has looked some of these token accounts up on chain; false if the question names none. */
+  /** True if some of these token accounts were not looked up on chain. */
   readonly hasUnread: boolean;
 }
 
@@ -36,44 +36,35 @@ export interface ProjectDay {
   readonly day: string;
 }
 
-interface BatchOfDay extends ProjectDay {
-  readonly batchId: string;
-}
-
-/** A batch to be counted. */
-export interface CountedBatch extends BatchOfDay {
+/** What a new batch counts of the company's caps. */
+export interface CountedUses {
+  readonly uses: readonly PolicyUse[];
   /** True if its token accounts were looked up on chain, so that it counts those only that are missing. */
   readonly isRead: boolean;
 }
 
-/**
- * Counts a batch for its recipients, types and new token accounts, and reads what the others of the day have used, in one
- * statement. The sums are exact while the caller holds the lock of the project's flywheel; a caller that refuses the batch must
- * roll back.
- * @returns what the other batches have used.
- */
-export async function countPolicyUses(trx: Db, batch: CountedBatch, uses: readonly PolicyUse[]): Promise<DayUses> {
-  const count = namesTokenAccounts(uses) ? COUNT_USES.withTokenAccounts : COUNT_USES.others;
-  return toDayUses(await count(trx, { ...batch, ...columnsOf(uses) }));
+/** Values of `insertUses`, by column. */
+export interface CountedColumns extends UseColumns {
+  readonly amounts: readonly string[];
+  readonly is_read: boolean;
 }
 
-const COUNT_USES = { withTokenAccounts: prepareCount(true), others: prepareCount(false) };
+/** Returns the values of `insertUses`. */
+export function toCountedColumns({ uses, isRead }: CountedUses): CountedColumns {
+  return { ...columnsOf(uses), is_read: isRead };
+}
 
-/** The triggers of `policy_uses` add the batch to the sums after this statement has read them. */
-function prepareCount(withTokenAccounts: boolean) {
-  return prepare<CountedBatch & UseColumns, UsedRow>((_db, slot) => {
-    const [projectId, day] = [sql<string>`${slot('projectId')}::uuid`, sql<string>`${slot('day')}::date`];
-    const uses = { kinds: slot('kinds'), subjects: slot('subjects'), amounts: slot('amounts') };
-    return sql<UsedRow>`
-      with asked as (select * from ${unnestColumns(uses)}), counted as (
-        insert into policy_uses (batch_id, project_id, day, kind, subject, amount, is_read)
-        select ${slot('batchId')}::uuid, ${projectId}, ${day}, kind, subject, amount,
-          ${slot('isRead')}::boolean or kind <> 'token-account'
-        from asked
-      )
-      ${selectUsed({ projectId, day, exceptId: null }, withTokenAccounts)}
-    `;
-  });
+/** The statement that counts a new batch. The triggers of `policy_uses` add it to the sums of its day. */
+export function insertUses(
+  slot: Slots<CountedColumns & Readonly<Record<'id' | 'project_id' | 'reserved_day', string>>>,
+): RawBuilder<never> {
+  const asked = unnestColumns({ kinds: slot('kinds'), subjects: slot('subjects'), amounts: slot('amounts') });
+  return sql`
+    insert into policy_uses (batch_id, project_id, day, kind, subject, amount, is_read)
+    select ${slot('id')}::uuid, ${slot('project_id')}::uuid, ${slot('reserved_day')}::date, kind, subject, amount,
+      ${slot('is_read')}::boolean or kind <> 'token-account'
+    from ${asked}
+  `;
 }
 
 /** Reads what the batches of a day have used, without one of them if `exceptId` names it. */
@@ -84,11 +75,12 @@ export async function findPolicyUses(
   exceptId: string | null = null,
 ): Promise<DayUses> {
   if (uses.length === 0) return NO_USES;
-  const { rows } = await sql<UsedRow>`
-    with asked as (select * from ${unnestUses(uses)})
-    ${selectUsed({ projectId: sql.val(projectId), day: sql.val(day), exceptId }, namesTokenAccounts(uses))}
-  `.execute(db);
-  return toDayUses(rows);
+  const { kinds, subjects } = columnsOf(uses);
+  const columns = { kinds: sql.val(kinds), subjects: sql.val(subjects) };
+  const question = { projectId: sql.val(projectId), day: sql.val(day), exceptId, ...columns };
+  const { rows } = await sql<{ uses: DayUsesJson }>`select ${selectDayUses(question)} as uses`.execute(db);
+  const [row] = rows;
+  return row === undefined ? NO_USES : fromDayUsesJson(row.uses);
 }
 
 /**
@@ -162,7 +154,8 @@ export async function releasePolicyUses(trx: Db, batchId: string, uses: readonly
 }
 
 /** The share of an earlier batch of a day in caps. */
-export interface EarlierUses extends Omit<BatchOfDay, 'projectId'> {
+export interface EarlierUses extends Pick<ProjectDay, 'day'> {
+  readonly batchId: string;
   readonly uses: readonly PolicyUse[];
 }
 
@@ -214,14 +207,14 @@ export function unnestUses(uses: readonly PolicyUse[]): RawBuilder<unknown> {
   return unnestColumns({ kinds: sql.val(kinds), subjects: sql.val(subjects), amounts: sql.val(amounts) });
 }
 
-/** Uses by column, in one order. */
-interface UseColumns {
+/** Recipients, types and token accounts by column, in one order. */
+export interface UseColumns {
   readonly kinds: readonly string[];
   readonly subjects: readonly string[];
-  readonly amounts: readonly string[];
 }
 
-function columnsOf(uses: readonly PolicyUse[]): UseColumns {
+/** Returns uses by column. */
+export function columnsOf(uses: readonly PolicyUse[]): UseColumns & Pick<CountedColumns, 'amounts'> {
   return {
     kinds: uses.map(({ kind }) => kind),
     subjects: uses.map(({ subject }) => subject),
@@ -229,29 +222,35 @@ function columnsOf(uses: readonly PolicyUse[]): UseColumns {
   };
 }
 
-function unnestColumns(columns: { readonly [Name in keyof UseColumns]: RawBuilder<UseColumns[Name]> }) {
-  const { kinds, subjects, amounts } = columns;
+type Column = RawBuilder<readonly string[]>;
+
+function unnestColumns({ kinds, subjects, amounts }: Readonly<Record<'kinds' | 'subjects' | 'amounts', Column>>) {
   return sql`unnest(${kinds}::text[], ${subjects}::text[], ${amounts}::numeric[]) as asked (kind, subject, amount)`;
 }
 
-interface Counted {
+/** The recipients, types and token accounts whose sums are read, and those of which project and day. */
+interface UseQuestion extends Readonly<Record<'kinds' | 'subjects', Column>> {
   readonly projectId: RawBuilder<string>;
   readonly day: RawBuilder<string>;
   /** A batch that does not count. */
   readonly exceptId: string | null;
 }
 
-interface UsedRow {
-  readonly key: string;
-  readonly used: bigint;
-  readonly token_accounts: bigint;
-  readonly has_unread: boolean;
+/** `DayUses` as PostgreSQL writes them; amounts are text. */
+export interface DayUsesJson {
+  /** Null if all sums are 0. */
+  readonly uses: Readonly<Record<string, string>> | null;
+  readonly tokenAccounts: number;
+  readonly hasUnread: boolean;
 }
 
-/** Looks each subject up. A batch that does not count is taken from the sums, and with it the token accounts of no other one. */
-function selectUsed({ projectId, day, exceptId }: Counted, withTokenAccounts: boolean): RawBuilder<unknown> {
+/**
+ * One value, a `DayUsesJson`. Looks each subject up. A batch that does not count is taken from the sums, and with it the token
+ * accounts of no other one.
+ */
+export function selectDayUses({ projectId, day, exceptId, kinds, subjects }: UseQuestion): RawBuilder<DayUsesJson> {
   const ofDay = (rows: string) =>
-    sql`${sql.ref(`${rows}.project_id`)} = ${projectId} and ${sql.ref(`${rows}.day`)} = ${day}`;
+    sql`${sql.ref(`${rows}.project_id`)} = ${projectId}::uuid and ${sql.ref(`${rows}.day`)} = ${day}::date`;
   const own =
     exceptId === null
       ? sql``
@@ -267,31 +266,27 @@ function selectUsed({ projectId, day, exceptId }: Counted, withTokenAccounts: bo
       and sums.kind = own.kind and sums.subject = own.subject and sums.amount = own.amount
     where own.batch_id = ${exceptId}::uuid and ${ofDay('own')} and own.kind = 'token-account' and own.amount > 0
   )`;
-  const ofTokenAccounts = withTokenAccounts
-    ? sql`
-      coalesce((
+  return sql`(
+    select json_build_object(
+      'uses', (
+        select json_object_agg(key, used::text) from (
+          select asked.kind || ' ' || asked.subject as key, coalesce((
+            select amount from policy_sums sums
+            where ${ofDay('sums')} and sums.kind = asked.kind and sums.subject = asked.subject
+          ), 0)${own} as used
+          from unnest(${kinds}::text[], ${subjects}::text[]) as asked (kind, subject)
+        ) as sums where used <> 0
+      ),
+      'tokenAccounts', coalesce((
         select amount from policy_sums sums where ${ofDay('sums')} and sums.kind = 'token-accounts' and sums.subject = ''
-      ), 0)${ownTokenAccounts} as token_accounts,
-      exists (select from policy_uses unread where ${ofDay('unread')} and not unread.is_read) as has_unread
-    `
-    : sql`0::numeric as token_accounts, false as has_unread`;
-  return sql`
-    select asked.kind || ' ' || asked.subject as key, coalesce((
-      select amount from policy_sums sums
-      where ${ofDay('sums')} and sums.kind = asked.kind and sums.subject = asked.subject
-    ), 0)${own} as used, ${ofTokenAccounts}
-    from asked
-  `;
+      ), 0)${ownTokenAccounts},
+      'hasUnread', exists (select from policy_uses unread where ${ofDay('unread')} and not unread.is_read)
+    )
+  )`;
 }
 
-function namesTokenAccounts(uses: readonly PolicyUse[]): boolean {
-  return uses.some(({ kind }) => kind === 'token-account');
-}
-
-function toDayUses(rows: readonly UsedRow[]): DayUses {
-  return {
-    uses: new Map(rows.map(({ key, used }) => [key, used])),
-    tokenAccounts: Number(rows[0]?.token_accounts ?? 0n),
-    hasUnread: rows[0]?.has_unread ?? false,
-  };
+/** Reads the value of `selectDayUses`. */
+export function fromDayUsesJson({ uses, ...counted }: DayUsesJson): DayUses {
+  const sums = Object.entries(uses ?? {}).map(([key, amount]) => [key, BigInt(amount)] as const);
+  return { uses: new Map(sums), ...counted };
 }
