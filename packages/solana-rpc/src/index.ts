@@ -1,3 +1,4 @@
+export * from './error-codes.ts';
 export * from './nodes.ts';
 export { RpcError, type RpcErrorReason } from './rpc-error.ts';
 export * from './sleep.ts';

@@ -1,4 +1,19 @@
 import type { RpcTransport } from '@solana/kit';
+import {
+  BLOCK_CLEANED_UP,
+  BLOCK_NOT_AVAILABLE,
+  BLOCK_STATUS_NOT_AVAILABLE_YET,
+  FILTER_TRANSACTION_NOT_FOUND,
+  INTERNAL_ERROR,
+  KEY_EXCLUDED_FROM_SECONDARY_INDEX,
+  LONG_TERM_STORAGE_SLOT_SKIPPED,
+  LONG_TERM_STORAGE_UNREACHABLE,
+  MIN_CONTEXT_SLOT_NOT_REACHED,
+  NO_SLOT_HISTORY,
+  NODE_UNHEALTHY,
+  SLOT_SKIPPED,
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
+} from './error-codes.ts';
 import { RpcError } from './rpc-error.ts';
 import { callRpc, createRpcTransport, type TransportOptions } from './transport.ts';
 
@@ -184,29 +199,26 @@ interface Node {
   readonly host: string;
 }
 
-export const TRANSACTION_HISTORY_NOT_AVAILABLE = -32011;
-export const MIN_CONTEXT_SLOT_NOT_REACHED = -32016;
-
-/** Codes of errors by which a node says that another one may answer the call (rpc-client-api, custom_error.rs). */
+/** Codes of errors by which a node says that another one may answer the call. */
 const NODE_CODES: ReadonlySet<number> = new Set([
-  -32001, // The block was cleaned up: the node keeps a short history.
-  -32004, // The block is not available yet: the node is behind.
-  -32005, // The node is unhealthy or behind.
-  -32010, // The node has no index of this key.
-  TRANSACTION_HISTORY_NOT_AVAILABLE,
-  -32014, // The block's status is not available yet: the node is behind.
+  BLOCK_CLEANED_UP, // The node keeps a short history.
+  BLOCK_NOT_AVAILABLE, // The node is behind.
+  BLOCK_STATUS_NOT_AVAILABLE_YET, // The node is behind.
+  FILTER_TRANSACTION_NOT_FOUND, // The node keeps a short history, or is behind: it lacks the transaction from which to list.
+  INTERNAL_ERROR,
+  KEY_EXCLUDED_FROM_SECONDARY_INDEX,
+  LONG_TERM_STORAGE_UNREACHABLE,
   MIN_CONTEXT_SLOT_NOT_REACHED,
-  -32019, // The node's long-term storage is out of reach.
-  -32020, // The transaction from which to list is unknown: the node keeps a short history, or is behind.
-  -32021, // The node has no slot history.
-  -32603, // An internal error, by the definition of JSON-RPC.
+  NO_SLOT_HISTORY,
+  NODE_UNHEALTHY, // Or behind.
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
 ]);
 
 /**
  * Codes that say "skipped, or missing here": one slot in twenty is skipped, which every node says alike. Another node is
  * asked, and the node stays the preferred one.
  */
-const SLOT_CODES: ReadonlySet<number> = new Set([-32007, -32009]);
+const SLOT_CODES: ReadonlySet<number> = new Set([SLOT_SKIPPED, LONG_TERM_STORAGE_SLOT_SKIPPED]);
 
 /** True for an error about the node; false for one about the call, which every node would answer. */
 export function isNodeFailure(error: unknown): error is RpcError {

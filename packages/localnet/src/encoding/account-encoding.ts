@@ -1,7 +1,8 @@
 import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58 } from '@flywheel/protocol';
+import { INVALID_REQUEST } from '@flywheel/solana-rpc';
 import type { EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
-import { INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { parseAccount } from './account-parsing.ts';
 
 /** Maximum length of an account in base58 (account-decoder, MAX_BASE58_BYTES). */

@@ -1,8 +1,9 @@
 import { encodeBase58 } from '@flywheel/protocol';
+import { UNSUPPORTED_TRANSACTION_VERSION } from '@flywheel/solana-rpc';
 import { type Address, getBase58Encoder } from '@solana/kit';
 import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
-import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../wire/wire-transaction.ts';
 import { isMemoProgram, parseInstruction, readMemo } from './instruction-parsing.ts';
 

@@ -1,4 +1,5 @@
 import { ADDRESS_BYTES } from '@flywheel/protocol';
+import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
@@ -21,7 +22,7 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
-import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Maximum of addresses in getMultipleAccounts (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */

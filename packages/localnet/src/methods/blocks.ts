@@ -1,3 +1,4 @@
+import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import { encodeAccounts, encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Node } from '../ledger/node.ts';
@@ -12,7 +13,7 @@ import {
   transactionEncoding,
   versionParam,
 } from '../rpc/params.ts';
-import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, requireConfirmed, requireHistory } from './context.ts';
 
 /** Maximum of slots in one getBlocks (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */

@@ -1,4 +1,5 @@
 import { LAMPORTS_PER_SOL, MAX_BUNDLE_TRANSACTIONS, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
+import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import { type BlockEngine, type Bundle, tipLamports } from '../bundle.ts';
 import type { Faults } from '../faults.ts';
@@ -6,7 +7,7 @@ import { TIP_ACCOUNTS } from '../genesis.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { optionalConfig, parseParams } from '../rpc/params.ts';
-import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { parseWireParam } from '../rpc/wire-param.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { withContext } from './context.ts';

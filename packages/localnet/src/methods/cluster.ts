@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@flywheel/protocol';
+import { BLOCK_NOT_AVAILABLE, INVALID_REQUEST } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import { z } from 'zod';
 import { GENESIS_LAMPORTS } from '../genesis.ts';
@@ -15,7 +16,7 @@ import {
   parseParams,
   withoutParams,
 } from '../rpc/params.ts';
-import { BLOCK_NOT_AVAILABLE, INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 

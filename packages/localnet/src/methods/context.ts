@@ -1,13 +1,8 @@
+import { INVALID_PARAMS, MIN_CONTEXT_SLOT_NOT_REACHED, TRANSACTION_HISTORY_NOT_AVAILABLE } from '@flywheel/solana-rpc';
 import { BankError } from '../bank.ts';
 import type { Node } from '../ledger/node.ts';
 import type { Commitment } from '../ledger/slots.ts';
-import {
-  INVALID_PARAMS,
-  invalidParams,
-  MIN_CONTEXT_SLOT_NOT_REACHED,
-  RpcError,
-  TRANSACTION_HISTORY_NOT_AVAILABLE,
-} from '../rpc/rpc-error.ts';
+import { invalidParams, RpcError } from '../rpc/rpc-error.ts';
 
 /** Release of Agave whose runtime LiteSVM 1.5 contains. */
 export const SOLANA_CORE_VERSION = '4.3.0';

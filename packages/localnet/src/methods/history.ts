@@ -1,3 +1,4 @@
+import { FILTER_TRANSACTION_NOT_FOUND } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import { encodeTransaction, memosOf } from '../encoding/transaction-encoding.ts';
 import type { Node } from '../ledger/node.ts';
@@ -16,7 +17,7 @@ import {
   versionParam,
   whole,
 } from '../rpc/params.ts';
-import { FILTER_TRANSACTION_NOT_FOUND, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, requireConfirmed, requireHistory, withContext } from './context.ts';
 
 /** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */

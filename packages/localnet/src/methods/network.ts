@@ -1,3 +1,4 @@
+import { BLOCK_NOT_AVAILABLE, INVALID_PARAMS, NO_SNAPSHOT } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import { z } from 'zod';
 import { voteAccountOf } from '../genesis.ts';
@@ -14,7 +15,7 @@ import {
   parseParams,
   withoutParams,
 } from '../rpc/params.ts';
-import { BLOCK_NOT_AVAILABLE, INVALID_PARAMS, NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 

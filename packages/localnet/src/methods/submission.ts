@@ -1,4 +1,5 @@
 import { SIGNATURE_BYTES } from '@flywheel/protocol';
+import { INVALID_PARAMS, PREFLIGHT_FAILURE } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import type { Faucet } from '../bank.ts';
 import { encodeMaybeAccount } from '../encoding/account-encoding.ts';
@@ -24,7 +25,7 @@ import {
   parseParams,
   transactionEncoding,
 } from '../rpc/params.ts';
-import { INVALID_PARAMS, invalidParams, PREFLIGHT_FAILURE, RpcError } from '../rpc/rpc-error.ts';
+import { invalidParams, RpcError } from '../rpc/rpc-error.ts';
 import { type BinaryEncoding, decodeText, MESSAGE, parseWireParam, unreadable } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { findBudgetError, transactionFee } from '../wire/fees.ts';

@@ -1,3 +1,4 @@
+import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import type { Address, EncodedAccount } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
@@ -14,7 +15,7 @@ import {
 } from '../ledger/token-balances.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { accountConfig, addressParam, commitmentConfig, parseParams, whole } from '../rpc/params.ts';
-import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
+import { RpcError } from '../rpc/rpc-error.ts';
 import { withContext } from './context.ts';
 
 /** Number of holders in getTokenLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */

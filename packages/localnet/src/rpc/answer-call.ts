@@ -1,11 +1,5 @@
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  METHOD_NOT_FOUND,
-  PARSE_ERROR,
-  RpcError,
-} from './rpc-error.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '@flywheel/solana-rpc';
+import { RpcError } from './rpc-error.ts';
 
 /** Handles one call. It throws RpcError for errors of the caller; any other exception becomes an internal error. */
 export type Method = (params: readonly unknown[]) => unknown;
@@ -22,7 +16,7 @@ export async function answerCalls(
   onError: (error: unknown) => void,
 ): Promise<object | null> {
   const list = Array.isArray(calls) ? calls : [calls];
-  if (!list.every(isReadable)) return failure(null, new RpcError(PARSE_ERROR, 'Parse error'));
+  if (!list.every(isReadable)) return errorResponse(null, new RpcError(PARSE_ERROR, 'Parse error'));
   const answers: object[] = [];
   for (const call of list) {
     const answer = await answerCall(methods, call, onError);
@@ -43,7 +37,7 @@ async function answerCall(
     typeof method === 'string' &&
     (typeof params === 'object' || params === undefined) &&
     Object.keys(call).every((name) => MEMBERS.has(name));
-  if (!isWhole) return failure(id ?? null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  if (!isWhole) return errorResponse(id ?? null, new RpcError(INVALID_REQUEST, 'Invalid request'));
   if (id === undefined) return null;
   if (jsonrpc !== '2.0') {
     // A call without a version is answered without one.
@@ -55,7 +49,7 @@ async function answerCall(
     return { jsonrpc: '2.0', result: await run(positional(params ?? [])), id };
   } catch (error) {
     if (!(error instanceof RpcError)) onError(error);
-    return failure(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
+    return errorResponse(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
   }
 }
 
@@ -74,7 +68,7 @@ function isReadable(call: unknown): call is Record<string, unknown> {
 }
 
 /** Builds an error response. */
-export function failure(id: unknown, { code, message, details }: RpcError): object {
+export function errorResponse(id: unknown, { code, message, details }: RpcError): object {
   return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
 }
 

@@ -1,7 +1,8 @@
 import { decodeBase58 } from '@flywheel/protocol';
+import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import type { Address, Signature } from '@solana/kit';
 import { z } from 'zod';
-import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
+import { invalidParams, RpcError } from './rpc-error.ts';
 
 export const addressParam = base58Param<Address>({ bytes: 32, maxLength: 44, prefix: 'Invalid param: ' });
 export const signatureParam = base58Param<Signature>({ bytes: 64, maxLength: 88, prefix: 'Invalid param: ' });

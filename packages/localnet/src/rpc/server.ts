@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { PARSE_ERROR } from '@flywheel/solana-rpc';
 import type { Faults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
-import { answerCalls, failure, isRecord, type Methods } from './answer-call.ts';
-import { PARSE_ERROR, RpcError } from './rpc-error.ts';
+import { answerCalls, errorResponse, isRecord, type Methods } from './answer-call.ts';
+import { RpcError } from './rpc-error.ts';
 
 /** Maximum body size of a validator (rpc, MAX_REQUEST_BODY_SIZE). */
 const MAX_BODY_BYTES = 50 * 1024;
@@ -111,10 +112,10 @@ async function answerBody(
     calls = parseJson(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return sendJson(response, 200, failure(null, new RpcError(PARSE_ERROR, 'Parse error')));
+    return sendJson(response, 200, errorResponse(null, new RpcError(PARSE_ERROR, 'Parse error')));
   }
   const called = (Array.isArray(calls) ? calls : [calls]).map(methodName);
-  if (admit?.(called.length) === false) return sendJson(response, 429, failure(null, RATE_LIMITED));
+  if (admit?.(called.length) === false) return sendJson(response, 429, errorResponse(null, RATE_LIMITED));
   const fault = routes.faults.takeRequest(called, node);
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
   // The request stays open until the client closes it or the cluster stops.

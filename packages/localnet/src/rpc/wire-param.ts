@@ -1,6 +1,7 @@
 import { base64Length, decodeBase58, MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
+import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
-import { INVALID_PARAMS, RpcError } from './rpc-error.ts';
+import { RpcError } from './rpc-error.ts';
 
 export type BinaryEncoding = 'base58' | 'base64';
 

@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { INVALID_PARAMS, PARSE_ERROR } from '@flywheel/solana-rpc';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
 import { parseJson, stringifyJson } from '../json.ts';
-import { answerCalls, failure, type Method, type Methods } from '../rpc/answer-call.ts';
+import { answerCalls, errorResponse, type Method, type Methods } from '../rpc/answer-call.ts';
 import { parseParams } from '../rpc/params.ts';
-import { INVALID_PARAMS, invalidParams, PARSE_ERROR, RpcError } from '../rpc/rpc-error.ts';
+import { invalidParams, RpcError } from '../rpc/rpc-error.ts';
 import type { Feed } from './feed.ts';
 import type { Subscription } from './subscribe.ts';
 
@@ -122,7 +123,7 @@ async function answerMessage(methods: Methods, content: RawData, onError: (error
     calls = parseJson(String(content));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return failure(null, new RpcError(PARSE_ERROR, 'Parse error'));
+    return errorResponse(null, new RpcError(PARSE_ERROR, 'Parse error'));
   }
   return answerCalls(methods, calls, onError);
 }

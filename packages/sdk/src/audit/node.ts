@@ -3,9 +3,11 @@ import {
   chooseNode,
   createPacer,
   createRpcTransport,
+  FILTER_TRANSACTION_NOT_FOUND,
   firstKnown,
   RpcError,
   type RpcUrl,
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
   urlsOf,
 } from '@flywheel/solana-rpc';
 import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
@@ -157,8 +159,11 @@ const GET_SIGNATURES = 'getSignaturesForAddress';
 /** An audit makes thousands of calls, and public nodes refuse some of them for a while: six waits add up to 16 s. */
 const MAX_ATTEMPTS = 7;
 
-/** No history is kept (-32011), or none as old as the transaction from which to list (-32020). */
-const HISTORY_MISSING: ReadonlySet<number | null> = new Set([-32011, -32020]);
+/** The node keeps no history, or none as old as the transaction from which to list. */
+const HISTORY_MISSING: ReadonlySet<number | null> = new Set([
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
+  FILTER_TRANSACTION_NOT_FOUND,
+]);
 
 function isHistoryMissing(error: unknown): boolean {
   return isFlywheelError(error) && error.cause instanceof RpcError && HISTORY_MISSING.has(error.cause.code);

@@ -1,6 +1,12 @@
 import { groupDigits, pluralize } from '@flywheel/protocol';
 import type { ChainMethod, Config } from '@flywheel/service';
-import { callRpc, RpcError } from '@flywheel/solana-rpc';
+import {
+  callRpc,
+  INVALID_PARAMS,
+  LONG_TERM_STORAGE_UNREACHABLE,
+  RpcError,
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
+} from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { roughDuration } from '../../format.ts';
@@ -44,9 +50,8 @@ const PROBES: Readonly<Record<ChainMethod, readonly unknown[]>> = {
   simulateTransaction: ['', { ...CONFIRMED, encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true }],
 };
 
-const INVALID_PARAMS = -32602;
-/** Codes of a node without history, or with a short one, which `checkHistory` reports (Solana RPC). */
-const HISTORY_CODES = [-32011, -32019];
+/** Codes of a node without history, or with a short one, which `checkHistory` reports. */
+const HISTORY_CODES: readonly number[] = [TRANSACTION_HISTORY_NOT_AVAILABLE, LONG_TERM_STORAGE_UNREACHABLE];
 
 function isAllowed(method: ChainMethod, error: unknown): boolean {
   if (!(error instanceof RpcError)) return false;
