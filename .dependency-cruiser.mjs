@@ -39,7 +39,7 @@ const MAY_IMPORT = {
     ...service('model', 'telemetry'),
   ],
   // The files beside the folders: the composition root and what it is made of.
-  'apps/service/src/[^/]+[.]ts': ['packages/(api|localnet)/src', 'apps/service/src'],
+  'apps/service/src/[^/]+[.]ts': ['packages/(api|localnet|protocol)/src', 'apps/service/src'],
 
   'apps/cli/bin': ['apps/cli/src'],
   'apps/cli/src': [

@@ -1,3 +1,4 @@
+import { firstParseIssue } from '@flywheel/protocol';
 import type * as z from 'zod';
 
 /** A variable of the environment. */
@@ -53,7 +54,8 @@ function readSetting(
   if (text === null) return null;
   const parsed = schema.safeParse(text);
   if (parsed.success) return parsed.data;
-  sentences.push(...parsed.error.issues.map(({ message }) => `${name} ${message}.`));
+  // The variable is named, and not the entry of a list in it: the message says what each entry may be.
+  sentences.push(`${name} ${firstParseIssue(parsed.error, name).message}.`);
   return null;
 }
 

@@ -13,9 +13,14 @@ export interface ParseIssue {
 /**
  * Describes the first issue that zod found.
  * @param whole names the parsed value itself.
+ * @param base path of the parsed value in a larger one, with which every place begins; `whole` is not used then.
  */
-export function firstParseIssue({ issues: [issue] }: ParseError, whole: string): ParseIssue {
-  return { place: formatPath(issue?.path ?? [], whole), message: issue?.message ?? 'is not valid' };
+export function firstParseIssue(
+  { issues: [issue] }: ParseError,
+  whole: string,
+  base: readonly PropertyKey[] = [],
+): ParseIssue {
+  return { place: formatPath([...base, ...(issue?.path ?? [])], whole), message: issue?.message ?? 'is not valid' };
 }
 
 /**

@@ -20,4 +20,10 @@ describe('places of issues', () => {
       message: 'is negative',
     });
   });
+
+  it('firstParseIssue begins a place with the path of the value, if it is a part of a larger one', () => {
+    const placeOf = (path: PropertyKey[]) =>
+      firstParseIssue({ issues: [{ path, message: 'is negative' }] }, 'params', ['params', 1]).place;
+    assert.deepEqual([placeOf([]), placeOf(['limit'])], ['params[1]', 'params[1].limit']);
+  });
 });

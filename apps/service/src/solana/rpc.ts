@@ -1,4 +1,4 @@
-import { isAddress } from '@flywheel/protocol';
+import { firstParseIssue, isAddress } from '@flywheel/protocol';
 import { RpcError } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -52,7 +52,8 @@ export async function ask<T>(
   }
   const parsed = shape.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw new Error(`${method}: unexpected answer: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
+  const { place, message } = firstParseIssue(parsed.error, 'the result');
+  throw new Error(`${method}: unexpected answer: ${place}: ${message}`, { cause: parsed.error });
 }
 
 /** Returns the node's own error behind an error of `ask`; null if the node did not answer, or not with JSON-RPC. */

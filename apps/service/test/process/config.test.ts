@@ -51,6 +51,7 @@ describe('readConfig', () => {
     ['DATABASE_URL', 'mysql://localhost/flywheel', /^DATABASE_URL must be a URL that starts with postgres/],
     ['SOLANA_RPC_URL', 'devnet', /^SOLANA_RPC_URL must be a URL that starts with http:\/\/ or https:\/\/\.$/],
     ['SOLANA_RPC_URL', 'ws://localhost', /^SOLANA_RPC_URL must be a URL/],
+    ['SOLANA_RPC_URL', 'ws://one,ws://two', /^SOLANA_RPC_URL must be a URL/],
     ['JITO_BLOCK_ENGINE_URL', 'jito', /^JITO_BLOCK_ENGINE_URL must be a URL/],
     ['OPERATOR_ADDRESS', 'me', /^OPERATOR_ADDRESS is "me"; it takes a base58 address of 32 bytes\.$/],
     ['RATE_LIMIT_INIT', '10', /^RATE_LIMIT_INIT is "10"; it takes requests\/seconds, e\.g\. 10\/60\.$/],

@@ -1,4 +1,4 @@
-import { decodeBase58 } from '@flywheel/protocol';
+import { decodeBase58, firstParseIssue } from '@flywheel/protocol';
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import type { Address, Signature } from '@solana/kit';
 import { z } from 'zod';
@@ -116,7 +116,8 @@ export function parseParams<const T extends readonly z.ZodType[]>(
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     if (issue?.code === 'custom' && issue.params?.whole === true) throw new RpcError(INVALID_PARAMS, issue.message);
-    throw invalidParams(`parameter ${[position, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'malformed'}`);
+    const { place, message } = firstParseIssue(parsed.error, 'params', ['params', position]);
+    throw invalidParams(`${place}: ${message}`);
   });
   // The schema at each position returned its value.
   return values as { -readonly [Position in keyof T]: z.output<T[Position]> };

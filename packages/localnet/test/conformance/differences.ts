@@ -33,7 +33,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     calls: /./,
     path: /(^|\.)error\.message$/,
-    local: /^"Invalid params: (parameter \d|invalid length)/,
+    local: /^"Invalid params: (params\[\d|invalid length)/,
     validator: /^"Invalid params: /,
     what: 'The text of -32602 for a parameter of a wrong type',
     reason: 'Here it names the parameter and its member; a validator names the type in Rust that it expected',

@@ -1,5 +1,5 @@
-import { type Action, findPayloadProblem, InitBatchRequest, type Pipeline } from '@flywheel/api';
-import { formatPath } from '@flywheel/protocol';
+import { type Action, findPayloadProblem, Pipeline } from '@flywheel/api';
+import { firstParseIssue } from '@flywheel/protocol';
 import { FlywheelError, type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { pipelineSize } from '../pipeline-size.ts';
 import { pipeline } from '../pipelines.ts';
@@ -48,15 +48,12 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
   if (typeof id !== 'string' || !ID.test(id)) {
     throw invalid(`${JSON.stringify(id)} is no id: 1 to 200 characters without control characters.`);
   }
-  const parsed = InitBatchRequest.safeParse({ pipelines: [pipeline(type, payload, ...actions)] });
-  const [item] = parsed.data?.pipelines ?? [];
-  if (!item) {
-    const [issue] = parsed.error?.issues ?? [];
-    // The item is pipelines[0] of what was parsed.
-    const place = formatPath(issue?.path.slice(2) ?? [], '');
-    const message = issue?.message ?? 'is not valid';
+  const parsed = Pipeline.safeParse(pipeline(type, payload, ...actions));
+  if (!parsed.success) {
+    const { place, message } = firstParseIssue(parsed.error, '');
     throw invalid(`Item ${id}: ${place || 'the item'} ${message}`, place === '' ? [] : [{ place, message }]);
   }
+  const { data: item } = parsed;
   // The service reads a payload alone, and would not see it in a merged one.
   const problem = findPayloadProblem(item.payload);
   if (problem !== null) throw invalid(`Item ${id}: payload ${problem}`, [{ place: 'payload', message: problem }]);
