@@ -11,7 +11,7 @@ interface AuditLog {
 }
 
 /** Lays out a page of the audit log, a line per entry. */
-export function describeAudit({ entries, nextCursor }: AuditLog, stream: Writable): string {
+export function describeAuditLog({ entries, nextCursor }: AuditLog, stream: Writable): string {
   if (entries.length === 0) return 'No entries.';
   const { heading, lines } = layOutTable(['TIME', 'ACTION', 'ACTOR', 'ABOUT', 'CHANGE'], entries.map(cellsOf), stream);
   const more = nextCursor === undefined ? [] : [`Next page: --cursor ${nextCursor}`];

@@ -14,12 +14,12 @@ export async function signInEverywhere(
   wallet: KeyPairSigner,
 ): Promise<ConsoleClient> {
   const console = openConsole(context, options);
-  for (const failure of await console.signInEverywhere(wallet)) context.output.note(describeFailure(failure));
+  for (const failure of await console.signInEverywhere(wallet)) context.output.note(describeShardFailure(failure));
   return console;
 }
 
 /** Says why a shard is missing. */
-export function describeFailure({ shard, error }: ShardFailure): string {
+export function describeShardFailure({ shard, error }: ShardFailure): string {
   return `Shard ${shard} is left out: ${error instanceof Error ? error.message : String(error)}`;
 }
 
@@ -40,5 +40,5 @@ export async function listOwnProjects(console: ConsoleClient): Promise<OwnProjec
 
 /** Says why shards are missing, with a space before each sentence. */
 export function describeFailures(failures: readonly ShardFailure[]): string {
-  return failures.map((failure) => ` ${describeFailure(failure)}`).join('');
+  return failures.map((failure) => ` ${describeShardFailure(failure)}`).join('');
 }

@@ -10,6 +10,11 @@ export function shorten(text: string): string {
   return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
 }
 
+/** Cuts a text to a number of characters; `…` is the last one of a text that was longer. */
+export function truncate(text: string, maxCharacters: number): string {
+  return text.length <= maxCharacters ? text : `${text.slice(0, Math.max(maxCharacters - 1, 0))}…`;
+}
+
 /** Longer than any well-known symbol, and short enough for a column. */
 const MAX_SYMBOL_CHARACTERS = 12;
 

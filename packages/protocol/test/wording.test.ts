@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pluralize, publicClusterOf, shorten } from '../src/index.ts';
+import { pluralize, publicClusterOf, shorten, truncate } from '../src/index.ts';
 
 describe('pluralize', () => {
   it('puts a count before its noun', () => {
     const counts = [0, 1, 2, 1_234_567].map((count) => pluralize(count, 'row'));
     assert.deepEqual(counts, ['0 rows', '1 row', '2 rows', '1,234,567 rows']);
     assert.equal(pluralize(3, 'batch', 'batches'), '3 batches');
+  });
+});
+
+describe('truncate', () => {
+  it('keeps a text of the allowed length, and ends a longer one with an ellipsis at that length', () => {
+    assert.equal(truncate('four', 4), 'four');
+    assert.equal(truncate('fives', 4), 'fiv…');
+    assert.equal(truncate('fives', 1), '…');
   });
 });
 

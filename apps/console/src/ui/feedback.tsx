@@ -59,7 +59,7 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
  */
 export function sentenceOf(error: Error): string {
   const { message } = error;
-  const node = nodeErrorOf(error);
+  const node = rpcErrorOf(error);
   if (node?.reason === 'unreachable' || node?.reason === 'timeout') {
     return `The Solana node ${node.host} does not answer this browser. Check your connection, then retry.`;
   }
@@ -72,7 +72,7 @@ export function sentenceOf(error: Error): string {
 }
 
 /** The answer of a Solana node that an error is about, or its cause; undefined if it is about something else. */
-export function nodeErrorOf(error: Error): RpcError | undefined {
+export function rpcErrorOf(error: Error): RpcError | undefined {
   return [error, error.cause].find((each) => each instanceof RpcError);
 }
 

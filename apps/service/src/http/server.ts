@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { METHODS } from 'node:http';
 import { ApiError, CONSOLE_OPERATIONS, MAX_BODY_BYTES, OPERATIONS } from '@flywheel/api';
+import { truncate } from '@flywheel/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -189,7 +190,7 @@ function findRequestError(request: FastifyRequest, missing: MissingPage): ApiErr
 /** The path as an error message repeats it: bounded, and without the query, which may hold a secret by mistake. */
 function pathOf(request: FastifyRequest): string {
   const [path = ''] = request.url.split(/[?#]/, 1);
-  return path.length <= 200 ? path : `${path.slice(0, 199)}…`;
+  return truncate(path, 200);
 }
 
 /** Logs and counts an answer by its route's pattern, because a path or a query may hold a secret. */

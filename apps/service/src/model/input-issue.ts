@@ -1,4 +1,4 @@
-import { formatPath as formatWholePath, MAX_SIGNIFICANT_DIGITS } from '@flywheel/protocol';
+import { formatPath, MAX_SIGNIFICANT_DIGITS, truncate } from '@flywheel/protocol';
 import type * as z from 'zod';
 import { ImpreciseNumber } from './json-number.ts';
 
@@ -14,19 +14,19 @@ export interface InputIssue {
  * Describes an issue that zod found. The value must have been parsed with `reportInput: true`.
  * @param base path of the parsed value in the request.
  */
-export function describeIssue(issue: z.core.$ZodIssue, base: readonly PropertyKey[]): InputIssue {
-  return { place: formatPath([...base, ...issue.path]), problem: describeProblem(issue) };
+export function toInputIssue(issue: z.core.$ZodIssue, base: readonly PropertyKey[]): InputIssue {
+  return { place: formatRequestPath([...base, ...issue.path]), problem: describeProblem(issue) };
 }
 
 /** Formats a path into a request: `pipelines[2].actions[0].amount`; `body` for the body itself. Keys are the caller's, and cut. */
-export function formatPath(path: readonly PropertyKey[]): string {
-  const keys = path.map((key) => (typeof key === 'number' ? key : shorten(String(key))));
-  return formatWholePath(keys, 'body');
+export function formatRequestPath(path: readonly PropertyKey[]): string {
+  const keys = path.map((key) => (typeof key === 'number' ? key : truncateInput(String(key))));
+  return formatPath(keys, 'body');
 }
 
-/** Shortens text of the caller that a message repeats. */
-export function shorten(text: string): string {
-  return text.length <= MAX_QUOTED_CHARACTERS ? text : `${text.slice(0, MAX_QUOTED_CHARACTERS - 1)}…`;
+/** Cuts text of the caller that a message repeats. */
+export function truncateInput(text: string): string {
+  return truncate(text, MAX_QUOTED_CHARACTERS);
 }
 
 const MAX_QUOTED_CHARACTERS = 60;
@@ -82,5 +82,5 @@ function withArticle(noun: string): string {
 }
 
 function quote(value: unknown): string {
-  return JSON.stringify(typeof value === 'string' ? shorten(value) : String(value));
+  return JSON.stringify(typeof value === 'string' ? truncateInput(value) : String(value));
 }

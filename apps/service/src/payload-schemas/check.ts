@@ -1,6 +1,6 @@
 import { ApiError, type Pipeline, type ProofType, type SchemaTrial, type SchemaTrialRequest } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import { formatPath } from '../model/input-issue.ts';
+import { formatRequestPath } from '../model/input-issue.ts';
 import type { Project } from '../model/project.ts';
 import {
   MAX_EXHAUSTIONS,
@@ -44,7 +44,7 @@ export async function checkPayloads(
       throw unavailable(outcome, place, `the schema registered for ${type} needs more than ${limitMs} ms of CPU time.`);
     }
     const { issue } = outcome;
-    if (issue !== null) issues.push({ pipeline: pipelineOf(issue.position), problem: describeIssue(issue, type) });
+    if (issue !== null) issues.push({ pipeline: pipelineOf(issue.position), problem: toInputIssue(issue, type) });
   }
   const [first] = issues.toSorted((a, b) => a.pipeline - b.pipeline);
   if (!first) return;
@@ -152,14 +152,14 @@ function groupByType(pipelines: readonly Pick<Pipeline, 'type'>[]): ReadonlyMap<
   return Map.groupBy(pipelines.keys(), (position) => pipelines[position]?.type ?? '');
 }
 
-function describeIssue({ position, problem }: SchemaIssue, type: string): string {
+function toInputIssue({ position, problem }: SchemaIssue, type: string): string {
   return position === null
     ? `cannot be checked: the schema registered for ${type} ${problem}.`
     : `does not satisfy the schema registered for ${type}: ${problem}.`;
 }
 
 function payloadPath(pipeline: number): string {
-  return formatPath(['pipelines', pipeline, 'payload']);
+  return formatRequestPath(['pipelines', pipeline, 'payload']);
 }
 
 /** Time after which a busy service, or a payload that is checked first next time, may have an answer. */

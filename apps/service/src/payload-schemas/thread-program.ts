@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { truncate } from '@flywheel/protocol/wording';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
 /**
@@ -78,7 +79,7 @@ function findIssue({ schema, isNew, payloads }: SchemaJob, progress: Progress): 
     if (isNew && !metaSchema.validateSchema(JSON.parse(schema))) {
       return {
         position: null,
-        problem: `is not a JSON Schema (2020-12): ${shorten(metaSchema.errorsText(metaSchema.errors))}`,
+        problem: `is not a JSON Schema (2020-12): ${truncate(metaSchema.errorsText(metaSchema.errors), MAX_QUOTED_CHARACTERS)}`,
       };
     }
     validate = compileOnce(schema);
@@ -126,18 +127,16 @@ function compile(schema: object): Validate {
 }
 
 function describeError(error: ErrorObject | undefined): string {
-  return `${shorten(error?.instancePath || 'the payload')} ${shorten(error?.message ?? 'is invalid')}`;
+  return [error?.instancePath || 'the payload', error?.message ?? 'is invalid']
+    .map((part) => truncate(part, MAX_QUOTED_CHARACTERS))
+    .join(' ');
 }
 
 function sentenceOf(error: unknown): string {
-  return shorten(error instanceof Error ? error.message : String(error));
+  return truncate(error instanceof Error ? error.message : String(error), MAX_QUOTED_CHARACTERS);
 }
 
 /** Schemas and payloads stand in the messages of Ajv and V8. */
-function shorten(text: string): string {
-  return text.length <= MAX_QUOTED_CHARACTERS ? text : `${text.slice(0, MAX_QUOTED_CHARACTERS - 1)}…`;
-}
-
 const MAX_QUOTED_CHARACTERS = 300;
 
 function totalCpuMs(): number {

@@ -22,7 +22,7 @@ import {
 import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
 import { toChange } from '../chain/squads.ts';
-import { describeChange } from '../verification/compare.ts';
+import { describeMemberChange } from '../verification/compare.ts';
 
 /**
  * What an audit knows of a multisig, read from its newest transaction to its oldest. The multisig numbers its transactions,
@@ -177,7 +177,7 @@ function describeChanges(history: MultisigHistory, account: string, data: Readon
   const [change] = open === -1 ? [] : history.changes.splice(open, 1);
   if (!change) return [];
   const { actions } = configTransactionCreateArgsDecoder.decode(data, DISCRIMINATOR_BYTES);
-  const changes = actions.map((action) => describeChange(toChange(action))).join(', then ');
+  const changes = actions.map((action) => describeMemberChange(toChange(action))).join(', then ');
   return [{ kind: 'rotation', executed: change, changes }];
 }
 

@@ -43,8 +43,8 @@ export async function compareBatch(
 /** Lists every mismatch between the replacement shown and the config changes on chain; empty if they are the same. */
 export function compareRotation(shown: ShownRotation, changes: readonly MemberChange[]): Mismatch[] {
   // Each sentence holds every value of its change, so equal sentences are equal changes.
-  const expected = expectedChanges(shown).map(describeChange).join(', then ');
-  const found = changes.map(describeChange).join(', then ') || 'nothing';
+  const expected = expectedChanges(shown).map(describeMemberChange).join(', then ');
+  const found = changes.map(describeMemberChange).join(', then ') || 'nothing';
   return found === expected ? [] : [{ pipeline: 0, text: `Shown: ${expected}. On chain: ${found}.` }];
 }
 
@@ -94,7 +94,7 @@ function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
 }
 
 /** Says in a sentence what a change of a multisig does. */
-export function describeChange(change: MemberChange): string {
+export function describeMemberChange(change: MemberChange): string {
   switch (change.kind) {
     case 'add':
       return `${describeMember({ key: change.member, permissions: { mask: change.permissions } })} is added`;

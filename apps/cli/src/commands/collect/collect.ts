@@ -27,7 +27,7 @@ import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { noteAlarm, showMetrics } from './display.ts';
 import { invalid, movedBaseUnits, parseEvent } from './event.ts';
-import { AnswerError, describeEvent, openEventServer } from './event-server.ts';
+import { AnswerError, eventDocument, openEventServer } from './event-server.ts';
 import { openHourlyCaps } from './hourly-caps.ts';
 import { type InvalidLine, readLines } from './read-lines.ts';
 
@@ -188,7 +188,7 @@ async function openStore(file: string): Promise<CollectorStore> {
 function writeResult({ stdout }: Output): (item: ItemStatus) => Promise<void> {
   return (item) =>
     new Promise((resolve, reject) => {
-      stdout.write(`${JSON.stringify(describeEvent(item))}\n`, (error) => (error ? reject(error) : resolve()));
+      stdout.write(`${JSON.stringify(eventDocument(item))}\n`, (error) => (error ? reject(error) : resolve()));
     });
 }
 

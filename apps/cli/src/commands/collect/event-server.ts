@@ -75,7 +75,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   if (request.method === 'GET' && id !== undefined) {
     const status = await options.status(decodeId(id));
     if (status === null) throw new AnswerError(404, 'ERR_EVENT_NOT_FOUND', 'No event with this id was accepted.');
-    send(response, 200, describeEvent(status));
+    send(response, 200, eventDocument(status));
     return;
   }
   if (pathname !== '/events') throw new AnswerError(404, 'ERR_NOT_FOUND', 'Use POST /events or GET /events/ID.');
@@ -87,11 +87,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const status = await options.accept(await readBody(request), gone.signal);
-  send(response, 202, describeEvent(status));
+  send(response, 202, eventDocument(status));
 }
 
 /** Describes an event as the command does, on stdout and to HTTP clients. */
-export function describeEvent({ id, state, batchId, position, mergedPayload, reason }: ItemStatus) {
+export function eventDocument({ id, state, batchId, position, mergedPayload, reason }: ItemStatus) {
   return { id, state, batchId, position, ...(mergedPayload !== null && { mergedPayload }), reason };
 }
 

@@ -6,7 +6,7 @@ import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
-import { describeFailure, signInEverywhere } from '../../every-shard.ts';
+import { describeShardFailure, signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { addRpcUrlOption, addUrlOption } from '../../options.ts';
 
@@ -53,7 +53,7 @@ export function noteMissing(
   { missing }: ConsoleClient,
   failures: readonly ShardFailure[],
 ): { readonly missingShards?: readonly number[] } {
-  for (const failure of failures) if (!missing.includes(failure)) output.note(describeFailure(failure));
+  for (const failure of failures) if (!missing.includes(failure)) output.note(describeShardFailure(failure));
   return failures.length === 0 ? {} : { missingShards: failures.map(({ shard }) => shard) };
 }
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { COMPANY_OPERATIONS, type CompanyOverview, type ProjectSummary, TREASURY_OPERATIONS } from '@flywheel/api';
 import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { type Command, Option } from 'commander';
-import { AUDIT_PAGE, describeAudit } from '../../audit-log.ts';
+import { AUDIT_PAGE, describeAuditLog } from '../../audit-log.ts';
 import { type Context, openConsole, type ShardOption } from '../../context.ts';
 import { readWallet } from '../../files.ts';
 import { layOutPairs, layOutTable } from '../../format.ts';
@@ -113,7 +113,7 @@ function addAuditCommand(company: Command, { output }: Context, signIn: SignIn):
     .action(async ({ project, cursor, ...options }: AuditOptions) => {
       const query = { limit: AUDIT_PAGE, ...(project && { projectId: project }), ...(cursor && { cursor }) };
       const entries = await (await signIn(options)).call(COMPANY_OPERATIONS.listAudit, { query });
-      output.result(entries, describeAudit(entries, output.stdout));
+      output.result(entries, describeAuditLog(entries, output.stdout));
     });
 }
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import type { Batch, Pipeline } from '@flywheel/api';
-import { groupDigits, pluralize, shorten } from '@flywheel/protocol';
+import { groupDigits, pluralize, shorten, truncate } from '@flywheel/protocol';
 import { formatDuration } from '../../progress.ts';
 import type { Verification } from './verify.ts';
 
@@ -101,5 +101,5 @@ function nextSteps({ pipelines, verification }: DemoReport): string[] {
 /** Cuts a text that would wrap on the terminal. */
 function cut(text: string, usedColumns: number, stream: Writable): string {
   const free = (stream instanceof WriteStream ? stream.columns : Number.POSITIVE_INFINITY) - usedColumns;
-  return text.length <= free ? text : `${text.slice(0, Math.max(free - 1, 0))}…`;
+  return truncate(text, free);
 }

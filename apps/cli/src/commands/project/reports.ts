@@ -1,7 +1,7 @@
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { groupDigits } from '@flywheel/protocol';
 import type { Command } from 'commander';
-import { AUDIT_PAGE, describeAudit } from '../../audit-log.ts';
+import { AUDIT_PAGE, describeAuditLog } from '../../audit-log.ts';
 import type { Context } from '../../context.ts';
 import { layOutTable } from '../../format.ts';
 import { parseWholeNumber } from '../../options.ts';
@@ -47,6 +47,6 @@ export function addReportCommands(project: Command, context: Context): void {
       const { console, projectId } = await signIn(context, options);
       const query = { limit: AUDIT_PAGE, ...(cursor !== undefined && { cursor }) };
       const page = await console.call(CONSOLE_OPERATIONS.listProjectHistory, { params: { projectId }, query });
-      output.result(page, describeAudit(page, output.stdout));
+      output.result(page, describeAuditLog(page, output.stdout));
     });
 }

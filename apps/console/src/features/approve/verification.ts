@@ -4,7 +4,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { checkPin, describePinMismatch, type PinCheck } from '../../lib/pins.ts';
-import { nodeErrorOf } from '../../ui/feedback.tsx';
+import { rpcErrorOf } from '../../ui/feedback.tsx';
 
 export interface VerifiedApproval {
   readonly verification: VerificationResult;
@@ -76,7 +76,7 @@ const MAX_RETRIES = 2;
 
 /** True if a node that does not answer, or not now, is the reason; `call` has repeated a request of the service by itself. */
 function isNodeAway(error: Error): boolean {
-  const node = nodeErrorOf(error);
+  const node = rpcErrorOf(error);
   const isRefusal = node?.status != null && node.status >= 400 && node.status < 500 && node.status !== 429;
   return node !== undefined && !isRefusal;
 }

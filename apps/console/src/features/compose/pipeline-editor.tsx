@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { SelectField, TextArea, TextField } from '../../ui/fields.tsx';
-import { sentenceOf, useSchemaTrial } from '../proof-types/schema-trial.ts';
+import { toSentence, useSchemaTrial } from '../proof-types/schema-trial.ts';
 import {
   type ActionDraft,
   type ActionKind,
@@ -112,7 +112,7 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
         <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
       </div>
       {isTouched && issue !== null && <p className="text-sm text-failed">{issue}</p>}
-      {isTouched && payloadProblem !== null && <p className="text-sm text-failed">{sentenceOf(payloadProblem)}</p>}
+      {isTouched && payloadProblem !== null && <p className="text-sm text-failed">{toSentence(payloadProblem)}</p>}
     </fieldset>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/fields.tsx';
 import { newProofType, type ProofTypeDraft, parseDraft, parseSchema } from './draft.ts';
-import { type SchemaTrialState, sentenceOf, useSchemaTrial } from './schema-trial.ts';
+import { type SchemaTrialState, toSentence, useSchemaTrial } from './schema-trial.ts';
 
 export interface ProofTypesEditorProps {
   readonly drafts: readonly ProofTypeDraft[];
@@ -104,7 +104,7 @@ function describeTrial({ data, error }: SchemaTrialState): { readonly isError: b
   if (data.schemaProblem !== null) return { isError: true, text: `The schema ${data.schemaProblem}.` };
   return data.payloadProblem === null
     ? { isError: false, text: 'This payload satisfies the schema.' }
-    : { isError: true, text: sentenceOf(data.payloadProblem) };
+    : { isError: true, text: toSentence(data.payloadProblem) };
 }
 
 function isJson(text: string): boolean {

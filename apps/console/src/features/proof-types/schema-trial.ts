@@ -37,6 +37,6 @@ export function useSchemaTrial(schema: Record<string, unknown> | null, payload: 
 }
 
 /** Makes a sentence of what is wrong with a payload. */
-export function sentenceOf(payloadProblem: string): string {
+export function toSentence(payloadProblem: string): string {
   return `${payloadProblem.charAt(0).toUpperCase()}${payloadProblem.slice(1)}.`;
 }

@@ -6,7 +6,7 @@ import {
   isReservedMemo,
   parseAmountNumber,
 } from '@flywheel/protocol';
-import { formatPath } from '../../model/input-issue.ts';
+import { formatRequestPath } from '../../model/input-issue.ts';
 import type { Project } from '../../model/project.ts';
 
 export interface PipelineRules {
@@ -46,12 +46,12 @@ function checkAction(action: Action, path: Path, decimals: number): void {
 function checkMemo(message: string, path: Path): void {
   if (!isReservedMemo(message)) return;
   const problem = 'begins with "flywheel:", which is reserved for proof memos.';
-  throw invalidAction({ place: formatPath([...path, 'message']), problem });
+  throw invalidAction({ place: formatRequestPath([...path, 'message']), problem });
 }
 
 function checkRecipient(toAddress: string, path: Path): void {
   const invalid = (problem: string) =>
-    invalidAction({ place: formatPath([...path, 'toAddress']), problem, recipient: toAddress });
+    invalidAction({ place: formatRequestPath([...path, 'toAddress']), problem, recipient: toAddress });
   if (!isAddress(toAddress)) throw invalid('is not an address: base58 of 32 bytes is needed.');
   const reserved = describeReservedAddress(toAddress);
   if (reserved !== null) throw invalid(`${toAddress} is ${reserved}, not a wallet.`);
@@ -64,7 +64,7 @@ function checkAmount(amountTokens: number, path: Path, decimals: number): void {
     parseAmountNumber(amountTokens, decimals);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw invalidAction({ place: formatPath([...path, 'amount']), problem: cause.message });
+    throw invalidAction({ place: formatRequestPath([...path, 'amount']), problem: cause.message });
   }
 }
 
@@ -76,7 +76,7 @@ const NEEDED_SCOPE = { BURN: 'burn', AIRDROP: 'airdrop', MEMO: null } as const s
 function checkScope({ action }: Action, path: Path, scopes: ReadonlySet<Scope>): void {
   const scope = NEEDED_SCOPE[action];
   if (scope !== null && !scopes.has(scope)) {
-    throw new ApiError('ERR_KEY_SCOPES_UNAUTHORIZED', { place: formatPath(path), action, scope });
+    throw new ApiError('ERR_KEY_SCOPES_UNAUTHORIZED', { place: formatRequestPath(path), action, scope });
   }
 }
 
@@ -88,7 +88,7 @@ function checkProofTypes(pipelines: readonly Pipeline[], proofTypes: Project['pr
   const listed = [...proofTypes.keys()].slice(0, MAX_LISTED_TYPES).join(', ');
   const more = proofTypes.size > MAX_LISTED_TYPES ? ` and ${proofTypes.size - MAX_LISTED_TYPES} more` : '';
   throw new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', {
-    place: formatPath(['pipelines', index, 'type']),
+    place: formatRequestPath(['pipelines', index, 'type']),
     problem: `${unknown.type} is not registered; this project has ${listed}${more}.`,
   });
 }

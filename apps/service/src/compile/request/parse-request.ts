@@ -8,7 +8,7 @@ import {
   UNIMPLEMENTED_ACTIONS,
 } from '@flywheel/api';
 import * as z from 'zod';
-import { describeIssue, formatPath, type InputIssue, shorten } from '../../model/input-issue.ts';
+import { formatRequestPath, type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
 
 /**
  * Parses the body of init, as `parseJson` read it. It looks for issues in this order over the whole request: shape,
@@ -43,7 +43,7 @@ function parseShape(body: unknown): z.output<typeof Shape> {
   for (const [index, { payload }] of parsed.data.pipelines.entries()) {
     const problem = findPayloadProblem(payload);
     if (problem) {
-      throw new ApiError('ERR_INVALID_REQUEST', { place: formatPath(['pipelines', index, 'payload']), problem });
+      throw new ApiError('ERR_INVALID_REQUEST', { place: formatRequestPath(['pipelines', index, 'payload']), problem });
     }
   }
   return parsed.data;
@@ -53,7 +53,8 @@ function parseAction(action: unknown, path: Path): Action {
   const parsed = Action.safeParse(action, { reportInput: true });
   if (!parsed.success) throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', actionIssue(parsed.error, action, path));
   const problem = parsed.data.action === 'MEMO' ? findTextProblem(parsed.data.message) : null;
-  if (problem) throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', { place: formatPath([...path, 'message']), problem });
+  if (problem)
+    throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', { place: formatRequestPath([...path, 'message']), problem });
   return parsed.data;
 }
 
@@ -65,7 +66,7 @@ function findTextProblem(text: string): string | null {
 
 function actionIssue(error: z.ZodError, action: unknown, path: Path): InputIssue {
   const name = typeof action === 'object' && action !== null && 'action' in action ? action.action : undefined;
-  const place = formatPath([...path, 'action']);
+  const place = formatRequestPath([...path, 'action']);
   if (UNIMPLEMENTED_ACTIONS.some((unimplemented) => unimplemented === name)) {
     return { place, problem: `${String(name)} is declared but not implemented; ${KNOWN_ACTIONS} are.` };
   }
@@ -78,7 +79,7 @@ const KNOWN_ACTIONS = 'BURN, AIRDROP and MEMO';
 function firstIssue(error: z.ZodError, base: Path): InputIssue {
   const [issue] = error.issues;
   if (!issue) throw new Error('A failed parse has no issue.', { cause: error });
-  const { place, problem } = describeIssue(issue, base);
+  const { place, problem } = toInputIssue(issue, base);
   return { place, problem: `${problem}.` };
 }
 
@@ -86,6 +87,6 @@ function describe(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'string') return JSON.stringify(shorten(value));
+  if (typeof value === 'string') return JSON.stringify(truncateInput(value));
   return typeof value === 'object' ? 'an object' : String(value);
 }

@@ -1,5 +1,5 @@
 import { ApiError, type Operation } from '@flywheel/api';
-import { describeIssue, type InputIssue, shorten } from '../../model/input-issue.ts';
+import { type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
 export interface RawInput {
@@ -28,7 +28,7 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
     } else {
       const parsed = schema.safeParse(raw[part], { reportInput: true });
       if (parsed.success) input[part] = parsed.data;
-      else issues.push(...parsed.error.issues.map((issue) => describeIssue(issue, [part])));
+      else issues.push(...parsed.error.issues.map((issue) => toInputIssue(issue, [part])));
       if (part === 'body') issues.push(...findUnstorableText(raw.body));
     }
   }
@@ -57,7 +57,7 @@ function findUnstorableText(body: unknown): InputIssue[] {
       if (isUnstorable(value)) issues.push({ place, problem: 'must be Unicode text without U+0000' });
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, child] of Object.entries(value)) {
-        const childPlace = Array.isArray(value) ? `${place}[${key}]` : `${place}.${shorten(key)}`;
+        const childPlace = Array.isArray(value) ? `${place}[${key}]` : `${place}.${truncateInput(key)}`;
         if (isUnstorable(key)) issues.push({ place, problem: 'must have field names without U+0000' });
         rest.push({ place: childPlace, value: child });
       }
