@@ -1,4 +1,4 @@
-import { type ProofType, Scope, WebhookTopic } from '@flywheel/api';
+import { PROOF_TYPE, type ProofType, Scope, WebhookTopic } from '@flywheel/api';
 import { isAddress } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -123,11 +123,17 @@ export function parseWebhookTopics(text: string): WebhookTopic[] {
 
 /** Parses `TYPE` or `TYPE:description` of a repeatable option. */
 export function addProofType(text: string, previous: readonly ProofType[]): ProofType[] {
-  const [, type, description] = /^([A-Za-z0-9_-]{1,64})(?::(.+))?$/s.exec(text) ?? [];
-  if (type === undefined) {
+  const [type, description] = splitOnce(text, ':');
+  if (!PROOF_TYPE.test(type) || description === '') {
     throw new InvalidArgumentError(
       'It must be TYPE or TYPE:description; a type is 1 to 64 characters of A-Z a-z 0-9 _ -.',
     );
   }
   return [...previous, { type, ...(description === undefined ? {} : { description }) }];
+}
+
+/** Splits a text at the first separator. The second part is undefined if there is none. */
+export function splitOnce(text: string, separator: string): readonly [string, string | undefined] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + separator.length)];
 }

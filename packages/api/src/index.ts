@@ -4,6 +4,7 @@ export * from './console-schemas/index.ts';
 export * from './error-body.ts';
 export * from './error-codes.ts';
 export * from './errors.ts';
+export * from './final-status.ts';
 export * from './node-origin.ts';
 export * from './operation.ts';
 export * from './operations.ts';

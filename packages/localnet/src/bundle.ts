@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { bundleIdOf } from '@flywheel/protocol';
 import type { Address, Signature } from '@solana/kit';
 import {
   getTransferSolInstructionDataDecoder,
@@ -51,11 +51,6 @@ export interface AuctionOptions {
   /** False while slots advance by `warp` only: then bundles wait for it. */
   readonly isTicking: () => boolean;
   readonly onError: (error: unknown) => void;
-}
-
-/** Computes the bundle id as Jito does: lowercase hex SHA-256 of the first signatures in base58, joined by commas. */
-export function bundleIdOf(signatures: readonly Signature[]): string {
-  return createHash('sha256').update(signatures.join(',')).digest('hex');
 }
 
 /** Sums the lamports that a bundle transfers to tip accounts; tip accounts in lookup tables do not count. */

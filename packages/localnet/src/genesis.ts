@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { addressDecoder, addressEncoder, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder, TRANSACTION_V1_FEATURE, VOTE_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import {
   PROGRAM_CONFIG_DISCRIMINATOR,
   type ProgramConfigAccount,
@@ -37,7 +37,6 @@ const TIP_ACCOUNT_LAMPORTS = 1_000_000_000n;
 const BANK_LAMPORTS = 500_000_000_000_000_000n;
 /** All lamports of genesis, without the rent of programs. */
 export const GENESIS_LAMPORTS = BANK_LAMPORTS + TIP_ACCOUNT_LAMPORTS * BigInt(TIP_ACCOUNTS.length);
-const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111' as Address;
 /** Size of a vote account (solana-vote-interface, VoteStateV3::size_of). */
 const VOTE_ACCOUNT_BYTES = 3_762;
 
@@ -54,7 +53,7 @@ export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): 
   svm.withNativeMints();
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);
   putAccount(svm, programConfigAddress(), SQUADS_PROGRAM_ADDRESS, programConfig());
-  putAccount(svm, voteAccountOf(bank), VOTE_PROGRAM, voteState(bank));
+  putAccount(svm, voteAccountOf(bank), VOTE_PROGRAM_ADDRESS, voteState(bank));
   if (!v1) svm.setAccount(emptyAccount(TRANSACTION_V1_FEATURE));
   for (const tipAccount of TIP_ACCOUNTS) putWallet(svm, tipAccount, TIP_ACCOUNT_LAMPORTS);
   putWallet(svm, bank, BANK_LAMPORTS);

@@ -1,5 +1,6 @@
+import { BUNDLES_PATH } from '@flywheel/protocol';
 import { type Bank, BankError, bankSigner, createFaucet, createLedgerBank } from './bank.ts';
-import { bundleIdOf, createBlockEngine } from './bundle.ts';
+import { createBlockEngine } from './bundle.ts';
 import { countEngineRequests } from './engine-requests.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
@@ -110,7 +111,6 @@ export type { Bank, Fault, Faults, GenesisAccount, GenesisFiles };
 export {
   BankError,
   bankSigner as localnetBank,
-  bundleIdOf,
   createRpcBank,
   defaultCacheDirectory,
   type FetchOptions,
@@ -183,7 +183,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const bundlesWithFaults = injectFaults(bundles, faults);
   const server = createRpcServer({
     rpc: (path) => {
-      if (path === '/api/v1/bundles') {
+      if (path === BUNDLES_PATH) {
         return { node: '', choose: () => bundlesWithFaults, admit: engineRequests.admit };
       }
       const node = path === '/' ? '' : /^\/nodes\/([\w-]+)$/.exec(path)?.[1];
@@ -191,7 +191,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     },
     rest: new Map<string, () => unknown>([
       ['/health', () => 'ok'],
-      ['/api/v1/bundles/tip_floor', tipFloor],
+      [`${BUNDLES_PATH}/tip_floor`, tipFloor],
     ]),
     faults,
     settled: ledger.stored,
@@ -210,7 +210,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   return {
     url,
     websocketUrl: `ws://${host}:${listening.websocketPort ?? port}`,
-    blockEngineUrl: `${url}/api/v1/bundles`,
+    blockEngineUrl: `${url}${BUNDLES_PATH}`,
     port,
     program: runtime.program,
     programNote: squads.note,

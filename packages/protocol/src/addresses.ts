@@ -9,7 +9,8 @@ import {
   type FixedSizeEncoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { decodeBase58, encodeBase58 } from './base58.ts';
 import { isOnCurve } from './curve.ts';
 
@@ -53,6 +54,11 @@ export interface AssociatedTokenAccount {
   readonly owner: Address;
   readonly tokenProgram: Address;
   readonly mint: Address;
+}
+
+/** True for the two token programs: SPL Token and Token-2022. */
+export function isTokenProgram(programAddress: string): boolean {
+  return programAddress === TOKEN_PROGRAM_ADDRESS || programAddress === TOKEN_2022_PROGRAM_ADDRESS;
 }
 
 /** Checks if a text is the base58 of 32 bytes. */

@@ -1,3 +1,9 @@
+import type { Address } from '@solana/kit';
+
+/** Owns every sysvar. */
+export const SYSVAR_OWNER_ADDRESS = 'Sysvar1111111111111111111111111111111111111' as Address;
+export const VOTE_PROGRAM_ADDRESS = 'Vote111111111111111111111111111111111111111' as Address;
+
 /**
  * Describes an address that belongs to the cluster itself, so that no wallet can have it: a native or common program, a
  * sysvar, or a well-known account. Null for every other address.
@@ -8,7 +14,7 @@ export function describeReservedAddress(address: string): string | null {
 
 const PROGRAMS = {
   '11111111111111111111111111111111': 'System',
-  Vote111111111111111111111111111111111111111: 'Vote',
+  [VOTE_PROGRAM_ADDRESS]: 'Vote',
   Stake11111111111111111111111111111111111111: 'Stake',
   Config1111111111111111111111111111111111111: 'Config',
   ComputeBudget111111111111111111111111111111: 'Compute Budget',
@@ -46,7 +52,7 @@ const SYSVARS = {
 } as const;
 
 const OTHERS = {
-  Sysvar1111111111111111111111111111111111111: 'the owner of the sysvars',
+  [SYSVAR_OWNER_ADDRESS]: 'the owner of the sysvars',
   Feature111111111111111111111111111111111111: 'the owner of the cluster’s features',
   StakeConfig11111111111111111111111111111111: 'the cluster’s stake configuration',
   '1nc1nerator11111111111111111111111111111111': 'the incinerator, whose tokens are lost',

@@ -1,4 +1,6 @@
-import { BASE_ACCOUNT_SIZE } from '@solana/kit';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { BASE_ACCOUNT_SIZE, type Signature } from '@solana/kit';
 import { ADDRESS_BYTES } from './addresses.ts';
 
 /**
@@ -54,6 +56,14 @@ export const TOKEN_ACCOUNT_TYPE = { mint: 1, account: 2 } as const;
 /** Jito's block engine (docs.jito.wtf): the most transactions of a bundle, and the smallest tip that it considers. */
 export const MAX_BUNDLE_TRANSACTIONS = 5;
 export const MIN_TIP_LAMPORTS = 1_000n;
+
+/** Path of Jito’s JSON-RPC for bundles; `tip_floor` is below it. */
+export const BUNDLES_PATH = '/api/v1/bundles';
+
+/** Computes Jito’s bundle id: lowercase hex SHA-256 of the transactions’ first signatures, in base58, joined by commas. */
+export function bundleIdOf(signatures: readonly Signature[]): string {
+  return bytesToHex(sha256(new TextEncoder().encode(signatures.join(','))));
+}
 
 /** Counts the characters of bytes in padded base64. */
 export function base64Length(bytes: number): number {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Signature } from '@solana/kit';
 import {
   base64Length,
+  bundleIdOf,
   lookupTableBytes,
   MIN_VAULT_LAMPORTS,
   maxRentLamports,
@@ -9,6 +11,14 @@ import {
 } from '../src/index.ts';
 
 describe('numbers of the runtime', () => {
+  it('bundleIdOf is the SHA-256 of the signatures joined by commas', () => {
+    // printf 'a,b' | sha256sum
+    assert.equal(
+      bundleIdOf(['a' as Signature, 'b' as Signature]),
+      '1eb7c54d52831bbfe8942af0b1c56b7409523a59ed6ca99c1174fef7eb32c1b5',
+    );
+  });
+
   it('maxRentLamports answers the rent of mainnet', () => {
     assert.equal(maxRentLamports(0), 890_880n);
     assert.equal(maxRentLamports(80), 1_447_680n);

@@ -1,4 +1,4 @@
-import type { Batch } from '@flywheel/api';
+import { type Batch, isFinalStatus } from '@flywheel/api';
 import { sleep } from '@flywheel/solana-rpc';
 import type { FlywheelClient } from './client.ts';
 import { FlywheelError } from './errors.ts';
@@ -50,7 +50,7 @@ export async function watchBatch(
 
 /** True if a batch has ended: it will not change any more. */
 export function isFinal({ status }: Pick<Batch, 'status'>): boolean {
-  return status === 'EXECUTED' || status === 'FAILED';
+  return isFinalStatus(status);
 }
 
 /** Creates the error of a batch that has not ended in time. */

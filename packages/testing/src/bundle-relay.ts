@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bundleIdOf, TIP_ACCOUNTS, tipFloor } from '@flywheel/localnet';
+import { TIP_ACCOUNTS, tipFloor } from '@flywheel/localnet';
+import { BUNDLES_PATH, bundleIdOf } from '@flywheel/protocol';
 import {
   type Base64EncodedWireTransaction,
   createSolanaRpc,
@@ -114,7 +115,7 @@ export async function startBundleRelay(rpcUrl: string): Promise<BundleRelay> {
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/bundles`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${BUNDLES_PATH}`,
     stop: async () => {
       stopping.abort();
       await Promise.all(running);

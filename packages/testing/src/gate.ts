@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { BUNDLES_PATH } from '@flywheel/protocol';
 import type { Commitment } from '@solana/kit';
 import { waitUntil } from './batches.ts';
 import { readBatchOnChain } from './chain.ts';
@@ -63,9 +64,6 @@ export async function openGatedWorld(
     },
   });
 }
-
-/** Path of the block engine, on the local cluster as at Jito. */
-const BUNDLES_PATH = '/api/v1/bundles';
 
 /** @param observe sees each call before it is handled or passes. */
 export async function openGate(

@@ -1,4 +1,4 @@
-import { ApiError, type BatchKind } from '@flywheel/api';
+import { ApiError, type BatchKind, isFinalStatus } from '@flywheel/api';
 import { decodeProposal, proposalAddress } from '@flywheel/squads';
 import {
   type Address,
@@ -7,7 +7,7 @@ import {
   createTransactionMessage,
   setTransactionMessageFeePayer,
 } from '@solana/kit';
-import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
+import type { Batch, BatchWithoutPipelines } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
 import { compileUnsigned } from '../solana/transactions.ts';
@@ -51,11 +51,11 @@ export async function cancelBatch(
   wait: Wait,
 ): Promise<Cancellation> {
   const batch = await readBatch(deps, project, batchId, kind);
-  if (!isFinal(batch.status)) {
+  if (!isFinalStatus(batch.status)) {
     const unapproved = await findUnapprovedOnChain(deps, project, [batch]);
     await endOrEnqueue(deps, project, batch, { isUnapproved: unapproved.has(batch.id), actor });
   }
-  const ended = await awaitBatch(deps, batchId, ({ status }) => isFinal(status), wait);
+  const ended = await awaitBatch(deps, batchId, ({ status }) => isFinalStatus(status), wait);
   if (ended.status === 'EXECUTED') throw new ApiError('ERR_BATCH_NOT_CANCELLABLE', { batchId });
   if (ended.status !== 'FAILED') return { batch: ended, cancelTx: null };
   // The wallet may have cast its cancel vote since the last request.
@@ -111,7 +111,7 @@ async function endOrEnqueue(
     const isUnbegun = await lockUnbegun(trx, batch.id);
     // Read again under the lock: the batch may have been set up or have ended.
     const locked = (await findBatch(trx, batch.id)) ?? batch;
-    if (isFinal(locked.status)) return;
+    if (isFinalStatus(locked.status)) return;
     if (actor !== undefined) {
       const entry = { actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, { at: clock.now(), ...entry });

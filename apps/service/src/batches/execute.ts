@@ -1,6 +1,6 @@
-import { ApiError, type BatchKind, type ExecuteBatchRequest } from '@flywheel/api';
+import { ApiError, type BatchKind, type ExecuteBatchRequest, isFinalStatus } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction } from '@solana/kit';
-import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
+import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
@@ -36,7 +36,7 @@ export async function executeBatch(
 ): Promise<BatchWithoutPipelines> {
   const { batchId, kind } = request;
   const batch = await readBatch(deps, project, batchId, kind).catch(throwDamaged);
-  if (!isFinal(batch.status)) {
+  if (!isFinalStatus(batch.status)) {
     // A pause does not hide the result of a batch that has ended.
     await requireNotHalted(deps, project);
     if (!(await hasExecutionBegun(deps.db, batchId))) {
@@ -45,7 +45,7 @@ export async function executeBatch(
       if (requested === 'awaits company') return readBatchWithoutPipelines(deps, project, batchId);
     }
   }
-  const isOver = (seen: BatchWithoutPipelines) => isFinal(seen.status) || isReleased(seen);
+  const isOver = (seen: BatchWithoutPipelines) => isFinalStatus(seen.status) || isReleased(seen);
   const awaited = await awaitBatch(deps, batchId, isOver, wait);
   if (awaited.status === 'FAILED' && !(await hasExecutionBegun(deps.db, batchId))) {
     const reason = awaited.executeResult?.failedTxMsg ?? 'it ended without being executed.';

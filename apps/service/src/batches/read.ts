@@ -1,6 +1,6 @@
-import { ApiError, type BatchKind, type BatchStatus } from '@flywheel/api';
+import { ApiError, type BatchKind, type BatchStatus, isFinalStatus } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
-import { type Batch, type BatchWithoutPipelines, isFinal, type LedgerEntry } from '../model/batch.ts';
+import type { Batch, BatchWithoutPipelines, LedgerEntry } from '../model/batch.ts';
 import { type Page, pageOf, parseCursor } from '../model/page.ts';
 import { type Project, projectMoving } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
@@ -93,7 +93,7 @@ export async function readApproval(
   project: Project,
   batch: BatchWithoutPipelines,
 ): Promise<Base64EncodedWireTransaction | null> {
-  if (isFinal(batch.status)) return null;
+  if (isFinalStatus(batch.status)) return null;
   const { address } = batch.nonce;
   const { operator } = project.flywheel.multisig;
   const from = await findNonceSlot(db, batch.id);

@@ -1,4 +1,4 @@
-import { ApiError, type Approvals, type DecisionSignature, isApiError } from '@flywheel/api';
+import { ApiError, type Approvals, type DecisionSignature, isApiError, isFinalStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
@@ -10,7 +10,7 @@ import { describeRejection, recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
 import { throwDamaged } from '../batches/read.ts';
-import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
+import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { NodeBehind } from '../solana/node-unavailable.ts';
 import type { TokenNames } from '../solana/token-names.ts';
@@ -268,7 +268,7 @@ function reasonNotWaiting(
       ? `${operator} approved it at ${decidedAt.toISOString()}.`
       : `${operator} rejected it at ${decidedAt.toISOString()}: ${reason}`;
   }
-  if (isFinal(status)) return `it is ${status}.`;
+  if (isFinalStatus(status)) return `it is ${status}.`;
   if (signedTx === null) return 'its wallet has not sent a signed approval, or the last one was released.';
   return 'its project’s batches are approved automatically.';
 }

@@ -156,11 +156,6 @@ export function nextStatus(status: BatchStatus, event: BatchEvent): BatchStatus 
   return next;
 }
 
-/** True if a batch has ended, as it is shown: a fork can still turn EXECUTED into FAILED until its end is finalized. */
-export function isFinal(status: BatchStatus): boolean {
-  return status === 'EXECUTED' || status === 'FAILED';
-}
-
 /** Transactions that are sent together. They are recorded before they are sent. */
 export interface Bundle {
   readonly id: bigint;

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { LAMPORTS_PER_SOL, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
+import { BUNDLES_PATH, bundleIdOf, LAMPORTS_PER_SOL, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
 import { createPacer, createRpcTransport, type Warn } from '@flywheel/solana-rpc';
 import {
   AccountRole,
@@ -10,7 +9,6 @@ import {
   type Instruction,
   type Rpc,
   type RpcTransport,
-  type Signature,
 } from '@solana/kit';
 import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import * as z from 'zod';
@@ -159,16 +157,9 @@ export async function readTips(blockEngineUrl: string, timeoutMs: number): Promi
   return { accounts, floorLamports };
 }
 
-/** Computes Jito’s bundle id: lowercase hex SHA-256 of the transactions’ first signatures, in base58, joined by commas. */
-export function bundleIdOf(signatures: readonly Signature[]): string {
-  return createHash('sha256').update(signatures.join(',')).digest('hex');
-}
-
 /** A request takes milliseconds, so that it may outlast the job that asked. */
 const NEVER = new AbortController().signal;
 
-/** Path of Jito’s JSON-RPC for bundles. */
-const PATH = '/api/v1/bundles';
 /** One request a second and region without an agreement (docs.jito.wtf, rate limits). */
 const REQUEST_INTERVAL_MS = 1_000;
 /** After this number of doublings any floor exceeds any maximum. */
@@ -220,7 +211,7 @@ const Answer = z.object({ result: z.unknown() });
 
 function endpointOf(text: string): URL {
   const url = new URL(text);
-  if (url.pathname === '/') url.pathname = PATH;
+  if (url.pathname === '/') url.pathname = BUNDLES_PATH;
   return url;
 }
 

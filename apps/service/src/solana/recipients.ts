@@ -1,13 +1,6 @@
-import { TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
+import { isTokenProgram, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
 import { type Address, unwrapOption } from '@solana/kit';
-import {
-  AccountState,
-  getMintSize,
-  getMultisigSize,
-  getTokenDecoder,
-  getTokenSize,
-  TOKEN_PROGRAM_ADDRESS,
-} from '@solana-program/token';
+import { AccountState, getMintSize, getMultisigSize, getTokenDecoder, getTokenSize } from '@solana-program/token';
 import { getTokenDecoder as getToken2022Decoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Token } from '../model/project.ts';
 import type { Chain, ChainAccount } from './chain.ts';
@@ -50,9 +43,7 @@ export async function readRecipients(
 
 function ownerKind(account: ChainAccount | null): OwnerKind {
   if (account?.executable) return { kind: 'program' };
-  if (account?.programAddress !== TOKEN_PROGRAM_ADDRESS && account?.programAddress !== TOKEN_2022_PROGRAM_ADDRESS) {
-    return { kind: 'wallet' };
-  }
+  if (account === null || !isTokenProgram(account.programAddress)) return { kind: 'wallet' };
   const { data } = account;
   // A multisig of the token program may own tokens. No token account or mint has its size.
   if (data.length === getMultisigSize()) return { kind: 'wallet' };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { bundleIdOf } from '@flywheel/protocol';
 import { instantClock, realClock } from '@flywheel/testing/clock';
-import { address, generateKeyPairSigner, type Signature } from '@solana/kit';
+import { address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction, parseTransferSolInstruction } from '@solana-program/system';
 import { newShare } from '../../src/model/fair-gate.ts';
-import { bundleIdOf } from '../../src/solana/block-engine.ts';
 import { createBundleSender } from '../../src/solana/bundles.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
@@ -66,16 +66,6 @@ async function bundle(amounts: readonly bigint[]) {
     bundleId: bundleIdOf(transactions.map(({ signature }) => signature)),
   };
 }
-
-describe('bundleIdOf', () => {
-  it('is the SHA-256 of the signatures joined by commas', () => {
-    // printf 'a,b' | sha256sum
-    assert.equal(
-      bundleIdOf(['a' as Signature, 'b' as Signature]),
-      '1eb7c54d52831bbfe8942af0b1c56b7409523a59ed6ca99c1174fef7eb32c1b5',
-    );
-  });
-});
 
 describe('the tip', () => {
   async function tipAt(floor: Answer | null, maxTipLamports?: bigint, attempt?: number) {

@@ -1,3 +1,4 @@
+import { isTokenProgram } from '@flywheel/protocol';
 import type { Address, Decoder, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import {
   ADDRESS_LOOKUP_TABLE_DISCRIMINATOR,
@@ -14,7 +15,7 @@ import {
   getTokenDecoder,
   getTokenSize,
 } from '@solana-program/token';
-import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import { mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import { parseNativeAccount } from './native-account-parsing.ts';
 import { parseExtensions } from './token-extensions.ts';
 

@@ -1,3 +1,4 @@
+import { SYSVAR_OWNER_ADDRESS, VOTE_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { type Address, type EncodedAccount, isSolanaError, type ReadonlyUint8Array } from '@solana/kit';
 import {
@@ -13,9 +14,7 @@ import {
 import { parseJson } from '../json.ts';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 
-const SYSVAR_OWNER = 'Sysvar1111111111111111111111111111111111111';
 const STAKE_PROGRAM = 'Stake11111111111111111111111111111111111111';
-const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111';
 const CONFIG_PROGRAM = 'Config1111111111111111111111111111111111111';
 /** First key of the config accounts that describe validators. */
 const VALIDATOR_INFO = 'Va1idator1nfo111111111111111111111111111111';
@@ -46,10 +45,10 @@ export function parseNativeAccount({ address, programAddress, data }: EncodedAcc
 type Parser = (bytes: Uint8Array, address: Address) => ParsedState | null;
 
 const PROGRAMS: Readonly<Record<string, { readonly program: string; readonly parse: Parser }>> = {
-  [SYSVAR_OWNER]: { program: 'sysvar', parse: parseSysvar },
+  [SYSVAR_OWNER_ADDRESS]: { program: 'sysvar', parse: parseSysvar },
   [UPGRADEABLE_LOADER_ADDRESS]: { program: 'bpf-upgradeable-loader', parse: parseLoaderAccount },
   [STAKE_PROGRAM]: { program: 'stake', parse: parseStake },
-  [VOTE_PROGRAM]: { program: 'vote', parse: parseVote },
+  [VOTE_PROGRAM_ADDRESS]: { program: 'vote', parse: parseVote },
   [CONFIG_PROGRAM]: { program: 'config', parse: parseConfig },
 };
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@flywheel/protocol';
-import type { Address, Blockhash } from '@solana/kit';
+import { encodeBase58, SYSVAR_OWNER_ADDRESS } from '@flywheel/protocol';
+import type { Blockhash } from '@solana/kit';
 import { SYSVAR_SLOT_HASHES_ADDRESS } from '@solana/sysvars';
 import type { LiteSVM } from 'litesvm';
 import { Clock } from 'litesvm';
@@ -23,7 +23,7 @@ const SLOT_HASH_BYTES = U64_BYTES + 32;
 /** A count, and the entries. */
 const SLOT_HASHES_BYTES = U64_BYTES + Number(SLOT_HASHES) * SLOT_HASH_BYTES;
 const SLOT_HASHES_KEY = addressKey(SYSVAR_SLOT_HASHES_ADDRESS);
-const SYSVAR_OWNER_KEY = addressKey('Sysvar1111111111111111111111111111111111111' as Address);
+const SYSVAR_OWNER_KEY = addressKey(SYSVAR_OWNER_ADDRESS);
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 

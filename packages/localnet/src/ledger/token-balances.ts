@@ -1,7 +1,6 @@
-import { ADDRESS_BYTES, encodeBase58, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
+import { ADDRESS_BYTES, encodeBase58, isTokenProgram, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
-import { AccountState, getMintSize, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { AccountState, getMintSize, getTokenSize } from '@solana-program/token';
 import { decodeAccount, type HeldAccount } from './svm-accounts.ts';
 
 /**
@@ -64,11 +63,6 @@ export function tokenBalances(
     const uiTokenAmount = toUiTokenAmount(amountBaseUnits, supply.decimals);
     return [{ accountIndex, mint, owner, programId: account.programAddress, uiTokenAmount }];
   });
-}
-
-/** Returns true for the two token programs. */
-export function isTokenProgram(address: string): boolean {
-  return address === TOKEN_PROGRAM_ADDRESS || address === TOKEN_2022_PROGRAM_ADDRESS;
 }
 
 /** Reads an initialized token account; null for other accounts. */

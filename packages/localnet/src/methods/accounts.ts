@@ -1,4 +1,4 @@
-import { ADDRESS_BYTES } from '@flywheel/protocol';
+import { ADDRESS_BYTES, isTokenProgram } from '@flywheel/protocol';
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
@@ -9,7 +9,6 @@ import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Node } from '../ledger/node.ts';
-import { isTokenProgram } from '../ledger/token-balances.ts';
 import { type AccountFilters, accountFilters } from '../rpc/account-filters.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {

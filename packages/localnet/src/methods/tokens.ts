@@ -1,3 +1,4 @@
+import { isTokenProgram } from '@flywheel/protocol';
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import type { Address, EncodedAccount } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
@@ -6,13 +7,7 @@ import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
 import type { BankState } from '../ledger/bank-state.ts';
 import type { Node } from '../ledger/node.ts';
-import {
-  isTokenProgram,
-  mintSupply,
-  type TokenHolding,
-  tokenHolding,
-  toUiTokenAmount,
-} from '../ledger/token-balances.ts';
+import { mintSupply, type TokenHolding, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { accountConfig, addressParam, commitmentConfig, parseParams, whole } from '../rpc/params.ts';
 import { RpcError } from '../rpc/rpc-error.ts';

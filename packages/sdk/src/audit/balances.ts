@@ -1,5 +1,4 @@
-import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { isTokenProgram } from '@flywheel/protocol';
 import { type ChainTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
 import { fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 
@@ -61,10 +60,6 @@ export function tokensIn(transaction: ChainTransaction, vault: string, account: 
     ...{ before: before?.amount ?? 0n, after: after?.amount ?? 0n },
     ...{ mintBefore: before?.mint ?? null, mintAfter: after?.mint ?? null },
   };
-}
-
-export function isTokenProgram(program: string): boolean {
-  return program === TOKEN_PROGRAM_ADDRESS || program === TOKEN_2022_PROGRAM_ADDRESS;
 }
 
 /** Reads an amount of a node's answer: a number, a bigint above 2^53, or decimal text. */

@@ -1,4 +1,4 @@
-import { WITHDRAWAL_TYPE } from '@flywheel/protocol';
+import { isTokenProgram, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import { readExecution, type VaultProof } from '@flywheel/squads';
 import type { Instruction } from '@solana/kit';
 import {
@@ -33,7 +33,7 @@ import {
   TRANSFER_CHECKED_WITH_FEE_TRANSFER_FEE_DISCRIMINATOR,
 } from '@solana-program/token-2022';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
-import { isTokenProgram, lamportsOf, type OwnedTokens, ownedTokensOf } from './balances.ts';
+import { lamportsOf, type OwnedTokens, ownedTokensOf } from './balances.ts';
 
 /**
  * Kinds of movements. Of pipelines with a proof: `burned`; `withdrawn`, of a withdrawal; `airdropped`, every other transfer;

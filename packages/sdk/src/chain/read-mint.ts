@@ -1,8 +1,7 @@
-import { address } from '@flywheel/protocol';
+import { address, isTokenProgram } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { type Address, unwrapOption } from '@solana/kit';
-import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { getMintDecoder, getMintSize } from '@solana-program/token';
 import { readAccounts } from './rpc.ts';
 
 export interface Mint {
@@ -28,9 +27,7 @@ export async function readMint(rpcUrl: RpcUrl, mint: string): Promise<Mint> {
   const [account] = await readAccounts(await chooseNode(rpcUrl), [address(mint)]);
   if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
   const { programAddress: owner, data } = account;
-  if (owner !== TOKEN_PROGRAM_ADDRESS && owner !== TOKEN_2022_PROGRAM_ADDRESS) {
-    throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);
-  }
+  if (!isTokenProgram(owner)) throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);
   if (data.length < getMintSize()) throw new Error(`${mint} is not a mint: it has ${data.length} bytes.`);
   // The extensions of Token-2022 follow the layout that both programs share.
   const { decimals, supply, mintAuthority, freezeAuthority } = getMintDecoder().decode(data);

@@ -1,4 +1,4 @@
-import { groupDigits, pluralize, publicClusterOf } from '@flywheel/protocol';
+import { BUNDLES_PATH, groupDigits, pluralize, publicClusterOf } from '@flywheel/protocol';
 import type { Config, Tips } from '@flywheel/service';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import { type Node, readAccounts, TIMEOUT_MS } from './node.ts';
@@ -13,7 +13,7 @@ export async function checkBlockEngine(
   { blockEngineUrl, solanaRpcUrls, maxTipLamports }: Config,
   { readTips }: Service,
 ): Promise<Check> {
-  const url = blockEngineUrl ?? (solanaRpcUrls === null ? `${node.url}/api/v1/bundles` : null);
+  const url = blockEngineUrl ?? (solanaRpcUrls === null ? `${node.url}${BUNDLES_PATH}` : null);
   if (url === null) return checkWithout(node);
   const name = `The block engine ${new URL(url).host}`;
   let tips: Tips;

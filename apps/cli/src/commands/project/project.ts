@@ -1,13 +1,19 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { CONSOLE_OPERATIONS, type ProjectOverview, type ProjectSettings, type ProofType } from '@flywheel/api';
+import {
+  CONSOLE_OPERATIONS,
+  PROOF_TYPE,
+  type ProjectOverview,
+  type ProjectSettings,
+  type ProofType,
+} from '@flywheel/api';
 import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readJsonObject } from '../../files.ts';
 import { layOutPairs } from '../../format.ts';
-import { addProofType } from '../../options.ts';
+import { addProofType, splitOnce } from '../../options.ts';
 import { addReportCommands } from './reports.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 import { addTrySchemaCommand } from './try-schema.ts';
@@ -115,10 +121,8 @@ function addWord(word: string, previous: readonly string[]): readonly string[] {
 async function withSchemas(add: readonly ProofType[], named: readonly string[]): Promise<readonly ProofType[]> {
   const types = new Map(add.map((each) => [each.type, each]));
   for (const word of named) {
-    const [, type, file] = /^([A-Za-z0-9_-]{1,64})=(.+)$/s.exec(word) ?? [];
-    if (type === undefined || file === undefined) {
-      throw new CliError('ERR_USAGE', `${word} is not TYPE=FILE.`);
-    }
+    const [type, file] = splitOnce(word, '=');
+    if (!PROOF_TYPE.test(type) || !file) throw new CliError('ERR_USAGE', `${word} is not TYPE=FILE.`);
     types.set(type, { ...types.get(type), type, payloadSchema: await readJsonObject(file, 'a JSON Schema') });
   }
   return [...types.values()];

@@ -1,4 +1,4 @@
-import type { BatchDetail, BatchFailure, BatchStatus } from '@flywheel/api';
+import { type BatchDetail, type BatchFailure, type BatchStatus, isFinalStatus } from '@flywheel/api';
 import { groupDigits, pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -132,7 +132,7 @@ const AIRDROP_NAMES = { planned: 'To airdrop', done: 'Airdropped' } as const;
 
 function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
   const all = pluralize(pipelines.length, 'pipeline');
-  const hasBegun = waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED';
+  const hasBegun = waitsFor === 'execution' || isFinalStatus(batch.status);
   return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
 }
 

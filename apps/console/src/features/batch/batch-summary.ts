@@ -1,4 +1,11 @@
-import type { BatchDetail, BatchKind, BatchProgress, BatchRow, Ledger } from '@flywheel/api';
+import {
+  type BatchDetail,
+  type BatchKind,
+  type BatchProgress,
+  type BatchRow,
+  isFinalStatus,
+  type Ledger,
+} from '@flywheel/api';
 import { totalTokens } from '@flywheel/sdk';
 import type { Status } from '../../ui/status.ts';
 
@@ -164,7 +171,7 @@ export type ApprovalStage = 'settingUp' | 'wallet' | 'company' | 'executing' | '
 
 /** Derives the stage that the approval screen shows. */
 export function approvalStage({ batch, waitsFor }: Pick<BatchProgress, 'batch' | 'waitsFor'>): ApprovalStage {
-  if (batch.status === 'EXECUTED' || batch.status === 'FAILED') return 'over';
+  if (isFinalStatus(batch.status)) return 'over';
   switch (waitsFor) {
     case 'setup':
       return 'settingUp';

@@ -1,4 +1,4 @@
-import type { BatchDetail, BatchProgress, TimelineStep } from '@flywheel/api';
+import { type BatchDetail, type BatchProgress, isFinalStatus, type TimelineStep } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -107,8 +107,7 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
       setOpen(false);
     },
   });
-  const isOver = status === 'EXECUTED' || status === 'FAILED';
-  if (isOver || !isOwner) return null;
+  if (isFinalStatus(status) || !isOwner) return null;
   return (
     <>
       <Button tone="danger" onClick={() => setOpen(true)}>

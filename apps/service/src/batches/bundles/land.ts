@@ -1,7 +1,7 @@
+import { bundleIdOf } from '@flywheel/protocol';
 import type { TransactionVersion } from '@flywheel/squads';
 import type { Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
-import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';

@@ -1,7 +1,7 @@
 import type { BundleExecution, ExecuteResult, InitResult } from '@flywheel/api';
+import { bundleIdOf } from '@flywheel/protocol';
 import type { Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
-import { bundleIdOf } from '../../solana/block-engine.ts';
 
 /** Outcome of an execution. */
 export interface Execution {

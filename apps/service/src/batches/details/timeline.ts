@@ -1,6 +1,5 @@
-import type { TimelineStep } from '@flywheel/api';
+import { isFinalStatus, type TimelineStep } from '@flywheel/api';
 import { pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { PartialApproval } from '../../store/batches/batch-records.ts';
 import type { SentBundle } from '../../store/batches/bundles.ts';
@@ -95,7 +94,7 @@ function companyApproval(details: BatchDetails, { approvalMode }: Pick<Project, 
     return { ...step, isDone: false, whenCurrent: 'waiting', at: null, note };
   }
   const isDone = isApproved(details);
-  const byPerson = (approvalMode === 'manual' || kind !== 'pipelines') && !isDone && !isFinal(status);
+  const byPerson = (approvalMode === 'manual' || kind !== 'pipelines') && !isDone && !isFinalStatus(status);
   const note = byPerson ? 'By a person of the company' : 'With the execution';
   return { ...step, isDone, whenCurrent: 'running', at: isDone ? settledAt : null, note };
 }
@@ -128,7 +127,7 @@ function rentReturned(details: BatchDetails): Step {
     const rentBack = ledger.entries.reduce((sum, { rentBackLamports }) => sum + rentBackLamports, 0n);
     return { ...step, state: 'done', at: record.closedAt, note: `${toDecimal(rentBack, SOL_DECIMALS)} SOL` };
   }
-  if (!isFinal(record.status)) return { ...step, state: 'upcoming', at: null, note: null };
+  if (!isFinalStatus(record.status)) return { ...step, state: 'upcoming', at: null, note: null };
   if (record.status === 'FAILED' && isApproved(details)) {
     return { ...step, state: 'waiting', at: null, note: 'An approved batch also needs the wallet’s cancel vote' };
   }

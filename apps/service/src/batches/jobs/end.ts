@@ -1,8 +1,8 @@
-import type { RecipientFailure } from '@flywheel/api';
+import { isFinalStatus, type RecipientFailure } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
-import { type Batch, type BatchEvent, type Bundle, type EndCause, isFinal } from '../../model/batch.ts';
+import type { Batch, BatchEvent, Bundle, EndCause } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
@@ -64,7 +64,7 @@ export async function endOpen(
   batch: Batch,
   cause: keyof typeof END_REASONS,
 ): Promise<void> {
-  if (isFinal(batch.status)) return;
+  if (isFinalStatus(batch.status)) return;
   const { multisig } = project.flywheel;
   await settleBundles(deps, batch);
   const executed = await readFinallyExecuted(deps, multisig, batch);
@@ -90,7 +90,7 @@ export async function endOpen(
  */
 export async function endUnpayable(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
   const { multisig } = project.flywheel;
-  if (!isOperatorLost(multisig) || isFinal(batch.status)) return false;
+  if (!isOperatorLost(multisig) || isFinalStatus(batch.status)) return false;
   if (await isNonceOf(deps.db, batch.id, multisig.operator)) return false;
   await settleBundles(deps, batch);
   const final = await awaitFinality(deps, multisig, batch);

@@ -1,7 +1,7 @@
-import type { RecipientFailure } from '@flywheel/api';
+import { isFinalStatus, type RecipientFailure } from '@flywheel/api';
 import { type InstructionGroup, planTransactions } from '@flywheel/squads';
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
-import { type Batch, type ExecutionIssue, isFinal } from '../../model/batch.ts';
+import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import type { Simulation } from '../../solana/chain.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
@@ -35,7 +35,7 @@ const MAX_LOST_BUNDLES = 5;
  */
 export async function executePipelines(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   if (batch.status === 'AVAILABLE_TO_QUEUE') return executeAfterSetup(deps, project, batch);
-  if (isFinal(batch.status) || batch.signedTx === null) return;
+  if (isFinalStatus(batch.status) || batch.signedTx === null) return;
   // Manual approval pending: the approver's decision enqueues execution, so stop here.
   if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   if (batch.kind === 'rotation' && !(await hasExecutionBegun(deps.db, batch.id))) {

@@ -1,9 +1,9 @@
-import { ApiError, type OPERATIONS } from '@flywheel/api';
+import { ApiError, isFinalStatus, type OPERATIONS } from '@flywheel/api';
 import { executeBatch } from '../../batches/execute.ts';
 import type { PreviewDeps } from '../../batches/preview.ts';
 import { listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../../batches/read.ts';
 import { type Rest, readRest } from '../../batches/rest.ts';
-import { type BatchWithoutPipelines, isFinal } from '../../model/batch.ts';
+import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { PipelineReader } from '../operations/work-limits.ts';
@@ -53,7 +53,7 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
         { waitMs: preferred.seconds * 1_000, signal },
       );
       const { id: batchId, status, executeResult } = batch;
-      if (!isFinal(status) || executeResult === null) return pendingReply(batch, preferred, locationOf(batchId));
+      if (!isFinalStatus(status) || executeResult === null) return pendingReply(batch, preferred, locationOf(batchId));
       const rest = await readRest(deps, project, batch);
       return {
         status: 200,

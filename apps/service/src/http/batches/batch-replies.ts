@@ -1,4 +1,4 @@
-import type { BatchEvent, CancelBatchResponse, EventStream } from '@flywheel/api';
+import { type BatchEvent, type CancelBatchResponse, type EventStream, isFinalStatus } from '@flywheel/api';
 import { type CancelRequest, cancelBatch } from '../../batches/cancel.ts';
 import type { Deps } from '../../batches/deps.ts';
 import { type EventDeps, readEvents, streamEvents } from '../../batches/events.ts';
@@ -6,7 +6,7 @@ import { type InitDeps, type InitRequest, initBatch } from '../../batches/init.t
 import { type PreviewDeps, previewBatch } from '../../batches/preview.ts';
 import { buildApproval, readApproval } from '../../batches/read.ts';
 import { readRest } from '../../batches/rest.ts';
-import { type BatchWithoutPipelines, isFinal } from '../../model/batch.ts';
+import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { StreamLimit } from '../operations/events.ts';
 import type { WorkLimits } from '../operations/work-limits.ts';
@@ -58,7 +58,7 @@ interface Cancel extends CancelRequest {
 export async function replyToCancel(deps: Deps, project: Project, { prefer, signal, location, ...asked }: Cancel) {
   const preferred = parsePreferredWait(prefer);
   const { batch, cancelTx } = await cancelBatch(deps, project, asked, { waitMs: preferred.seconds * 1_000, signal });
-  if (!isFinal(batch.status)) return pendingReply(batch, preferred, location);
+  if (!isFinalStatus(batch.status)) return pendingReply(batch, preferred, location);
   const body: CancelBatchResponse = {
     batchId: batch.id,
     status: batch.status,

@@ -1,10 +1,10 @@
-import type { BatchDetail, BatchProgress, BatchRow, BundleRecord } from '@flywheel/api';
+import { type BatchDetail, type BatchProgress, type BatchRow, type BundleRecord, isFinalStatus } from '@flywheel/api';
 import { encodeInstruction, MAX_PIPELINE_BYTES, proofMemo, toDecimal } from '@flywheel/protocol';
 import { type BatchDetails, signaturesByPipeline } from '../../batches/details/details.ts';
 import { describeFailure, type Failure } from '../../batches/details/failure.ts';
 import type { ListItem } from '../../batches/details/list.ts';
 import { buildTimeline, type Step } from '../../batches/details/timeline.ts';
-import { type CompiledPipeline, isFinal } from '../../model/batch.ts';
+import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Project, Token } from '../../model/project.ts';
 import { presentBatch, presentLedger } from '../batches/present.ts';
 
@@ -54,7 +54,7 @@ export function presentProgress(
     bundles: bundles.map(presentBundle),
     executedPipelines: executed,
     ...(failure && { failure: presentFailure(failure) }),
-    ...(!isFinal(record.status) && { expiresAt: expiresAt.toISOString() }),
+    ...(!isFinalStatus(record.status) && { expiresAt: expiresAt.toISOString() }),
   };
 }
 
@@ -66,7 +66,7 @@ export async function presentPipelineRecords(
   const signatures = signaturesByPipeline(bundles);
   const memos = await Promise.all(pipelines.map(proofMemo));
   const failed = record.executeResult?.failedOnTransactionIndex;
-  const left = isFinal(record.status) ? 'skipped' : 'waiting';
+  const left = isFinalStatus(record.status) ? 'skipped' : 'waiting';
   return pipelines.map((pipeline, position) => {
     const signature = signatures.get(position);
     return {

@@ -1,10 +1,16 @@
-import type { BatchKind, BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
+import {
+  type BatchKind,
+  type BatchStatus,
+  type ExecuteResult,
+  type InitResult,
+  type InitWarning,
+  isFinalStatus,
+} from '@flywheel/api';
 import {
   type Batch,
   type BatchEvent,
   type BatchWithoutPipelines,
   type EndCause,
-  isFinal,
   nextStatus,
 } from '../../model/batch.ts';
 import type { DailyTotals } from '../../model/project.ts';
@@ -178,7 +184,7 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow();
     const isUndone = batch.status === 'EXECUTED' && end.event === 'EXECUTION_UNDONE';
-    if (isFinal(batch.status) && !isUndone) return false;
+    if (isFinalStatus(batch.status) && !isUndone) return false;
 
     const status = nextStatus(batch.status, end.event);
     const { initResult, executeResult, released, cause = status === 'EXECUTED' ? 'executed' : 'failed' } = end;
