@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import { settingRows } from '@flywheel/service/internal/config.ts';
+import { MAX_WAIT_SECONDS } from '@flywheel/service/internal/http/batches/batch-replies.ts';
 import { parseAllDocuments } from 'yaml';
-import { settingRows } from '../apps/service/src/config.ts';
-import { MAX_WAIT_SECONDS } from '../apps/service/src/http/batches/batch-replies.ts';
 import { findTaggedImages } from '../scripts/unpinned.ts';
 import { ROOT } from './lanes.ts';
 

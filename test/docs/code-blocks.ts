@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
+import { parseMarkdown } from '@flywheel/service/internal/http/docs/guide.ts';
 
 /** Root folder of the repository. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { settingRows } from '@flywheel/service/internal/config.ts';
+import { parseMarkdown } from '@flywheel/service/internal/http/docs/guide.ts';
 import { SQUADS_PROGRAM_SHA256 } from '@flywheel/squads';
 import { TOPICS } from '../../apps/cli/src/commands/doctor/check.ts';
-import { settingRows } from '../../apps/service/src/config.ts';
-import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
 import { ROOT } from './code-blocks.ts';
 import { THIEVES } from './thieves.ts';
 
