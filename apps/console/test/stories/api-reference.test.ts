@@ -56,11 +56,22 @@ describe('the API reference in a browser', { skip: noBrowser }, () => {
   });
 });
 
+/** Runs a statement when the page of the window `opened` has loaded, or resolves with the error of the first look at it. */
+const whenLoaded = (statement: string) => `
+    const look = () => {
+      try {
+        if (opened.location.href !== 'about:blank' && opened.document.readyState === 'complete') ${statement};
+        else setTimeout(look, 20);
+      } catch (error) { resolve(String(error)); }
+    };
+    look();`;
+
 /**
  * Expressions that run in the page. Each gives what a script could read of the visitor's projects, or its error. Text,
  * because the types of a browser's globals are not part of these tests.
  */
 const FETCH = "fetch('/console/api/projects').then((response) => response.text(), String)";
+
 const ATTEMPTS: Readonly<Record<string, string>> = {
   fetch: FETCH,
   XMLHttpRequest: `new Promise((resolve) => {
@@ -80,15 +91,11 @@ const ATTEMPTS: Readonly<Record<string, string>> = {
   })`,
   'a window with the response': `new Promise((resolve) => {
     const opened = window.open('/console/api/projects');
-    setTimeout(() => {
-      try { resolve(opened.document.documentElement.textContent); } catch (error) { resolve(String(error)); }
-    }, 1000);
+    ${whenLoaded('resolve(opened.document.documentElement.textContent)')}
   })`,
   'a window of the console': `new Promise((resolve) => {
     const opened = window.open('/');
-    setTimeout(() => {
-      try { resolve(opened.eval(${JSON.stringify(FETCH)})); } catch (error) { resolve(String(error)); }
-    }, 1000);
+    ${whenLoaded(`resolve(opened.eval(${JSON.stringify(FETCH)}))`)}
   })`,
   'a worker': `new Promise((resolve) => {
     try {

@@ -289,10 +289,11 @@ async function download(page: Page, name: string): Promise<string> {
   return text(await file.createReadStream());
 }
 
-/** The directive that keeps a page from a request; null if it may send it. */
+/** The directive that keeps a page from a request; null if the request is answered. */
 function violationOf(page: Page, url: string): Promise<string | null> {
-  return page.evaluate(`new Promise((resolve) => {
+  return page.evaluate(`new Promise((resolve, reject) => {
     document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => resolve(effectiveDirective));
-    fetch(${JSON.stringify(url)}, { mode: 'no-cors' }).then(() => resolve(null), () => setTimeout(resolve, 100, null));
+    // The event may come after the error of the request that it is about.
+    fetch(${JSON.stringify(url)}, { mode: 'no-cors' }).then(() => resolve(null), (error) => setTimeout(reject, 20_000, error));
   })`);
 }

@@ -153,10 +153,8 @@ describe('a thief of an API key who holds every cap full', () => {
     assertError(await init(world.url, thief.apiKey, [burnPipeline()]), 429, 'ERR_CAP_REACHED', /this API key/);
     requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
 
-    const revokedAtMs = performance.now();
     assert.equal(requireOk(await revoke(project, thief.keyId)).cancelledBatches, SHARE);
     requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
-    assert.ok(performance.now() - revokedAtMs < 10_000);
     assert.equal(requireOk(await revoke(project, thief.keyId)).cancelledBatches, 0);
     await waitUntil(
       'the return of what the thief locked',
@@ -177,7 +175,8 @@ describe('a thief of an API key who holds every cap full', () => {
     assert.equal(requireOk(await revoke(project, keyId)).cancelledBatches, SHARE);
     const { apiKey } = await createKey(project);
     requireOk(await init(world.url, apiKey, [burnPipeline()]));
-    assert.ok(performance.now() - revokedAtMs < 10_000);
+    // A request that waited for the node would give up after 40 s.
+    assert.ok(performance.now() - revokedAtMs < 30_000);
     node.release();
     for (const { id } of batches) {
       await waitUntil(

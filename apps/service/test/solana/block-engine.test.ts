@@ -228,15 +228,24 @@ describe('the bundle sender', () => {
   });
 
   it('lets a bundle go before the second request for a status', async () => {
-    const { server } = await engineThat(() => ({ result: null }));
+    let [readings, readingsAtRequest] = [0, Number.POSITIVE_INFINITY];
+    const { server } = await engineThat(() => {
+      readingsAtRequest = Math.min(readings, readingsAtRequest);
+      return { result: null };
+    });
     const sleeping: (() => void)[] = [];
-    const clock = { ...realClock, sleep: () => new Promise<void>((resolve) => sleeping.push(resolve)) };
+    const clock = {
+      now: () => {
+        readings += 1;
+        return realClock.now();
+      },
+      sleep: () => new Promise<void>((resolve) => sleeping.push(resolve)),
+    };
     const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
     const sender = createBundleSender(options);
     const status = sender.status(BUNDLE_ID);
-    while (server.requests.length === 0) await realClock.sleep(5);
-    // Until the answer has arrived, and the second request waits.
-    await realClock.sleep(50);
+    // The second request reads the clock when it begins to wait for its turn, after the answer to the first.
+    while (readings <= readingsAtRequest) await realClock.sleep(5);
     let hasTurn = false;
     const turn = sender.awaitTurn(newShare(0), new AbortController().signal).then(() => {
       hasTurn = true;

@@ -19,15 +19,16 @@ test('a handler starts when the commit is notified, not at the next poll a secon
     if ('batchId' in job) begun.set(job.batchId, performance.now());
   });
   const latencies: number[] = [];
-  for (let i = 0; i < 9; i++) {
+  // With polls alone, each would start about a second after the one before it. A busy machine may delay some, but not all.
+  while (latencies.length < 20) {
     const job = newJob(randomAddress());
     await enqueue(job);
     const committed = performance.now();
     const startedAt = await until(() => begun.get(job.batchId));
     latencies.push(startedAt - committed);
+    if (startedAt - committed < 500) return;
   }
-  const median = latencies.toSorted((a, b) => a - b)[4] ?? Number.NaN;
-  assert.ok(median < 500, `${median} ms`);
+  assert.fail(`${latencies.join(', ')} ms`);
 });
 
 describe('the job queue', { concurrency: true }, () => {
@@ -35,6 +36,7 @@ describe('the job queue', { concurrency: true }, () => {
     const { db, enqueue, ran } = await openQueue();
     const multisig = randomAddress();
     const [dropped, kept] = [newJob(multisig), newJob(multisig)];
+    const witness = newJob(randomAddress());
     const failing = db.transaction().execute(async (trx) => {
       await enqueue(dropped, {}, trx);
       throw new Error('later failure');
@@ -42,11 +44,13 @@ describe('the job queue', { concurrency: true }, () => {
     await assert.rejects(failing, /later failure/);
     await db.transaction().execute(async (trx) => {
       await enqueue(kept, {}, trx);
-      await sleep(50);
-      assert.deepEqual(ran, []);
+      // A job that commits later has run before it.
+      await enqueue(witness);
+      await until(() => ran.length > 0);
+      assert.deepEqual(ran, [witness]);
     });
-    await until(() => ran.length > 0);
-    assert.deepEqual(ran, [kept]);
+    await until(() => ran.length > 1);
+    assert.deepEqual(ran, [witness, kept]);
   });
 
   test('runs jobs of one multisig one at a time, in order, over two processes, and others in parallel', async () => {
