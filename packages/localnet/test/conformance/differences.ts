@@ -62,7 +62,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     calls: /^POST a number twice$/,
     path: /^body\./,
-    what: 'A request in which a member stands twice: there a parse error, here the last one counts',
+    what: 'A request that has a member twice: there a parse error, here the last one counts',
     reason: "JavaScript's parser does not report it",
   },
   {
@@ -87,7 +87,8 @@ export const DIFFERENCES: readonly Difference[] = [
     calls: /^(simulateTransaction|sendTransaction): /,
     path: /loadedAccountsDataSize$/,
     what: '`loadedAccountsDataSize` with the Memo program, a token program, or a nonce',
-    reason: 'The same, and the sysvar of recent blockhashes has no content in LiteSVM; the sum is made alike',
+    reason:
+      'The same, and the sysvar of recent blockhashes has no content in LiteSVM; the sum is computed in the same way',
   },
   {
     calls: WITH_PROGRAMS,
