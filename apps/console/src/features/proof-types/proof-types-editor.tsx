@@ -1,3 +1,4 @@
+import { PROOF_TYPE } from '@flywheel/api';
 import { Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
@@ -33,6 +34,9 @@ export function ProofTypesEditor({ drafts, onChange }: ProofTypesEditorProps) {
   );
 }
 
+/** A browser reads a pattern with the flag v, which wants the hyphen escaped. */
+const TYPE_PATTERN = PROOF_TYPE.source.replace('_-]', '_\\-]');
+
 interface ProofTypeFieldsProps {
   readonly draft: ProofTypeDraft;
   readonly onChange: (change: Partial<ProofTypeDraft>) => void;
@@ -54,7 +58,7 @@ function ProofTypeFields({ draft, onChange, onRemove }: ProofTypeFieldsProps) {
           onChange={({ target }) => onChange({ type: target.value.toUpperCase().replaceAll(' ', '_') })}
           className="flex-1 [&_input]:font-mono"
           required
-          pattern="[A-Za-z0-9_\-]{1,64}"
+          pattern={TYPE_PATTERN}
         />
         <Button tone="quiet" onClick={onRemove} aria-label={`Remove ${draft.type || 'this proof type'}`}>
           <Trash2 size={16} aria-hidden />
