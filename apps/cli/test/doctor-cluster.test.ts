@@ -49,7 +49,8 @@ describe('flywheel doctor, of a cluster', () => {
       assert.match(text, /[.:]$/);
       return { ...rest, state, line: `${state}: ${text}${remedy === null ? '' : ` → ${remedy}`}` };
     });
-    const others = shown.filter((shownCheck) => shownCheck.topic !== topic && shownCheck.state !== 'ok');
+    // The cluster's time moves by `warp` only, so a busy machine leaves it behind.
+    const others = shown.filter(({ topic: of, state }) => of !== topic && of !== 'clock' && state !== 'ok');
     if (!('getGenesisHash' in lies)) assert.deepEqual(others, []);
     return shown.filter((shownCheck) => shownCheck.topic === topic).map(({ line }) => line);
   }
