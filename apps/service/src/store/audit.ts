@@ -1,6 +1,6 @@
 import type { AuditAction } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from './db.ts';
 import type { Schema } from './schema.ts';
 
@@ -39,21 +39,31 @@ export async function insertAuditEntry(trx: Db, entry: NewAuditEntry): Promise<v
     .execute();
 }
 
-/** Reads a page of entries, newest first: below an id and of one project, if given. */
-export async function findAuditEntries(
-  db: Db,
-  {
-    projectId,
-    below,
-    limit,
-  }: { readonly projectId: string | null; readonly below: bigint | null; readonly limit: number },
-): Promise<AuditRecord[]> {
+interface AuditQuery {
+  /** Null for all projects. */
+  readonly projectId: string | null;
+  /** The entry after which the page begins; null for the first page. */
+  readonly below: Pick<AuditRecord, 'id' | 'at'> | null;
+  readonly limit: number;
+}
+
+/**
+ * Reads a page of entries, newest first. A project that has moved here has brought old entries with new ids, so that only their times
+ * order the entries of several projects.
+ */
+export async function findAuditEntries(db: Db, { projectId, below, limit }: AuditQuery): Promise<AuditRecord[]> {
   return db
     .selectFrom('audit_log')
     .select(['id', 'at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'before', 'after', 'reason'])
     .$if(projectId !== null, (query) => query.where('project_id', '=', projectId))
-    .$if(below !== null, (query) => query.where('id', '<', below ?? 0n))
+    .$if(below !== null, (query) => query.where(sql<boolean>`(at, id) < (${below?.at}, ${below?.id})`))
+    .orderBy('at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
+}
+
+/** Reads the place of an entry in the order of the log; undefined if there is none, or it has left with its project. */
+export async function findAuditPlace(db: Db, id: bigint): Promise<Pick<AuditRecord, 'id' | 'at'> | undefined> {
+  return db.selectFrom('audit_log').select(['id', 'at']).where('id', '=', id).executeTakeFirst();
 }

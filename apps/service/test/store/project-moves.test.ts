@@ -5,9 +5,10 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { instantClock, realClock } from '@flywheel/testing/clock';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
-import { NOW, newBundle, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { later, NOW, newBundle, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import type { Project } from '../../src/model/project.ts';
+import { readHistory } from '../../src/projects/history.ts';
 import { MoveRefused, moveProject } from '../../src/projects/move-project.ts';
 import { findAuditEntries, insertAuditEntry } from '../../src/store/audit.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
@@ -124,6 +125,35 @@ test('numbers of a moved project are those of the destination, and those of even
   );
 });
 
+test('the audit log of all projects is in the order of time, also with entries that a project has brought', async () => {
+  const project = await storeKnownProject();
+  const write = (db: Db, ms: number, projectId?: string) =>
+    insertAuditEntry(db, {
+      at: later(ms),
+      actor: randomAddress(),
+      action: 'key.created',
+      ...(projectId !== undefined && { projectId }),
+    });
+  for (const ms of [10, 30, 50]) await write(from, ms, project.id);
+  for (const ms of [20, 40]) await write(to, ms);
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  await write(to, 60);
+  const readAll = async (projectId: string | null, cursor?: string): Promise<string[]> => {
+    const { rows, nextCursor } = await readHistory({ db: to }, projectId, { cursor, limit: 2 });
+    const times = rows.map(({ at }) => at);
+    return nextCursor === null ? times : [...times, ...(await readAll(projectId, nextCursor))];
+  };
+  const timesOf = (...ms: number[]) => ms.map((each) => later(each).toISOString());
+  assert.deepEqual((await readAll(null)).slice(0, 6), timesOf(60, 50, 40, 30, 20, 10));
+  assert.deepEqual(await readAll(project.id), timesOf(50, 30, 10));
+
+  const { nextCursor } = await readHistory({ db: to }, project.id, { cursor: undefined, limit: 1 });
+  await storeOperatorOf(from, project);
+  await moveProject({ from: to, to: from, clock: realClock }, project.id, none);
+  const gone = readHistory({ db: to }, null, { cursor: nextCursor ?? '', limit: 1 });
+  await assert.rejects(gone, /not in this log any more\. Begin with the first page/);
+});
+
 test('a project without an operator that the destination has does not move', async () => {
   const project = await storeProject(from);
   await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /never had the operator/);
@@ -133,10 +163,15 @@ test('a project without an operator that the destination has does not move', asy
 /** Stores a project whose operator the destination has. */
 async function storeKnownProject(): Promise<Project> {
   const project = await storeProject(from);
-  const authority = project.flywheel.multisig.operator;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
-  await to.insertInto('nonces').values(nonce).execute();
+  await storeOperatorOf(to, project);
   return project;
+}
+
+/** Has a shard know a project's operator. */
+async function storeOperatorOf(db: Db, { flywheel }: Project): Promise<void> {
+  const authority = flywheel.multisig.operator;
+  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
+  await db.insertInto('nonces').values(nonce).execute();
 }
 
 async function assertRefused(project: Project, reason: RegExp): Promise<void> {
