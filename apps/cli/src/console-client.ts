@@ -4,13 +4,15 @@ import {
   askShards,
   CONSOLE_OPERATIONS,
   isSignInMessageFor,
+  NO_SHARD,
   type Operation,
   type OperationReply,
   type OperationRequest,
   type RegisteredProject,
   type Registration,
-  SHARD_HEADER,
+  readShardOfError,
   type ShardFailure,
+  type ShardHeaders,
 } from '@flywheel/api';
 import { encodeBase58 } from '@flywheel/protocol';
 import {
@@ -20,6 +22,7 @@ import {
   type RegistrationRefusal,
   type RegistrationTerms,
   type RequestParts,
+  type SendOptions,
   sendRequest,
   verifyAndSignRegistration,
   verifyRegistered,
@@ -35,6 +38,8 @@ export interface ConsoleClient {
   call<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
   /** Sends an operation that has an effect each time it is sent: it is not repeated after a lost answer. */
   callOnce<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
+  /** Sends an operation like `call`, to the shard that its headers name if there is one, and returns the answer with its headers. */
+  callForReply<O extends Operation>(operation: O, request: Request<O>): Promise<OperationReply<O>>;
   /**
    * Sends an operation to every shard at which `signInEverywhere` has signed in, and repeats it after a lost answer. The shards
    * at which it could not are among the failures.
@@ -48,6 +53,8 @@ export interface ConsoleClient {
    * @throws the first error if all have failed.
    */
   signInEverywhere(wallet: KeyPairSigner): Promise<readonly ShardFailure[]>;
+  /** The shards at which `signInEverywhere` has signed in. */
+  readonly shards: readonly number[];
   /** The shards at which `signInEverywhere` has failed. */
   readonly missing: readonly ShardFailure[];
   /**
@@ -79,31 +86,32 @@ export interface RegisterVerification {
   readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
 
-/** A shard that does not answer should not hold up those that do; the reverse proxy has tried to connect several times by then. */
+/** A shard that does not answer should not hold up those that do. The second attempt is after the 2 s that the reverse proxy names. */
 const ATTEMPTS_PER_SHARD = 2;
+
+const TOO_MANY_REQUESTS = 429;
 
 /** The service answers a registration only when the cluster has confirmed it. */
 const CONFIRM_TIMEOUT_MS = 90_000;
 
 export interface ConsoleClientOptions {
   readonly url: string;
-  /** The shard that answers what names no project and no batch; the reverse proxy chooses by default. */
-  readonly shard?: number | undefined;
   readonly fetch?: typeof fetch;
 }
 
-export function createConsoleClient({ url, shard, ...options }: ConsoleClientOptions): ConsoleClient {
+export function createConsoleClient({ url, ...options }: ConsoleClientOptions): ConsoleClient {
   const fetchWithCookies = keepCookies(options.fetch ?? fetch);
-  const named: Connection['headers'] = shard === undefined ? {} : { [SHARD_HEADER]: String(shard) };
-  const connection: Connection = { url, fetch: fetchWithCookies, headers: { origin: new URL(url).origin, ...named } };
+  const connection: Connection = { url, fetch: fetchWithCookies, headers: { origin: new URL(url).origin } };
 
   const call: ConsoleClient['call'] = async (operation, request) =>
     (await sendRequest(connection, operation, request, { repeatable: true })).body;
   let signedIn: AnswersOfShards<unknown> = { answers: [], failures: [] };
+  const signedInShards = () => signedIn.answers.map(({ shard }) => shard);
+  const callForReply: ConsoleClient['callForReply'] = (operation, request) =>
+    sendRequest(connection, operation, request, { repeatable: true, mayRetry: repeatForShard() });
   const callEach: ConsoleClient['callEach'] = async (operation, request) => {
-    const shards = signedIn.answers.map((each) => each.shard);
-    const { answers, failures } = await askShards(shards, (headers) =>
-      sendRequest(connection, operation, { ...request, headers }, { repeatable: true }),
+    const { answers, failures } = await askShards(signedInShards(), (headers) =>
+      callForReply(operation, { ...request, headers }),
     );
     if (answers.length === 0) throw failures[0]?.error ?? new Error('The wallet has not signed in at any shard.');
     return { answers, failures: [...signedIn.failures, ...failures].toSorted((a, b) => a.shard - b.shard) };
@@ -111,37 +119,39 @@ export function createConsoleClient({ url, shard, ...options }: ConsoleClientOpt
   const callOnce: ConsoleClient['callOnce'] = async (operation, request) =>
     (await sendRequest(connection, operation, request, { repeatable: false })).body;
 
-  const signIn = async (wallet: KeyPairSigner, headers: { readonly [name: string]: string } = {}) => {
+  const signIn = async (wallet: KeyPairSigner, headers: ShardHeaders, mayRetry?: SendOptions['mayRetry']) => {
     const body = { wallet: wallet.address };
-    const at = SHARD_HEADER in headers ? { ...connection, maxAttempts: ATTEMPTS_PER_SHARD } : connection;
-    const challenge = await sendRequest(
-      at,
-      CONSOLE_OPERATIONS.createSignInChallenge,
-      { headers, body },
-      { repeatable: true },
-    );
-    const { message } = challenge.body;
+    const options = mayRetry === undefined ? {} : { mayRetry };
+    const asked = { headers, body };
+    const { message } = (
+      await sendRequest(connection, CONSOLE_OPERATIONS.createSignInChallenge, asked, { repeatable: true, ...options })
+    ).body;
     requireSignInMessage(message, { url, wallet: wallet.address });
     const signature = await signText(wallet, message);
     const signed = { headers, body: { ...body, message, signature } };
-    return sendRequest(connection, CONSOLE_OPERATIONS.signIn, signed, { repeatable: false });
+    return sendRequest(connection, CONSOLE_OPERATIONS.signIn, signed, { repeatable: false, ...options });
   };
 
   return {
     call,
     callOnce,
+    callForReply,
     callEach,
+
+    get shards() {
+      return signedInShards();
+    },
 
     get missing() {
       return signedIn.failures;
     },
 
     async signIn(wallet) {
-      await signIn(wallet);
+      await signIn(wallet, {});
     },
 
     async signInEverywhere(wallet) {
-      signedIn = await askEveryShard((headers) => signIn(wallet, headers));
+      signedIn = await askEveryShard((headers) => signIn(wallet, headers, repeatForShard()));
       return signedIn.failures;
     },
 
@@ -161,6 +171,20 @@ export function createConsoleClient({ url, shard, ...options }: ConsoleClientOpt
       await verifyRegistered(rpcUrl, terms, project);
       return { project, registration, terms };
     },
+  };
+}
+
+/**
+ * Returns a function that tells if a request to each shard is repeated after an error. If none is responsible for it, each shard is
+ * asked by its number instead.
+ */
+function repeatForShard(): (error: FlywheelError) => boolean {
+  let attempts = 1;
+  return (error) => {
+    const { shard, count } = readShardOfError(error);
+    if (count === 1 || error.status === TOO_MANY_REQUESTS) return true;
+    attempts += 1;
+    return shard !== NO_SHARD && attempts <= ATTEMPTS_PER_SHARD;
   };
 }
 

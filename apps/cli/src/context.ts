@@ -17,10 +17,6 @@ export interface UrlOption {
   readonly url?: string;
 }
 
-export interface ShardOption {
-  readonly shard?: number;
-}
-
 export interface RpcUrlOption {
   readonly rpcUrl?: string;
 }
@@ -55,8 +51,8 @@ export function openClient(context: Context, options: UrlOption): FlywheelClient
   });
 }
 
-export function openConsole(context: Context, options: UrlOption & ShardOption): ConsoleClient {
-  return createConsoleClient({ url: serviceUrl(context, options), shard: options.shard });
+export function openConsole(context: Context, options: UrlOption): ConsoleClient {
+  return createConsoleClient({ url: serviceUrl(context, options) });
 }
 
 /** The service’s URL: `--url`, FLYWHEEL_URL, or the default port of this machine. */

@@ -1,4 +1,4 @@
-import { CONSOLE_OPERATIONS, type ProjectSummary, type ShardFailure } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, describeShardFailure, type ProjectSummary, type ShardFailure } from '@flywheel/api';
 import type { KeyPairSigner } from '@solana/kit';
 import type { ConsoleClient } from './console-client.ts';
 import { type Context, openConsole, type UrlOption } from './context.ts';
@@ -16,11 +16,6 @@ export async function signInEverywhere(
   const console = openConsole(context, options);
   for (const failure of await console.signInEverywhere(wallet)) context.output.note(describeShardFailure(failure));
   return console;
-}
-
-/** Says why a shard is missing. */
-export function describeShardFailure({ shard, error }: ShardFailure): string {
-  return `Shard ${shard} is left out: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 export interface OwnProjects {

@@ -1,4 +1,5 @@
 export * from './batch-events.ts';
+export * from './company-desk.ts';
 export * from './console-operations/index.ts';
 export * from './console-schemas/index.ts';
 export * from './error-body.ts';
@@ -10,6 +11,7 @@ export * from './operation.ts';
 export * from './operations.ts';
 export * from './payload.ts';
 export * from './schemas.ts';
+export * from './shard-pages.ts';
 export * from './shards.ts';
 export * from './signed-messages.ts';
 export * from './webhook-events.ts';

@@ -11,9 +11,18 @@ interface AnswerWithHeaders {
 
 /** The answers of all shards that have answered, and the errors of the others. */
 export interface AnswersOfShards<Answer> {
-  readonly answers: readonly { readonly shard: number; readonly answer: Answer }[];
+  readonly answers: readonly AnswerOfShard<Answer>[];
   readonly failures: readonly ShardFailure[];
 }
+
+export interface AnswerOfShard<Answer> {
+  /** Number of the shard, from 1. */
+  readonly shard: number;
+  readonly answer: Answer;
+}
+
+/** Something in a list of all shards, with the number of the shard that has it. */
+export type InShard<Item> = Item & { readonly shard: number };
 
 export interface ShardFailure {
   /** Number of the shard, from 1. */
@@ -21,8 +30,13 @@ export interface ShardFailure {
   readonly error: unknown;
 }
 
+/** Headers of a request, which may name a shard. */
+export interface ShardHeaders {
+  readonly [name: string]: string;
+}
+
 /** Sends a request with these headers. */
-type Ask<Answer> = (headers: { readonly [name: string]: string }) => Promise<Answer>;
+type Ask<Answer> = (headers: ShardHeaders) => Promise<Answer>;
 
 /**
  * Asks every shard of the service the same. The shard that answers by itself is asked first, because its answer says how many there
@@ -51,14 +65,17 @@ export async function askEveryShard<Answer extends AnswerWithHeaders>(
   return { ...others, answers: [{ shard, answer: first.answer }, ...others.answers].toSorted(byNumber) };
 }
 
-/** Asks some shards the same, by their numbers. */
-export async function askShards<Answer>(shards: readonly number[], ask: Ask<Answer>): Promise<AnswersOfShards<Answer>> {
-  const answers: { readonly shard: number; readonly answer: Answer }[] = [];
+/** Asks some shards, by their numbers. @param ask also gets the number. */
+export async function askShards<Answer>(
+  shards: readonly number[],
+  ask: (headers: ShardHeaders, shard: number) => Promise<Answer>,
+): Promise<AnswersOfShards<Answer>> {
+  const answers: AnswerOfShard<Answer>[] = [];
   const failures: ShardFailure[] = [];
   await Promise.all(
     shards.map(async (shard) => {
       try {
-        answers.push({ shard, answer: await ask({ [SHARD_HEADER]: String(shard) }) });
+        answers.push({ shard, answer: await ask(headersFor(shard), shard) });
       } catch (error) {
         failures.push({ shard, error });
       }
@@ -67,13 +84,24 @@ export async function askShards<Answer>(shards: readonly number[], ask: Ask<Answ
   return { answers: answers.toSorted(byNumber), failures: failures.toSorted(byNumber) };
 }
 
+/** Headers of a request that one shard is to answer. */
+export function headersFor(shard: number): ShardHeaders {
+  return { [SHARD_HEADER]: String(shard) };
+}
+
+/** Says why a shard is missing. */
+export function describeShardFailure({ shard, error }: ShardFailure): string {
+  return `Shard ${shard} is left out: ${error instanceof Error ? error.message : String(error)}`;
+}
+
 interface Place {
   /** Number of the shard, from 1; `NO_SHARD` if the reverse proxy has answered for all. */
   readonly shard: number;
   readonly count: number;
 }
 
-const NO_SHARD = 0;
+/** In place of a shard's number: the reverse proxy has answered for all. */
+export const NO_SHARD = 0;
 
 /** Reads which shard has answered, and how many there are. */
 export function readShard({ headers = {} }: AnswerWithHeaders): Place {
@@ -81,7 +109,7 @@ export function readShard({ headers = {} }: AnswerWithHeaders): Place {
 }
 
 /** Reads the same of an error, which has the header's value as `shard`. */
-function readShardOfError(error: unknown): Place {
+export function readShardOfError(error: unknown): Place {
   const value = error instanceof Error && 'shard' in error ? error.shard : null;
   return parsePlace(typeof value === 'string' ? value : undefined);
 }

@@ -1,7 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { headersFor } from '@flywheel/api';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
+import { waitUntil } from './batches.ts';
 import { createPairedServer } from './postgres-pair.ts';
 import { createProject, type ProjectOptions, signIn, type TestProject } from './project.ts';
 import { type ShardAddress, type ShardProxy, startShardProxy } from './shard-proxy.ts';
@@ -65,11 +67,23 @@ export function addressOf({ url, app: { metricsUrl } }: World): ShardAddress {
   return { url, metricsUrl };
 }
 
-/** Starts a shard again, with changed variables if any are given, where the proxy looks for it. */
-export async function restartShard(shard: World, changes: Readonly<Record<string, string>> = {}): Promise<void> {
+/** Starts a shard again, with changed variables if any are given, where the proxy looks for it. Waits until the proxy uses it. */
+export async function restartShard(
+  { first, proxy }: Pick<TwoShards, 'first' | 'proxy'>,
+  shard: World,
+  changes: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const { url, metricsUrl } = addressOf(shard);
   await shard.restart({ PORT: new URL(url).port, METRICS_PORT: new URL(metricsUrl).port, ...changes });
+  const headers = headersFor(shard === first ? 1 : 2);
+  await waitUntil(
+    'the proxy to see that the shard is up',
+    async () => (await fetch(new URL('/console/api/session', proxy.url), { headers })).status,
+    (status) => status !== SERVICE_UNAVAILABLE,
+  );
 }
+
+const SERVICE_UNAVAILABLE = 503;
 
 /** Registers a project in a shard, and signs its wallet in at the proxy. */
 export async function createProjectIn(
@@ -79,4 +93,10 @@ export async function createProjectIn(
 ): Promise<TestProject> {
   const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
   return { ...project, cookie: await signIn(url, project.wallet) };
+}
+
+/** Adds cookies to those that a browser has; a later one replaces an earlier one of its name. */
+export function mergeCookies(jar: string, cookies: readonly string[]): string {
+  const pairs = [...jar.split('; '), ...cookies.map((cookie) => cookie.split(';', 1)[0] ?? '')].filter(Boolean);
+  return [...new Map(pairs.map((pair) => [pair.split('=', 1)[0], pair])).values()].join('; ');
 }

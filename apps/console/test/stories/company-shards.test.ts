@@ -1,8 +1,12 @@
+import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
-import { burnPipeline } from '@flywheel/testing/client';
+import { headersFor } from '@flywheel/api';
+import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, init } from '@flywheel/testing/client';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
+import type { TestProject } from '@flywheel/testing/project';
 import { createProjectIn, openTwoShards, restartShard, type TwoShards } from '@flywheel/testing/two-shards';
+import { sql } from 'kysely';
 import { noBrowser } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
@@ -14,6 +18,8 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
   let story: Story;
   let operator: Person;
   let operators: string;
+  /** A project in each shard. */
+  const owners: TestProject[] = [];
   before(async () => {
     shards = await openTwoShards();
     const { first, proxy } = shards;
@@ -26,25 +32,26 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     const { first, second, proxy } = shards;
     const { page } = operator;
     operators = await signIn(operator);
-    for (const shard of [first, second]) await restartShard(shard, { COMPANY_OPERATORS: operators });
+    for (const shard of [first, second]) await restartShard(shards, shard, { COMPANY_OPERATORS: operators });
     const waiting = [];
     for (const shard of [first, second]) {
       const owner = await createProjectIn(shard, proxy, { approvalMode: 'manual' });
       const batch = await setUpBatch(proxy, owner, [burnPipeline()]);
       await executeSigned(proxy, owner, batch);
       waiting.push({ owner, id: batch.id });
+      owners.push(owner);
     }
     await page.goto('/company');
-    await page.getByText('are of shard 1 of 2').waitFor();
-    await page.getByText('The batches of shard 2 are not listed').waitFor();
+    await page.getByText('Shard 2 is missing on this page').waitFor();
     await page.getByRole('article').nth(0).waitFor();
     await checkScreenOnBoth(operator, 'company-shard-missing');
     await page.getByRole('button', { name: 'Sign in to shard 2' }).click();
     await page.getByRole('button', { name: /Test wallet in this browser/ }).click();
     const cards = page.getByRole('article');
     await cards.nth(1).waitFor();
-    await page.getByText('The batches of shard 2 are not listed').waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Pause all projects of shard 1' }).waitFor();
+    await page.getByText('Shard 2 is missing on this page').waitFor({ state: 'detached' });
+    await page.getByText('2 waiting for the company · 2 projects').waitFor();
+    for (const shard of [1, 2]) await rowOf(shard).waitFor();
     await checkScreenOnBoth(operator, 'company-shards');
     // The oldest is first.
     await cards
@@ -56,6 +63,89 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     const [, approved] = waiting;
     if (approved) await waitForBatch(proxy, approved.owner, approved.id, ({ status }) => status === 'EXECUTED');
     await page.getByRole('button', { name: /^Reject/ }).waitFor();
+  });
+
+  it('lists projects, jobs and the audit log of both, and retries a job where it is', async () => {
+    const { second } = shards;
+    const { page } = operator;
+    await page.goto('/company/projects');
+    const rows = page.getByRole('table', { name: 'Projects' }).getByRole('row');
+    // The newest is first, below the names of the columns.
+    for (const [row, shard] of [
+      [1, '2'],
+      [2, '1'],
+    ] as const) {
+      assert.equal(await rows.nth(row).getByRole('cell').nth(1).innerText(), shard);
+    }
+    await checkScreenOnBoth(operator, 'company-shards-projects');
+    const error = { message: 'The cluster answered nothing for an hour.' };
+    await waitUntil(
+      'a project without jobs',
+      async () => {
+        const { numAffectedRows } = await sql`
+          update jobs.job set state = 'failed', output = ${JSON.stringify(error)}::jsonb where id = (
+            select id from jobs.job as done where data->>'type' = 'close' and state = 'completed' and not exists (
+              select from jobs.job as other
+              where other.singleton_key = done.singleton_key and other.state in ('active', 'retry', 'failed')
+            ) limit 1
+          )
+        `.execute(second.db);
+        return numAffectedRows;
+      },
+      (count) => count === 1n,
+    );
+    await page.goto('/company/jobs');
+    await page.getByText(error.message).waitFor();
+    const failed = page.getByRole('table', { name: 'Jobs' }).getByRole('row').filter({ hasText: 'Gave up' });
+    assert.deepEqual(await failed.getByRole('cell').nth(1).innerText(), '2');
+    await checkScreenOnBoth(operator, 'company-shards-jobs');
+    await failed.getByRole('button', { name: 'Retry now' }).click();
+    await page.getByText(error.message).waitFor({ state: 'detached' });
+
+    await page.goto('/company/audit');
+    await page.getByText('Retried a job').waitFor();
+    await page.getByText('shard 1', { exact: true }).first().waitFor();
+    await page.getByText('shard 2', { exact: true }).first().waitFor();
+    await checkScreenOnBoth(operator, 'company-shards-audit');
+  });
+
+  it('pauses all projects of both, resumes them with a signature each, and shows a pause of one of them', async () => {
+    const { page } = operator;
+    await page.goto('/company');
+    await page.getByRole('button', { name: 'Pause all projects' }).click();
+    const dialog = page.locator('dialog[open]');
+    await dialog.getByLabel(/^Reason/).fill('Maintenance.');
+    await dialog.getByLabel(/^Type/).fill('all projects');
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('All projects are paused').waitFor();
+    await page.getByText('“Maintenance.”').waitFor();
+    for (const owner of owners) assert.equal(await isPaused(owner), true);
+    await page.getByRole('button', { name: 'Pause all projects' }).waitFor({ state: 'detached' });
+    await checkScreenOnBoth(operator, 'company-shards-paused');
+
+    await page.getByRole('button', { name: 'Resume all projects' }).click();
+    await dialog.getByText('your wallet signs 2 times').waitFor();
+    await dialog.getByText('Shard 2 paused since').waitFor();
+    await page.getByRole('button', { name: 'Sign and resume' }).click();
+    await page.getByText('All projects are paused').waitFor({ state: 'detached' });
+    for (const owner of owners) {
+      await waitUntil(
+        'the end of the pause',
+        () => isPaused(owner),
+        (isOn) => !isOn,
+      );
+    }
+
+    const headers = { 'content-type': 'application/json', ...headersFor(2) };
+    const request = JSON.stringify({ method: 'PUT', headers, body: '{}' });
+    await page.evaluate(`fetch('/console/api/company/pause', ${request})`);
+    await page.getByText('All projects of shard 2 are paused').waitFor(PATIENT);
+    await page.getByRole('button', { name: 'Pause all projects' }).waitFor();
+    await page.getByRole('button', { name: 'Resume all projects' }).click();
+    await dialog.getByText('Shard 2 paused since').waitFor();
+    assert.equal(await dialog.getByText('Shard 1 paused since').count(), 0);
+    await page.getByRole('button', { name: 'Sign and resume' }).click();
+    await page.getByText('All projects of shard 2 are paused').waitFor({ state: 'detached' });
   });
 
   it('lists the batches of the other while a shard is down, also the one that answers first', async () => {
@@ -71,12 +161,23 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
       [first, 1],
     ] as const) {
       await down.app.stop();
-      await page.getByText(`The batches of shard ${number} are not listed`).waitFor(PATIENT);
+      await page.getByText(`Shard ${number} is missing on this page`).waitFor(PATIENT);
       await page.getByText(`Shard ${number} of this service does not answer`).first().waitFor(PATIENT);
       await cards.nth(0).waitFor();
       await cards.nth(1).waitFor({ state: 'detached' });
-      await restartShard(down, { COMPANY_OPERATORS: operators });
+      await restartShard(shards, down, { COMPANY_OPERATORS: operators });
       await cards.nth(1).waitFor(PATIENT);
     }
   });
+
+  function rowOf(shard: number) {
+    return operator.page
+      .getByRole('table', { name: 'Shards' })
+      .getByRole('row')
+      .filter({ hasText: `Shard ${shard}` });
+  }
+
+  async function isPaused({ apiKey }: TestProject): Promise<boolean> {
+    return (await init(shards.proxy.url, apiKey, [burnPipeline()])).body.error === 'ERR_PAUSED';
+  }
 });

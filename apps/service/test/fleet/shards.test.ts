@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { askEveryShard, type ProjectSummary, SHARD_HEADER, type WaitingBatch } from '@flywheel/api';
-import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import type { ProjectSummary } from '@flywheel/api';
+import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { type Answer, burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
 import { approveForCompany, changeAdmission, rejectForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
-import { createProjectIn, openTwoShards, type TwoShards } from '@flywheel/testing/two-shards';
+import { createProjectIn, mergeCookies, openTwoShards, type TwoShards } from '@flywheel/testing/two-shards';
 import { openReceiver, type Receiver } from '@flywheel/testing/webhook-receiver';
 import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
@@ -16,7 +16,7 @@ import { type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { isOf } from '../../src/store/jobs/lanes.ts';
 import { isHere } from '../../src/store/shards/directory.ts';
 import { findUnsettled } from '../../src/store/shards/past.ts';
-import { findLive, readProjectRows, runCompany, startInits } from './two-shards.ts';
+import { findLive, readProjectRows, startInits } from './two-shards.ts';
 
 const MAX_REFUSED_MS = 30_000;
 
@@ -84,8 +84,8 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     let jar = '';
     for (const [project, , number] of placed()) {
       const switched = await fetch(`${shards.proxy.url}/shard/${number}`, { redirect: 'manual' });
-      jar = merge(jar, switched.headers.getSetCookie());
-      jar = merge(jar, (await signIn(shards.proxy.url, shards.operator, jar)).split('; '));
+      jar = mergeCookies(jar, switched.headers.getSetCookie());
+      jar = mergeCookies(jar, (await signIn(shards.proxy.url, shards.operator, jar)).split('; '));
       const headers = { cookie: jar };
       const listed = requireOk(await send(shards.proxy.url, 'GET', '/console/api/company/projects', { headers }));
       assert.deepEqual(
@@ -98,105 +98,6 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const path = `/console/api/projects/${project.projectId}/settings`;
       requireOk(await send(shards.proxy.url, 'GET', path, { headers: { cookie: jar } }));
     }
-  });
-
-  it('have one queue of the company, whose operator decides each batch where its project is', async () => {
-    const { proxy, operator } = shards;
-    const [approved, rejected] = await openWaiting();
-    const sessions = await askEveryShard((named) => openSession(named));
-    const cookie = sessions.answers.reduce((jar, { answer }) => merge(jar, answer.cookie.split('; ')), '');
-    const { answers } = await askEveryShard((named) => listWaiting({ cookie, ...named }));
-    assert.deepEqual(
-      answers.map(({ shard, answer }) => [shard, answer.ids]),
-      [
-        [1, [approved.one.id, rejected.one.id]],
-        [2, [approved.two.id, rejected.two.id]],
-      ],
-    );
-    for (const [shard, number, project] of [
-      [shards.first, 1, 'one'],
-      [shards.second, 2, 'two'],
-    ] as const) {
-      // The person was at the other shard last.
-      const by = { wallet: operator, cookie: merge(cookie, [`flywheel_shard=${3 - number}`]) };
-      const path = `/console/api/company/batches/${approved[project].id}/review`;
-      const review = await send(proxy.url, 'GET', path, { headers: { cookie: by.cookie } });
-      assert.equal(requireOk(review).batchId, approved[project].id);
-      assert.equal(review.headers.get(SHARD_HEADER), `${number} of 2`);
-      assert.deepEqual(review.headers.getSetCookie(), [], 'a batch moves no session to its shard');
-      const world = { url: proxy.url, db: shard.db, rpc: shard.rpc };
-      requireOk(await approveForCompany(world, by, approved[project].id));
-      requireOk(await rejectForCompany(world, by, rejected[project].id, 'Not agreed'));
-      const { owner } = approved[project];
-      await waitForBatch(proxy, owner, approved[project].id, ({ status }) => status === 'EXECUTED');
-      await waitForBatch(proxy, owner, rejected[project].id, ({ status }) => status === 'FAILED');
-    }
-    const unknown = `/console/api/company/batches/${randomUUID()}/review`;
-    assertError(await send(proxy.url, 'GET', unknown, { headers: { cookie } }), 404, 'ERR_BATCH_NOT_FOUND');
-    assert.deepEqual(
-      (await askEveryShard((named) => listWaiting({ cookie, ...named }))).answers.map(({ answer }) => answer.ids),
-      [[], []],
-    );
-  });
-
-  it('are one service to flywheel company', async () => {
-    const run = (...words: string[]) => runCompany(shards, words);
-    const [approved, rejected] = await openWaiting();
-    const asked = [approved.one, rejected.one, approved.two, rejected.two];
-    const { batches } = JSON.parse((await run('pending', '--json')).stdout);
-    assert.deepEqual(
-      batches.map(({ id }: WaitingBatch) => id),
-      asked.map(({ id }) => id),
-    );
-    const { projects } = JSON.parse((await run('projects', '--json')).stdout);
-    for (const { owner } of asked) assert.ok(projects.some(({ id }: ProjectSummary) => id === owner.projectId));
-    for (const { words, batch, status } of [
-      { words: ['approve', approved.two.id], batch: approved.two, status: 'EXECUTED' },
-      { words: ['reject', rejected.two.id, '--reason', 'Not agreed'], batch: rejected.two, status: 'FAILED' },
-    ]) {
-      const shown = await run(...words);
-      const [, content = ''] = /--content ([0-9a-f]{64})\./.exec(shown.stderr) ?? [];
-      const decided = await run(...words, '--content', content);
-      assert.equal(decided.exitCode, 0, shown.stderr + decided.stderr);
-      await waitForBatch(shards.proxy, batch.owner, batch.id, (seen) => seen.status === status);
-    }
-    const terms = await run('terms', approved.two.owner.projectId);
-    assert.match(terms.stdout, /^Approval: manual\n/, terms.stderr);
-    const status = await run('status', '--shard', '2', '--json');
-    assert.equal(JSON.parse(status.stdout).projects, projects.length / 2, status.stderr);
-    assert.equal((await run('pause', '--all')).stdout, 'All projects are paused.\n');
-    for (const [project] of placed()) {
-      assert.match((await init(shards.proxy.url, project.apiKey, [burnPipeline()])).body.error, /PAUSED/);
-    }
-    assert.equal((await run('resume', '--all', '--yes')).exitCode, 0);
-    for (const [project] of placed()) {
-      const isResumed = () => init(shards.proxy.url, project.apiKey, [burnPipeline()]);
-      const { body } = await waitUntil('the end of the pause', isResumed, ({ status }) => status === 200);
-      const path = `/v1/flywheel/batch/${body.batch.id}/cancel`;
-      requireOk(await send(shards.proxy.url, 'POST', path, { key: project.apiKey, body: {} }));
-    }
-  });
-
-  it('show a batch to the company only, and to a session of its own shard', async () => {
-    const { proxy, operator, first, second } = shards;
-    const batches = await second.db
-      .selectFrom('batches')
-      .select('id')
-      .where('project_id', '=', two.projectId)
-      .execute();
-    const atFirst = await signIn(proxy.url, operator, undefined, { [SHARD_HEADER]: '1' });
-    assert.match(atFirst, /^flywheel_session_1=[^;]+$/, 'a named shard moves no session');
-    for (const { id } of batches) {
-      const path = `/console/api/company/batches/${id}/review`;
-      const read = (cookie: string) => send(proxy.url, 'GET', path, { headers: { cookie } });
-      assertError(await read(two.cookie), 403, 'ERR_COMPANY_ONLY');
-      assertError(await read(one.cookie), 401, 'ERR_UNAUTHORIZED');
-      assertError(await read(atFirst), 401, 'ERR_UNAUTHORIZED');
-      // Without the proxy, as a client of the other shard.
-      const own = await signIn(first.url, operator);
-      assertError(await send(first.url, 'GET', path, { headers: { cookie: own } }), 404, 'ERR_BATCH_NOT_FOUND');
-    }
-    assert.ok(batches.length > 0);
   });
 
   it('move a project without losing, repeating or renaming anything, whatever step is interrupted', async (test) => {
@@ -219,7 +120,7 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const expected = { copied: ['first'], refusing: ['first'], departed: [], arrived: ['second'] }[step];
       assert.deepEqual(await findLive(shards, one), expected, `after ${step}`);
       if (step === 'copied') {
-        assert.equal(await countBatches(second, one), 3, 'those that had ended before');
+        assert.equal(await countBatches(second, one), 2, 'those that had ended before');
         const { refusals, created } = client;
         await client.until(created.size + 2);
         assert.equal(client.refusals, refusals);
@@ -243,8 +144,8 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
       const again = requireOk(await init(proxy.url, one.apiKey, pipelines, key));
       assert.equal(again.batch.id, id, 'an idempotency key has the batch that it had');
     }
-    // Three batches are of the earlier tests, and one waits.
-    assert.equal(await countBatches(second, one), client.created.size + 4);
+    // Two batches are of the earlier tests, and one waits.
+    assert.equal(await countBatches(second, one), client.created.size + 3);
     assert.equal(requireOk(await executeSigned(proxy, one, waiting)).status, 'EXECUTED');
     await receiver.until(1);
     const { rows } = await readProjectRows(first, one.projectId);
@@ -279,42 +180,6 @@ describe('two shards behind one URL', WITH_HAPROXY, () => {
     const events = await readProjectRows(first, one.projectId);
     assert.ok(events.lastEventId > moved.lastEventId && moved.lastEventId >= before.lastEventId);
   });
-
-  /** Creates a manual project in each shard, with two batches that wait for the company. */
-  async function openWaiting() {
-    const waiting = [];
-    for (const shard of [shards.first, shards.second]) {
-      const owner = await createProjectIn(shard, shards.proxy, { approvalMode: 'manual' });
-      waiting.push(await ask(owner), await ask(owner));
-    }
-    const [approvedOne, rejectedOne, approvedTwo, rejectedTwo] = waiting;
-    if (!approvedOne || !rejectedOne || !approvedTwo || !rejectedTwo) throw new Error('Four batches wait.');
-    return [
-      { one: approvedOne, two: approvedTwo },
-      { one: rejectedOne, two: rejectedTwo },
-    ] as const;
-  }
-
-  /** Has a project ask the company for a batch. */
-  async function ask(owner: TestProject) {
-    const batch = await setUpBatch(shards.proxy, owner, [burnPipeline()]);
-    const { status, body } = await executeSigned(shards.proxy, owner, batch);
-    assert.equal(status, 202, JSON.stringify(body));
-    return { id: batch.id, owner };
-  }
-
-  async function openSession(named: Readonly<Record<string, string>>) {
-    const { url } = shards.proxy;
-    const cookie = await signIn(url, shards.operator, undefined, named);
-    const { headers } = await send(url, 'GET', '/console/api/session', { headers: { cookie, ...named } });
-    return { cookie, headers: Object.fromEntries(headers) };
-  }
-
-  async function listWaiting(given: Readonly<Record<string, string>>) {
-    const answer = await send(shards.proxy.url, 'GET', '/console/api/company/waiting', { headers: given });
-    const { batches }: { readonly batches: readonly WaitingBatch[] } = requireOk(answer);
-    return { ids: batches.map(({ id }) => id), headers: Object.fromEntries(answer.headers) };
-  }
 
   /** Asserts that the second shard knows no batch of the first one's project, although it has copies. */
   async function assertUnknownCopies(): Promise<void> {
@@ -377,10 +242,4 @@ async function untilUnsettled({ db }: World, { projectId, multisig }: TestProjec
 async function countUnclosed({ db }: World, { projectId }: TestProject): Promise<number> {
   const open = db.selectFrom('batches').select('id').where('project_id', '=', projectId).where('closed_at', 'is', null);
   return (await open.execute()).length;
-}
-
-/** Adds cookies to those that a browser has; a later one replaces an earlier one of its name. */
-function merge(jar: string, cookies: readonly string[]): string {
-  const pairs = [...jar.split('; '), ...cookies.map((cookie) => cookie.split(';', 1)[0] ?? '')].filter(Boolean);
-  return [...new Map(pairs.map((pair) => [pair.split('=', 1)[0], pair])).values()].join('; ');
 }

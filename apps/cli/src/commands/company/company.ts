@@ -2,6 +2,7 @@ import {
   BATCH_OPERATIONS,
   COMPANY_OPERATIONS,
   type CompanyVerdict,
+  mergeWaiting,
   POLICY_OPERATIONS,
   type ShardFailure,
   type WaitingBatch,
@@ -111,8 +112,7 @@ interface Queue {
 /** Lists the batches of every shard that wait for the company. */
 async function listWaiting(console: ConsoleClient): Promise<Queue> {
   const { answers, failures: missing } = await console.callEach(COMPANY_OPERATIONS.listWaitingBatches, {});
-  const batches = answers.flatMap(({ answer }) => answer.body.batches);
-  return { batches: batches.toSorted((a, b) => a.requestedAt.localeCompare(b.requestedAt)), missing };
+  return { batches: mergeWaiting(answers), missing };
 }
 
 function cellsOf(batch: WaitingBatch): string[] {

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { DecisionSignature, ShardFailure } from '@flywheel/api';
+import { type DecisionSignature, describeShardFailure, type ShardFailure } from '@flywheel/api';
 import { type DecisionSubject, findDecisionIssue, writeDecisionText } from '@flywheel/protocol';
 import { readGenesisHash } from '@flywheel/sdk';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
-import { describeShardFailure, signInEverywhere } from '../../every-shard.ts';
+import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { addRpcUrlOption, addUrlOption } from '../../options.ts';
 

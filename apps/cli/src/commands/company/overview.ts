@@ -1,12 +1,23 @@
 import type { Writable } from 'node:stream';
-import { COMPANY_OPERATIONS, type CompanyOverview, type ProjectSummary, TREASURY_OPERATIONS } from '@flywheel/api';
+import {
+  COMPANY_OPERATIONS,
+  type CompanyOfShards,
+  type CompanyOverview,
+  type InShard,
+  isCursorOfShards,
+  mergeJobs,
+  mergeOverviews,
+  mergeProjects,
+  type ProjectSummary,
+  readPageOfShards,
+  TREASURY_OPERATIONS,
+} from '@flywheel/api';
 import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { type Command, Option } from 'commander';
 import { AUDIT_PAGE, describeAuditLog } from '../../audit-log.ts';
-import { type Context, openConsole, type ShardOption } from '../../context.ts';
-import { readWallet } from '../../files.ts';
+import type { Context } from '../../context.ts';
+import { CliError } from '../../errors.ts';
 import { layOutPairs, layOutTable } from '../../format.ts';
-import { parseWholeNumber } from '../../options.ts';
 import { addOperatorOptions, noteMissing, type OperatorOptions, openDesk } from './decide.ts';
 
 interface RotateOptions extends OperatorOptions {
@@ -14,10 +25,7 @@ interface RotateOptions extends OperatorOptions {
   readonly idempotencyKey?: string;
 }
 
-/** Options of a command about the state of one shard. */
-interface StateOptions extends OperatorOptions, ShardOption {}
-
-interface AuditOptions extends StateOptions {
+interface AuditOptions extends OperatorOptions {
   readonly project?: string;
   readonly cursor?: string;
 }
@@ -25,19 +33,20 @@ interface AuditOptions extends StateOptions {
 /** `flywheel company status`, `projects`, `rotate`, `jobs`, `retry` and `audit` */
 export function addOverviewCommands(company: Command, context: Context): void {
   const { output } = context;
-  const signIn = async (options: StateOptions) => {
-    const console = openConsole(context, options);
-    await console.signIn(await readWallet(options.wallet));
-    return console;
-  };
-
-  addStateOptions(company.command('status'))
+  addOperatorOptions(company.command('status'))
     .summary('show the state of the service')
     .description('Show the operator’s balance and runway, nonces, open and pending batches, and stuck jobs.')
     .addHelpText('after', '\nExample:\n  flywheel company status --wallet operator.json')
-    .action(async (options: StateOptions) => {
-      const overview = await (await signIn(options)).call(COMPANY_OPERATIONS.getCompany, {});
-      output.result(overview, describeOverview(overview, output.stdout));
+    .action(async (options: OperatorOptions) => {
+      const console = await openDesk(context, options);
+      const { answers, failures } = await console.callEach(COMPANY_OPERATIONS.getCompany, {});
+      const [only] = answers;
+      if (only !== undefined && answers.length + failures.length === 1) {
+        output.result(only.answer.body, describeOverview(only.answer.body, output.stdout));
+        return;
+      }
+      const merged = mergeOverviews(answers);
+      output.result({ ...merged, ...noteMissing(context, console, failures) }, describeShards(merged, output.stdout));
     });
 
   addOperatorOptions(company.command('projects'))
@@ -47,18 +56,15 @@ export function addOverviewCommands(company: Command, context: Context): void {
     .action(async (options: OperatorOptions) => {
       const console = await openDesk(context, options);
       const { answers, failures } = await console.callEach(COMPANY_OPERATIONS.listCompanyProjects, {});
-      const projects = answers
-        .flatMap(({ answer }) => answer.body.projects)
-        .toSorted((a, b) => b.dateCreated.localeCompare(a.dateCreated));
-      const rows = projects.map(cellsOf);
+      const projects = mergeProjects(answers);
       const { heading, lines } = layOutTable(
         ['PROJECT', 'WALLET', 'TOKEN', 'APPROVAL', 'OPEN', 'STATE'],
-        rows,
+        projects.map(cellsOf),
         output.stdout,
       );
       output.result(
         { projects, ...noteMissing(context, console, failures) },
-        rows.length === 0 ? 'No projects.' : [heading, ...lines].join('\n'),
+        projects.length === 0 ? 'No projects.' : [heading, ...lines].join('\n'),
       );
     });
 
@@ -88,67 +94,78 @@ export function addOverviewCommands(company: Command, context: Context): void {
       );
     });
 
-  addAuditCommand(company, context, signIn);
-  addJobCommands(company, context, signIn);
+  addAuditCommand(company, context);
+  addJobCommands(company, context);
 }
 
-/** Adds the options of a command about the state of one shard. */
-function addStateOptions(command: Command): Command {
-  const parse = parseWholeNumber(1, MAX_SHARD);
-  return addOperatorOptions(command).option('--shard <number>', 'shard of the service, if it has several', parse);
-}
-
-/** More shards than any service has. */
-const MAX_SHARD = 999;
-
-type SignIn = (options: StateOptions) => Promise<ReturnType<typeof openConsole>>;
-
-function addAuditCommand(company: Command, { output }: Context, signIn: SignIn): void {
-  addStateOptions(company.command('audit'))
+function addAuditCommand(company: Command, context: Context): void {
+  addOperatorOptions(company.command('audit'))
     .summary('read the audit log')
     .description('Print who did what, newest first, a page at a time.')
     .option('--project <id>', 'only entries of this project')
     .option('--cursor <cursor>', 'the next page, as the page before names it')
     .addHelpText('after', '\nExample:\n  flywheel company audit --wallet operator.json')
-    .action(async ({ project, cursor, ...options }: AuditOptions) => {
-      const query = { limit: AUDIT_PAGE, ...(project && { projectId: project }), ...(cursor && { cursor }) };
-      const entries = await (await signIn(options)).call(COMPANY_OPERATIONS.listAudit, { query });
-      output.result(entries, describeAuditLog(entries, output.stdout));
-    });
+    .action((options: AuditOptions) => readAudit(context, options));
 }
 
-function addJobCommands(company: Command, { output }: Context, signIn: SignIn): void {
-  addStateOptions(company.command('jobs'))
+async function readAudit(context: Context, { project, cursor, ...options }: AuditOptions): Promise<void> {
+  const { output } = context;
+  const console = await openDesk(context, options);
+  const { shards } = console;
+  if (cursor !== undefined && shards.length + console.missing.length > 1 && !isCursorOfShards(cursor)) {
+    throw new CliError('ERR_USAGE', `${cursor} is not a cursor of this log. Begin without --cursor.`);
+  }
+  const { entries, nextCursor, missing, count } = await readPageOfShards(
+    (headers, of) => {
+      const query = { limit: AUDIT_PAGE, ...(project && { projectId: project }), ...(of && { cursor: of }) };
+      return console.callForReply(COMPANY_OPERATIONS.listAudit, { headers, query });
+    },
+    { cursor, limit: Number(AUDIT_PAGE), shards },
+  );
+  const page = { entries, ...(nextCursor !== undefined && { nextCursor }) };
+  output.result(
+    { ...page, ...noteMissing(context, console, [...console.missing, ...missing]) },
+    describeAuditLog({ ...page, isSharded: count > 1 }, output.stdout),
+  );
+}
+
+function addJobCommands(company: Command, context: Context): void {
+  const { output } = context;
+  addOperatorOptions(company.command('jobs'))
     .summary('list background jobs')
     .description('List the jobs that have not ended, oldest first, with the reason for each stuck one.')
     .addHelpText('after', '\nExample:\n  flywheel company jobs --wallet operator.json')
-    .action(async (options: StateOptions) => {
-      const found = await (await signIn(options)).call(COMPANY_OPERATIONS.listJobs, {});
-      const rows = found.jobs.map(({ id, type, state, problem = '', failedAttempts, batchId = '', error = '' }) => [
+    .action(async (options: OperatorOptions) => {
+      const console = await openDesk(context, options);
+      const { answers, failures } = await console.callEach(COMPANY_OPERATIONS.listJobs, {});
+      const jobs = mergeJobs(answers);
+      const rows = jobs.map(({ id, type, state, problem = '', failedAttempts, batchId = '', error = '' }) => [
         ...[id, type, state, problem, String(failedAttempts), batchId],
         error.split('\n', 1)[0] ?? '',
       ]);
       const headings = ['JOB', 'TYPE', 'STATE', 'PROBLEM', 'FAILED', 'BATCH', 'ERROR'];
       const { heading, lines } = layOutTable(headings, rows, output.stdout);
-      output.result(found, rows.length === 0 ? 'No pending or running jobs.' : [heading, ...lines].join('\n'));
+      output.result(
+        { jobs, ...noteMissing(context, console, failures) },
+        rows.length === 0 ? 'No pending or running jobs.' : [heading, ...lines].join('\n'),
+      );
     });
-  addStateOptions(company.command('retry'))
+  addOperatorOptions(company.command('retry'))
     .summary('run a background job now')
     .description('Run a job now. It is safe at any time: a job starts by reading the state on chain.')
     .argument('<job-id>', 'id of the job: flywheel company jobs')
     .addHelpText('after', '\nExample:\n  flywheel company retry 0198a3c2-… --wallet operator.json')
-    .action(async (jobId: string, options: StateOptions) => {
-      const console = await signIn(options);
-      const retried = await console.call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, body: {} });
-      output.result(retried, `Job ${jobId} starts within a second.`);
+    .action(async (jobId: string, options: OperatorOptions) => {
+      const console = await openDesk(context, options);
+      // The shards that do not have the job answer ERR_JOB_NOT_FOUND.
+      const { answers } = await console.callEach(COMPANY_OPERATIONS.retryJob, { params: { jobId }, body: {} });
+      const [retried] = answers;
+      output.result(retried?.answer.body, `Job ${jobId} starts within a second.`);
     });
 }
 
 function describeOverview(overview: CompanyOverview, stream: Writable): string {
   const { operator, nonces, exposure, company } = overview;
-  const sol = (lamports: string) => `${groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS))} SOL`;
-  const runway =
-    operator.runwayDays === null ? 'nothing is spent' : `enough for ${pluralize(operator.runwayDays, 'day')}`;
   const paused = overview.isPaused
     ? [['paused', `all projects, since ${overview.pausedAt ?? 'an unknown time'}`] as const]
     : [];
@@ -156,10 +173,7 @@ function describeOverview(overview: CompanyOverview, stream: Writable): string {
     ...paused,
     ['company', company],
     ['operator', operator.address],
-    [
-      'holds',
-      operator.lamports === null ? 'unknown: the cluster does not answer' : `${sol(operator.lamports)}, ${runway}`,
-    ],
+    ['holds', describeBalance(operator)],
     ['locked', `${sol(exposure.lockedLamports)} of rent at most`],
     ['spent', `${sol(exposure.spentTodayLamports)} today`],
     ['nonces', `${nonces.available} available, ${nonces.leased} leased`],
@@ -169,6 +183,53 @@ function describeOverview(overview: CompanyOverview, stream: Writable): string {
   ] as const;
   return layOutPairs(pairs, stream).join('\n');
 }
+
+function describeBalance({ lamports, runwayDays }: CompanyOverview['operator']): string {
+  if (lamports === null) return 'unknown: the cluster does not answer';
+  return `${sol(lamports)}, ${runwayDays === null ? 'nothing is spent' : `enough for ${pluralize(runwayDays, 'day')}`}`;
+}
+
+function sol(lamports: string): string {
+  return `${groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS))} SOL`;
+}
+
+/** Describes the sums of all shards, and each of them. */
+function describeShards({ totals, shards }: CompanyOfShards, stream: Writable): string {
+  const { operator } = totals;
+  const pairs = [
+    ['company', [...new Set(shards.map(({ company }) => company))].join(', ')],
+    ...(operator ? [['operator', operator.address] as const, ['holds', describeBalance(operator)] as const] : []),
+    ['batches', `${totals.openBatches} open, ${totals.waitingBatches} pending approval`],
+    ['projects', String(totals.projects)],
+    ['stuck', pluralize(totals.stuckJobs, 'job')],
+  ] as const;
+  const columns = [
+    ['SHARD', ({ shard }) => String(shard)],
+    ['PROJECTS', ({ projects }) => String(projects)],
+    ['OPEN', ({ openBatches }) => String(openBatches)],
+    ['PENDING', ({ waitingBatches }) => String(waitingBatches)],
+    ['STUCK', ({ stuckJobs }) => String(stuckJobs)],
+    ['NONCES', ({ nonces }) => String(nonces.available)],
+    ['LOCKED', ({ exposure }) => sol(exposure.lockedLamports)],
+    ['SPENT TODAY', ({ exposure }) => sol(exposure.spentTodayLamports)],
+    ...(operator ? [] : OPERATOR_COLUMNS),
+    ['PAUSED', ({ isPaused, pausedAt }) => (isPaused ? `since ${pausedAt ?? 'an unknown time'}` : '')],
+  ] as const satisfies readonly ShardColumn[];
+  const { heading, lines } = layOutTable(
+    columns.map(([name]) => name),
+    shards.map((shard) => columns.map(([, cellOf]) => cellOf(shard))),
+    stream,
+  );
+  return [...layOutPairs(pairs, stream), heading, ...lines].join('\n');
+}
+
+type ShardColumn = readonly [name: string, cellOf: (shard: InShard<CompanyOverview>) => string];
+
+/** Columns of shards that have several operators. */
+const OPERATOR_COLUMNS: readonly ShardColumn[] = [
+  ['OPERATOR', ({ operator }) => operator.address],
+  ['HOLDS', ({ operator }) => describeBalance(operator)],
+];
 
 function cellsOf({ id, wallet, token, approvalMode, openBatches, isPaused, isAdmitted }: ProjectSummary): string[] {
   const state = isAdmitted ? (isPaused ? 'paused' : 'served') : 'not admitted';

@@ -1,4 +1,4 @@
-import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, SHARD_HEADER, type ShardFailure } from '@flywheel/api';
+import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, headersFor, type ShardFailure } from '@flywheel/api';
 import { type AdmissionDecision, address, describeTerms, type ResumeDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
@@ -150,7 +150,7 @@ async function resume(
     const body = { ...(await signDecision(operator, subject)), pausedAt };
     const state =
       chosen === null
-        ? await console.call(COMPANY_OPERATIONS.resumeAll, { headers: { [SHARD_HEADER]: String(shard) }, body })
+        ? await console.call(COMPANY_OPERATIONS.resumeAll, { headers: shard === null ? {} : headersFor(shard), body })
         : await console.call(COMPANY_OPERATIONS.resumeProject, { params: { projectId: chosen }, body });
     isPaused ||= state.isPaused;
   }

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '@flywheel/api';
+import type { AuditEntry, InShard } from '@flywheel/api';
 import { shorten } from '@flywheel/protocol';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,14 +9,18 @@ import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { describeEntry, type ShownChange } from './describe-entry.ts';
 
 export interface AuditListProps {
-  readonly history: UseInfiniteQueryResult<InfiniteData<{ readonly entries: readonly AuditEntry[] }>>;
+  readonly history: UseInfiniteQueryResult<InfiniteData<{ readonly entries: readonly ListedEntry[] }>>;
   /** Shows the project of each entry, for a list across projects. */
   readonly showsProject?: boolean;
+  /** Shows the shard of each entry, for a list across shards. */
+  readonly showsShard?: boolean;
   readonly emptyText: string;
 }
 
+type ListedEntry = AuditEntry & Partial<InShard<AuditEntry>>;
+
 /** Lists who changed what and when, with old and new values; loads one page at a time. */
-export function AuditList({ history, showsProject = false, emptyText }: AuditListProps) {
+export function AuditList({ history, showsProject = false, showsShard = false, emptyText }: AuditListProps) {
   const entries = history.data?.pages.flatMap((page) => page.entries);
   if (!entries) {
     if (history.error) return <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />;
@@ -27,8 +31,8 @@ export function AuditList({ history, showsProject = false, emptyText }: AuditLis
     <div className="flex flex-col gap-3">
       <ul className="flex flex-col divide-y">
         {entries.map((entry) => (
-          <li key={entry.id} className="py-3 first:pt-0">
-            <Entry entry={entry} showsProject={showsProject} />
+          <li key={`${entry.shard ?? ''} ${entry.id}`} className="py-3 first:pt-0">
+            <Entry {...{ entry, showsProject, showsShard }} />
           </li>
         ))}
       </ul>
@@ -44,8 +48,14 @@ export function AuditList({ history, showsProject = false, emptyText }: AuditLis
   );
 }
 
-function Entry({ entry, showsProject }: { readonly entry: AuditEntry; readonly showsProject: boolean }) {
-  const { at, actor, projectId, batchId, subject, reason } = entry;
+interface EntryProps {
+  readonly entry: ListedEntry;
+  readonly showsProject: boolean;
+  readonly showsShard: boolean;
+}
+
+function Entry({ entry, showsProject, showsShard }: EntryProps) {
+  const { at, actor, projectId, batchId, subject, reason, shard } = entry;
   const { title, changes } = describeEntry(entry);
   return (
     <div className="flex flex-col gap-1">
@@ -80,6 +90,7 @@ function Entry({ entry, showsProject }: { readonly entry: AuditEntry; readonly s
             project {shorten(projectId)}
           </Link>
         )}
+        {showsShard && shard !== undefined && <span>shard {shard}</span>}
       </p>
       {reason !== undefined && <p className="break-words">“{reason}”</p>}
       {changes.length > 0 && <Changes changes={changes} />}

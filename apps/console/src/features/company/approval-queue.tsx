@@ -1,6 +1,5 @@
-import type { CompanyVerdict, ShardFailure, WaitingBatch } from '@flywheel/api';
+import type { CompanyVerdict, WaitingBatch } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
-import { isFlywheelError } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,13 +7,13 @@ import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/co
 import { tokenName } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { EmptyState, Notice, QueryView, SkeletonLines, sentenceOf } from '../../ui/feedback.tsx';
+import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName, hasPipelines } from '../batch/batch-summary.ts';
-import { ShardSignInDialog } from '../session/sign-in-dialog.tsx';
 import { BatchReview } from './batch-review.tsx';
 import { DecisionForm } from './decision.tsx';
+import { MissingInList } from './missing-shards.tsx';
 import { ProposalFacts, toSubject, useProposal } from './proposal.tsx';
 
 /** Lists the batches that wait for an operator’s approval, oldest first. */
@@ -27,9 +26,7 @@ export function ApprovalQueue() {
       <QueryView query={waiting} skeleton={<SkeletonLines count={2} className="h-40" />}>
         {({ batches, missing }) => (
           <div className="flex flex-col gap-4">
-            {missing.map((failure) => (
-              <MissingShard key={failure.shard} failure={failure} />
-            ))}
+            <MissingInList failures={missing} />
             {batches.length === 0 && missing.length === 0 && <EmptyQueue />}
             <ul className="flex flex-col gap-4 empty:hidden">
               {batches.map((batch) => (
@@ -42,35 +39,6 @@ export function ApprovalQueue() {
         )}
       </QueryView>
     </div>
-  );
-}
-
-/** Says that batches of a shard are not listed, and has the operator sign in there if that is the reason. */
-function MissingShard({ failure: { shard, error } }: { readonly failure: ShardFailure }) {
-  const [isOpen, setOpen] = useState(false);
-  const title = `The batches of shard ${shard} are not listed`;
-  if (!isFlywheelError(error, 'ERR_UNAUTHORIZED')) {
-    return (
-      <Notice tone="waiting" title={title}>
-        {error instanceof Error ? sentenceOf(error) : 'It does not answer.'}
-      </Notice>
-    );
-  }
-  return (
-    <>
-      <Notice
-        tone="waiting"
-        title={title}
-        action={
-          <Button size="small" onClick={() => setOpen(true)}>
-            Sign in to shard {shard}
-          </Button>
-        }
-      >
-        Each shard of the service has sessions of its own, of 12 hours.
-      </Notice>
-      <ShardSignInDialog shard={shard} isOpen={isOpen} onClose={() => setOpen(false)} />
-    </>
   );
 }
 

@@ -1,4 +1,4 @@
-import type { ProjectSummary } from '@flywheel/api';
+import type { InShard, ProjectSummary } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { companyProjectsQuery, companyQuery } from '../../lib/api/company.ts';
@@ -11,32 +11,37 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 import { MintRisk } from '../project/mint-risk.tsx';
 import { AdmissionSwitch } from './admission.tsx';
+import { MissingInList } from './missing-shards.tsx';
 import { PauseSwitch } from './pause-switch.tsx';
 
 /** Lists every project, each with a button to pause or resume it. */
 export function CompanyProjects() {
   const projects = useQuery(companyProjectsQuery);
-  const isAllPaused = useQuery(companyQuery).data?.isPaused === true;
+  const figures = useQuery({ ...companyQuery, refetchInterval: false }).data;
+  const paused = new Set(figures?.shards.flatMap(({ shard, isPaused }) => (isPaused ? [shard] : [])));
   const isOpen = (useEnvironment()?.registration ?? 'open') === 'open';
   return (
     <QueryView query={projects} skeleton={<SkeletonLines count={4} className="h-12" />}>
-      {({ projects: found }) =>
-        found.length === 0 ? (
+      {({ projects: found, missing, isSharded }) =>
+        found.length === 0 && missing.length === 0 ? (
           <EmptyState title="No projects yet">
             <p>A project is registered with the wallet that will approve its batches: on this site, or with</p>
             <code>flywheel register</code>
           </EmptyState>
         ) : (
           <div className="flex flex-col gap-6">
+            <MissingInList failures={missing} />
             {!isOpen && <PendingProjects projects={found.filter(({ isAdmitted }) => !isAdmitted)} />}
-            <Panel isFlush>
-              <Table
-                label="Projects"
-                columns={columnsOf({ isAllPaused, isOpen })}
-                rows={found}
-                keyOf={({ id }) => id}
-              />
-            </Panel>
+            {found.length > 0 && (
+              <Panel isFlush>
+                <Table
+                  label="Projects"
+                  columns={columnsOf({ paused, isSharded, isOpen })}
+                  rows={found}
+                  keyOf={({ id }) => id}
+                />
+              </Panel>
+            )}
           </div>
         )
       }
@@ -101,15 +106,20 @@ function Admission({ project: { id, token, isAdmitted } }: { readonly project: P
   return <AdmissionSwitch projectId={id} name={tokenName(token)} isAdmitted={isAdmitted} />;
 }
 
+type Project = InShard<ProjectSummary>;
+
 interface ServiceState {
-  readonly isAllPaused: boolean;
+  /** The shards whose projects are all paused. */
+  readonly paused: ReadonlySet<number>;
+  readonly isSharded: boolean;
   /** True if projects are served without an admission. */
   readonly isOpen: boolean;
 }
 
-function columnsOf({ isAllPaused, isOpen }: ServiceState): readonly Column<ProjectSummary>[] {
+function columnsOf({ paused, isSharded, isOpen }: ServiceState): readonly Column<Project>[] {
   return [
     PROJECT,
+    ...(isSharded ? [{ name: 'Shard', isAmount: true, render: ({ shard }: Project) => shard }] : []),
     TOKEN,
     WALLET,
     {
@@ -131,11 +141,11 @@ function columnsOf({ isAllPaused, isOpen }: ServiceState): readonly Column<Proje
       name: 'Actions',
       isPlain: true,
       isNarrow: true,
-      // While all projects are paused, a single one cannot be resumed.
-      render: ({ id, token, pausedAt }) =>
-        isAllPaused ? null : (
+      // While all projects of a shard are paused, a single one cannot be resumed.
+      render: ({ id, token, pausedAt, shard }) =>
+        paused.has(shard) ? null : (
           <PauseSwitch
-            paused={{ projectId: id }}
+            projectId={id}
             name={token.symbol === undefined ? token.mint.slice(0, TYPED_CHARACTERS) : tokenName(token)}
             pausedAt={pausedAt}
           />

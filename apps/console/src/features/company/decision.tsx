@@ -11,34 +11,49 @@ import { Checkbox } from '../../ui/checkbox.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 
-export interface DecisionFormProps<Reply> {
+interface FormProps<Reply> {
   /** Shows what the operator decides, and asks for what it lacks. */
   readonly children: ReactNode;
-  /** null while the operator cannot sign yet. */
-  readonly subject: DecisionSubject | null;
   readonly verb: string;
   readonly tone?: 'primary' | 'danger';
-  /** Sends what the wallet has signed. */
-  readonly send: (signature: DecisionSignature) => Promise<Reply>;
   readonly onDecided: (reply: Reply) => void;
   readonly onClose: () => void;
 }
 
+export interface DecisionFormProps<Reply> extends FormProps<Reply> {
+  /** null while the operator cannot sign yet. */
+  readonly subject: DecisionSubject | null;
+  /** Sends what the wallet has signed. */
+  readonly send: (signature: DecisionSignature) => Promise<Reply>;
+}
+
 /** Has the operator’s wallet sign a decision, and sends it. */
-export function DecisionForm<Reply>({
+export function DecisionForm<Reply>({ subject, send, ...props }: DecisionFormProps<Reply>) {
+  return <DecisionsForm {...props} decide={subject === null ? null : async (sign) => send(await sign(subject))} />;
+}
+
+/** Asks the operator’s wallet to sign a decision. */
+export type SignDecision = (subject: DecisionSubject) => Promise<DecisionSignature>;
+
+export interface DecisionsFormProps<Reply> extends FormProps<Reply> {
+  /** Signs and sends each decision; null while the operator cannot sign yet. */
+  readonly decide: ((sign: SignDecision) => Promise<Reply>) | null;
+}
+
+/** Has the operator’s wallet sign one decision after the other. */
+export function DecisionsForm<Reply>({
   children,
-  subject,
+  decide,
   verb,
   tone = 'primary',
-  send,
   onDecided,
   onClose,
-}: DecisionFormProps<Reply>) {
+}: DecisionsFormProps<Reply>) {
   const queries = useQueryClient();
   const sign = useSignDecision();
   const [encoding, setEncoding] = useState<DecisionEncoding>('message');
-  const decide = useMutation({
-    mutationFn: async (decided: DecisionSubject) => send(await sign(decided, encoding)),
+  const decision = useMutation({
+    mutationFn: (run: NonNullable<typeof decide>) => run((subject) => sign(subject, encoding)),
     onSuccess: (reply) => {
       onDecided(reply);
       return queries.invalidateQueries();
@@ -46,7 +61,7 @@ export function DecisionForm<Reply>({
   });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (subject !== null) decide.mutate(subject);
+    if (decide !== null) decision.mutate(decide);
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
@@ -54,9 +69,9 @@ export function DecisionForm<Reply>({
       <Checkbox checked={encoding === 'memo'} onChange={(isMemo) => setEncoding(isMemo ? 'memo' : 'message')}>
         My wallet signs transactions only: sign a memo transaction, which is never sent
       </Checkbox>
-      {decide.error && <ErrorNotice error={decide.error} />}
+      {decision.error && <ErrorNotice error={decision.error} />}
       <DialogButtons>
-        <Button type="submit" tone={tone} isBusy={decide.isPending} disabled={subject === null}>
+        <Button type="submit" tone={tone} isBusy={decision.isPending} disabled={decide === null}>
           {verb}
         </Button>
         <Button onClick={onClose}>Cancel</Button>

@@ -1,4 +1,4 @@
-import type { JobSummary } from '@flywheel/api';
+import type { InShard, JobSummary } from '@flywheel/api';
 import { shorten } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,44 +9,53 @@ import { Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { TimeText } from '../../ui/text.tsx';
+import { MissingInList } from './missing-shards.tsx';
 
 /** Lists the open jobs, those with a problem first, each with a button to retry it now. */
 export function Jobs() {
   const jobs = useQuery(jobsQuery);
   return (
     <QueryView query={jobs} skeleton={<SkeletonLines count={3} className="h-14" />}>
-      {({ jobs: found }) =>
-        found.length === 0 ? (
+      {({ jobs: found, missing, isSharded }) =>
+        found.length === 0 && missing.length === 0 ? (
           <EmptyState title="No open jobs">
             <p>A job sets up, executes or closes one batch. Jobs in progress appear here.</p>
           </EmptyState>
         ) : (
-          <Panel isFlush>
-            <Table
-              label="Jobs"
-              columns={COLUMNS}
-              rows={found.toSorted((a, b) => Number(b.problem !== undefined) - Number(a.problem !== undefined))}
-              keyOf={({ id }) => id}
-              under={({ error, problem }) =>
-                error !== undefined &&
-                problem !== undefined && <p className="text-sm break-words text-quiet">{error}</p>
-              }
-            />
-          </Panel>
+          <div className="flex flex-col gap-4">
+            <MissingInList failures={missing} />
+            {found.length > 0 && (
+              <Panel isFlush>
+                <Table
+                  label="Jobs"
+                  columns={isSharded ? SHARDED_COLUMNS : COLUMNS}
+                  rows={found.toSorted((a, b) => Number(b.problem !== undefined) - Number(a.problem !== undefined))}
+                  keyOf={({ id }) => id}
+                  under={({ error, problem }) =>
+                    error !== undefined &&
+                    problem !== undefined && <p className="text-sm break-words text-quiet">{error}</p>
+                  }
+                />
+              </Panel>
+            )}
+          </div>
         )
       }
     </QueryView>
   );
 }
 
-const COLUMNS: readonly Column<JobSummary>[] = [
-  {
-    name: 'Job',
-    isPlain: true,
-    render: ({ type }) => (
-      <span className="inline-block font-medium first-letter:uppercase">{type.replaceAll('-', ' ')}</span>
-    ),
-  },
+type Job = InShard<JobSummary>;
+
+const NAME: Column<Job> = {
+  name: 'Job',
+  isPlain: true,
+  render: ({ type }) => (
+    <span className="inline-block font-medium first-letter:uppercase">{type.replaceAll('-', ' ')}</span>
+  ),
+};
+
+const STATES: readonly Column<Job>[] = [
   { name: 'State', render: (job) => <JobState {...job} /> },
   { name: 'Batch', render: (job) => <BatchLink {...job} /> },
   { name: 'Failed attempts', isAmount: true, render: ({ failedAttempts }) => failedAttempts },
@@ -56,9 +65,12 @@ const COLUMNS: readonly Column<JobSummary>[] = [
     name: 'Actions',
     isPlain: true,
     isNarrow: true,
-    render: ({ id, state }) => (state === 'running' ? null : <Retry jobId={id} />),
+    render: (job) => (job.state === 'running' ? null : <Retry job={job} />),
   },
 ];
+
+const COLUMNS = [NAME, ...STATES];
+const SHARDED_COLUMNS = [NAME, { name: 'Shard', isAmount: true, render: ({ shard }: Job) => shard }, ...STATES];
 
 const ISSUES = {
   failed: 'Gave up',
@@ -99,10 +111,10 @@ function BatchLink({ batchId, projectId }: JobSummary) {
   );
 }
 
-function Retry({ jobId }: { readonly jobId: string }) {
+function Retry({ job }: { readonly job: Job }) {
   const queries = useQueryClient();
   const retry = useMutation({
-    mutationFn: () => retryJob(jobId),
+    mutationFn: () => retryJob(job),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['company'] }),
   });
   return (

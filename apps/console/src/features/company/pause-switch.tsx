@@ -3,7 +3,7 @@ import { address } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
-import { type Paused, pause, resume } from '../../lib/api/company.ts';
+import { pauseProject, resumeProject } from '../../lib/api/company.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
@@ -15,16 +15,15 @@ import { AddressText, TimeText } from '../../ui/text.tsx';
 import { DecisionForm } from './decision.tsx';
 
 export interface PauseSwitchProps {
-  readonly paused: Paused;
-  /** Name of what is paused; it must be typed to pause it. */
+  readonly projectId: string;
+  /** Name of the project; it must be typed to pause it. */
   readonly name: string;
   /** Start of the pause; undefined if it is not paused. */
   readonly pausedAt: string | undefined;
 }
 
-/** Pauses one project or all of them after its name is typed, and resumes it with a signature. */
-export function PauseSwitch({ paused, name, pausedAt }: PauseSwitchProps) {
-  const { projectId } = paused;
+/** Pauses a project after its name is typed, and resumes it with a signature. */
+export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   const verb = pausedAt === undefined ? 'Pause' : 'Resume';
@@ -32,43 +31,43 @@ export function PauseSwitch({ paused, name, pausedAt }: PauseSwitchProps) {
   return (
     <>
       <Button
-        size={projectId === null ? 'normal' : 'small'}
+        size="small"
         tone={pausedAt === undefined ? 'danger' : 'plain'}
         aria-label={`${verb} ${name}`}
         onClick={() => setOpen(true)}
       >
-        <Icon size={14} aria-hidden /> {verb} {projectId === null && name}
+        <Icon size={14} aria-hidden /> {verb}
       </Button>
       {pausedAt === undefined ? (
-        <PauseDialog {...{ paused, name, isOpen }} onClose={close} />
+        <PauseDialog name={name} pause={(reason) => pauseProject(projectId, reason)} isOpen={isOpen} onClose={close} />
       ) : (
         <Dialog title={`Resume ${name}?`} isOpen={isOpen} onClose={close}>
-          {projectId === null ? (
-            <ResumeForm {...{ paused, pausedAt }} multisig={null} onClose={close} />
-          ) : (
-            <ResumeProject {...{ projectId, pausedAt }} onClose={close} />
-          )}
+          <ResumeForm projectId={projectId} pausedAt={pausedAt} onClose={close} />
         </Dialog>
       )}
     </>
   );
 }
 
-interface PauseDialogProps extends Pick<PauseSwitchProps, 'paused' | 'name'> {
+export interface PauseDialogProps {
+  readonly name: string;
+  readonly pause: (reason: { readonly reason?: string }) => Promise<unknown>;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
-function PauseDialog({ paused, name, isOpen, onClose }: PauseDialogProps) {
+/** Asks for the name of what is paused and for a reason. */
+export function PauseDialog({ name, pause, isOpen, onClose }: PauseDialogProps) {
   const [reason, setReason] = useState('');
   const queries = useQueryClient();
   const change = useMutation({
-    mutationFn: () => pause(paused, reason === '' ? {} : { reason }),
-    onSuccess: async () => {
+    mutationFn: () => pause(reason === '' ? {} : { reason }),
+    onSuccess: () => {
       setReason('');
       onClose();
-      await queries.invalidateQueries();
     },
+    // Also after an error: some shards may have done it.
+    onSettled: () => queries.invalidateQueries(),
   });
   return (
     <ConfirmDialog
@@ -97,49 +96,36 @@ function PauseDialog({ paused, name, isOpen, onClose }: PauseDialogProps) {
   );
 }
 
-interface ResumeProps {
+interface ResumeFormProps {
+  readonly projectId: string;
   readonly pausedAt: string;
   readonly onClose: () => void;
 }
 
-function ResumeProject({ projectId, ...rest }: ResumeProps & { readonly projectId: string }) {
+function ResumeForm({ projectId, pausedAt, onClose }: ResumeFormProps) {
   const project = useQuery(projectQuery(projectId));
   return (
     <QueryView query={project} skeleton={<SkeletonLines count={2} />}>
-      {({ multisig }) => <ResumeForm paused={{ projectId }} multisig={multisig.address} {...rest} />}
+      {({ multisig: { address: multisig } }) => (
+        <DecisionForm
+          subject={{ type: 'resume', multisig: address(multisig), pausedAt: new Date(pausedAt) }}
+          verb={RESUME_VERB}
+          send={(signature) => resumeProject(projectId, { ...signature, pausedAt })}
+          onDecided={onClose}
+          onClose={onClose}
+        >
+          <p>{RESUME_EFFECT}</p>
+          <DescriptionList
+            items={[
+              { name: 'Paused since', value: <TimeText at={pausedAt} /> },
+              { name: 'Multisig', value: <AddressText address={multisig} of="multisig" /> },
+            ]}
+          />
+        </DecisionForm>
+      )}
     </QueryView>
   );
 }
 
-interface ResumeFormProps extends ResumeProps {
-  readonly paused: Paused;
-  /** Null for all projects. */
-  readonly multisig: string | null;
-}
-
-function ResumeForm({ paused, multisig, pausedAt, onClose }: ResumeFormProps) {
-  return (
-    <DecisionForm
-      subject={{
-        type: 'resume',
-        multisig: multisig === null ? null : address(multisig),
-        pausedAt: new Date(pausedAt),
-      }}
-      verb="Sign and resume"
-      send={(signature) => resume(paused, { ...signature, pausedAt })}
-      onDecided={onClose}
-      onClose={onClose}
-    >
-      <p>Batches can be created and executed again. Blocked batches continue by themselves.</p>
-      <DescriptionList
-        items={[
-          { name: 'Paused since', value: <TimeText at={pausedAt} /> },
-          {
-            name: 'Multisig',
-            value: multisig === null ? 'All projects' : <AddressText address={multisig} of="multisig" />,
-          },
-        ]}
-      />
-    </DecisionForm>
-  );
-}
+export const RESUME_VERB = 'Sign and resume';
+export const RESUME_EFFECT = 'Batches can be created and executed again. Blocked batches continue by themselves.';

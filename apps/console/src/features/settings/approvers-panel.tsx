@@ -2,7 +2,7 @@ import { type ProjectOverview, type Rotation, rotationMessage } from '@flywheel/
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
-import { companyQuery } from '../../lib/api/company.ts';
+import { serviceKeysQuery } from '../../lib/api/company.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { rotateCompany, rotateOperator, rotateWallet, rotationsQuery } from '../../lib/api/treasury.ts';
@@ -113,13 +113,13 @@ interface RotateByCompanyButtonProps {
 /** Replaces a key of the service; shown to a company operator if the service uses another one than the project. */
 function RotateByCompanyButton({ projectId, member, current }: RotateByCompanyButtonProps) {
   const isOperator = useSession()?.isCompanyOperator === true;
-  const company = useQuery({ ...companyQuery, enabled: isOperator });
+  const keys = useQuery({ ...serviceKeysQuery(projectId), enabled: isOperator });
   const queries = useQueryClient();
   const rotate = useMutation({
     mutationFn: () => (member === 'company' ? rotateCompany : rotateOperator)(projectId, crypto.randomUUID()),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
-  const present = member === 'company' ? company.data?.company : company.data?.operator.address;
+  const present = keys.data?.[member];
   if (!isOperator || present === undefined || present === current) return null;
   return (
     <>

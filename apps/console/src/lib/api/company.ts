@@ -1,12 +1,22 @@
 import {
   type AdmissionRequest,
+  type AnswersOfShards,
   askEveryShard,
   COMPANY_OPERATIONS,
+  type CompanyOfShards,
   type DecisionSignature,
+  describeShardFailure,
+  headersFor,
+  type InShard,
+  type JobSummary,
+  mergeJobs,
+  mergeOverviews,
+  mergeProjects,
+  mergeWaiting,
   type PauseRequest,
+  type ProjectSummary,
   type ResumeRequest,
-  readShard,
-  SHARD_HEADER,
+  readPageOfShards,
   type ShardFailure,
   type TermsRequest,
   type WaitingBatch,
@@ -17,56 +27,90 @@ import { call, callForReply } from './call.ts';
 /** Operators should see a pending batch soon after it arrives. */
 const COMPANY_EVERY_MS = 10_000;
 
-/** Reads the state of the service: the operator’s balance, pending batches, stuck jobs, and the shard of which it is. */
+/** What the desk reads of every shard of the service. */
+interface OfShards {
+  /** The shards of which it lacks what they have. */
+  readonly missing: readonly ShardFailure[];
+  /** True if the service has several shards. */
+  readonly isSharded: boolean;
+}
+
+export interface CompanyFigures extends OfShards, CompanyOfShards {}
+
+/** Reads the state of the service: the operator’s balance, pending batches, stuck jobs. */
 export const companyQuery = queryOptions({
   queryKey: ['company', 'overview'],
-  queryFn: async () => {
-    const reply = await callForReply(COMPANY_OPERATIONS.getCompany, {});
-    return { ...reply.body, ...readShard(reply) };
+  queryFn: async (): Promise<CompanyFigures> => {
+    const found = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.getCompany, { headers }));
+    return { ...mergeOverviews(found.answers), ...describeShards(found) };
   },
   refetchInterval: COMPANY_EVERY_MS,
 });
 
-/** The batches that wait for a person of the company. */
+function describeShards({ answers, failures: missing }: AnswersOfShards<unknown>): OfShards {
+  return { missing, isSharded: answers.length + missing.length > 1 };
+}
+
+/** The keys that the service uses now in the shard of a project, which is the one that answered last. */
+export function serviceKeysQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['company', 'keys', projectId],
+    queryFn: async () => {
+      const { company, operator } = await call(COMPANY_OPERATIONS.getCompany, {});
+      return { company, operator: operator.address };
+    },
+  });
+}
+
+/** The batches that wait for a person of the company, oldest first. */
 export const waitingBatchesQuery = queryOptions({
   queryKey: ['company', 'waiting'],
-  queryFn: readQueue,
+  queryFn: async (): Promise<OfShards & { readonly batches: readonly WaitingBatch[] }> => {
+    const found = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.listWaitingBatches, { headers }));
+    return { batches: mergeWaiting(found.answers), ...describeShards(found) };
+  },
   refetchInterval: COMPANY_EVERY_MS,
 });
 
-interface Queue {
-  /** Those of all shards that have answered, oldest first. */
-  readonly batches: readonly WaitingBatch[];
-  readonly missing: readonly ShardFailure[];
-}
-
-async function readQueue(): Promise<Queue> {
-  const ask = (headers: { readonly [name: string]: string }) =>
-    callForReply(COMPANY_OPERATIONS.listWaitingBatches, { headers });
-  const { answers, failures: missing } = await askEveryShard(ask);
-  const batches = answers.flatMap(({ answer }) => answer.body.batches);
-  return { batches: batches.toSorted((a, b) => a.requestedAt.localeCompare(b.requestedAt)), missing };
-}
-
-/** Every project. */
+/** Every project, newest first. */
 export const companyProjectsQuery = queryOptions({
   queryKey: ['company', 'projects'],
-  queryFn: () => call(COMPANY_OPERATIONS.listCompanyProjects, {}),
+  queryFn: async (): Promise<OfShards & { readonly projects: readonly InShard<ProjectSummary>[] }> => {
+    const found = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.listCompanyProjects, { headers }));
+    return { projects: mergeProjects(found.answers), ...describeShards(found) };
+  },
+  refetchInterval: ({ state }) => untilComplete(state.data),
 });
 
-/** The jobs that have not ended. */
+/** A list that is not read again by itself is, as long as a shard is missing in it. */
+function untilComplete(data: Pick<OfShards, 'missing'> | undefined): number | false {
+  return data !== undefined && data.missing.length > 0 && COMPANY_EVERY_MS;
+}
+
+/** The jobs that have not ended, oldest first. */
 export const jobsQuery = queryOptions({
   queryKey: ['company', 'jobs'],
-  queryFn: () => call(COMPANY_OPERATIONS.listJobs, {}),
+  queryFn: async (): Promise<OfShards & { readonly jobs: readonly InShard<JobSummary>[] }> => {
+    const found = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.listJobs, { headers }));
+    return { jobs: mergeJobs(found.answers), ...describeShards(found) };
+  },
   refetchInterval: COMPANY_EVERY_MS,
 });
+
+/** Entries of a page of the audit log. */
+const AUDIT_PAGE = 50;
 
 /** Reads the audit log, newest first. */
 export const auditQuery = infiniteQueryOptions({
   queryKey: ['company', 'audit'],
   initialPageParam: '',
-  queryFn: ({ pageParam: cursor }) => call(COMPANY_OPERATIONS.listAudit, { query: cursor === '' ? {} : { cursor } }),
+  queryFn: ({ pageParam }) =>
+    readPageOfShards(
+      (headers, cursor) => callForReply(COMPANY_OPERATIONS.listAudit, { headers, query: cursor ? { cursor } : {} }),
+      { limit: AUDIT_PAGE, ...(pageParam !== '' && { cursor: pageParam }) },
+    ),
   getNextPageParam: ({ nextCursor }) => nextCursor,
+  refetchInterval: ({ state }) => untilComplete(state.data?.pages.find(({ missing }) => missing.length > 0)),
 });
 
 /** Checking everything again reads and simulates on the chain. */
@@ -92,26 +136,35 @@ export function changeAdmission(projectId: string, body: AdmissionRequest) {
   return call(COMPANY_OPERATIONS.changeAdmission, { params: { projectId }, body });
 }
 
-/** The scope of a pause: a project, or all projects of a shard. */
-export type Paused =
-  | { readonly projectId: string; readonly shard?: undefined }
-  | { readonly projectId: null; readonly shard: number };
-
-/** Stops a project, or all of a shard. */
-export function pause({ projectId, shard }: Paused, body: PauseRequest) {
-  return projectId === null
-    ? call(COMPANY_OPERATIONS.pauseAll, { headers: { [SHARD_HEADER]: String(shard) }, body })
-    : call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
+/** Stops a project. */
+export function pauseProject(projectId: string, body: PauseRequest) {
+  return call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
 }
 
-/** Ends a pause; a worker verifies the signature. */
-export function resume({ projectId, shard }: Paused, body: ResumeRequest) {
-  return projectId === null
-    ? call(COMPANY_OPERATIONS.resumeAll, { headers: { [SHARD_HEADER]: String(shard) }, body })
-    : call(COMPANY_OPERATIONS.resumeProject, { params: { projectId }, body });
+/** Ends the pause of a project; a worker verifies the signature. */
+export function resumeProject(projectId: string, body: ResumeRequest) {
+  return call(COMPANY_OPERATIONS.resumeProject, { params: { projectId }, body });
+}
+
+/** Stops all projects of every shard. @throws Error that names the shards which have not done it. */
+export async function pauseAll(body: PauseRequest): Promise<void> {
+  const { failures } = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.pauseAll, { headers, body }));
+  requireEveryShard(failures);
+}
+
+/** Ends the pause of all projects of a shard; a worker verifies the signature. */
+export function resumeAll(shard: number, body: ResumeRequest) {
+  return call(COMPANY_OPERATIONS.resumeAll, { headers: headersFor(shard), body });
+}
+
+/** @throws Error that names the shards which have not done what all were asked for. */
+export function requireEveryShard(failures: readonly ShardFailure[]): void {
+  if (failures.length === 0) return;
+  const reasons = failures.map((failure) => describeShardFailure(failure)).join(' ');
+  throw new Error(`${reasons} The other shards have done it. Retry.`);
 }
 
 /** Has a job begin now. */
-export function retryJob(jobId: string) {
-  return call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, body: {} });
+export function retryJob({ id: jobId, shard }: Pick<InShard<JobSummary>, 'id' | 'shard'>) {
+  return call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, headers: headersFor(shard), body: {} });
 }

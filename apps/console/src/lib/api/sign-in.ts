@@ -1,4 +1,4 @@
-import { IDENTITY_OPERATIONS, isSignInMessageFor, parseSignInMessage, type Session, SHARD_HEADER } from '@flywheel/api';
+import { headersFor, IDENTITY_OPERATIONS, isSignInMessageFor, parseSignInMessage, type Session } from '@flywheel/api';
 import { encodeBase58 } from '@flywheel/protocol';
 
 import type { WalletAccount } from '@wallet-standard/base';
@@ -24,7 +24,7 @@ export async function signIn(wallet: SolanaWallet, at?: SignInPlace): Promise<Se
   if (at !== undefined && account.address !== at.address) {
     throw new Error(`Choose the account ${at.address}, with which you are signed in.`);
   }
-  const headers = at === undefined ? {} : { [SHARD_HEADER]: String(at.shard) };
+  const headers = at === undefined ? {} : headersFor(at.shard);
   const asked = { headers, body: { wallet: account.address } };
   const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, asked);
   requireSignInMessage(message, account.address);
