@@ -3,6 +3,11 @@
 local directories = {}
 for url in os.getenv('DIRECTORIES'):gmatch('%S+') do table.insert(directories, url) end
 
+-- False while the checks of all serve processes of a shard fail.
+local function is_up(txn, shard)
+  return txn.f:nbsrv('shard-' .. shard) > 0
+end
+
 -- Milliseconds. A shard whose directory does not answer must not hold up the requests for the others.
 local TIMEOUT_MS = 2000
 
@@ -20,7 +25,7 @@ local function ask(directory, txn, kind, value)
 end
 
 -- Sets txn.shard to the number of the shard that has the thing, or else of one that its project may have left for another one (409): that
--- answers 503. Sets txn.unsure if none says so and one did not answer. The shard in txn.preferred is asked first, because several may
+-- answers 503. Sets txn.unsure if none says so and one did not answer; one that is down is not asked. The shard in txn.preferred is asked first, because several may
 -- know a wallet.
 core.register_action('find_shard', { 'http-req' }, function(txn, kind)
   local value = txn:get_var('txn.value')
@@ -29,7 +34,7 @@ core.register_action('find_shard', { 'http-req' }, function(txn, kind)
   local is_sure, moving = true, nil
   for step = 0, #directories - 1 do
     local shard = (preferred - 1 + step) % #directories + 1
-    local answer = ask(directories[shard], txn, kind, value)
+    local answer = is_up(txn, shard) and ask(directories[shard], txn, kind, value)
     local status = answer and answer.status
     if status == 204 then
       txn:set_var('txn.shard', shard)
@@ -39,3 +44,22 @@ core.register_action('find_shard', { 'http-req' }, function(txn, kind)
   end
   if moving then txn:set_var('txn.shard', moving) elseif not is_sure then txn:set_var('txn.unsure', true) end
 end, 1)
+
+-- While the shard in txn.preferred is down, changes it to one that is up. This moves nobody there. A person who is signed in to the first
+-- only is not answered by another one, which would say that there is no session.
+core.register_action('find_other', { 'http-req' }, function(txn)
+  local preferred = tonumber(txn:get_var('txn.preferred')) or 1
+  if is_up(txn, preferred) then return end
+  local function has_session(shard)
+    return txn.sf:req_cook(os.getenv('SESSION_COOKIE') .. '_' .. shard) ~= ''
+  end
+  local is_bound = txn:get_var('txn.console') and has_session(preferred)
+  for step = 1, #directories - 1 do
+    local shard = (preferred - 1 + step) % #directories + 1
+    if is_up(txn, shard) and (not is_bound or has_session(shard)) then
+      txn:set_var('txn.preferred', shard)
+      txn:set_var('txn.moves', false)
+      return
+    end
+  end
+end)

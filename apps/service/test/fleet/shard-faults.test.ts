@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { SHARD_HEADER, type WaitingBatch } from '@flywheel/api';
+import { type CompanyOverview, headersFor, type InShard, SHARD_HEADER, type WaitingBatch } from '@flywheel/api';
 import { decodeMultisig } from '@flywheel/squads';
 import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig } from '@flywheel/testing/chain';
@@ -71,7 +71,7 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
     const project = await createProjectIn(second, proxy, { approvalMode: 'manual' });
     const decider = { wallet: operator, cookie: await signIn(proxy.url, operator, undefined, { [SHARD_HEADER]: '2' }) };
     const { OPERATOR_SIGNER: old = '' } = second.environment;
-    await restartShard(second, { OPERATOR_SIGNER: file, OPERATOR_SIGNER_PREVIOUS: old });
+    await restartShard(shards, second, { OPERATOR_SIGNER: file, OPERATOR_SIGNER_PREVIOUS: old });
 
     const rotation = requireOk(await rotateOperator(proxy, project, decider.cookie));
     assert.deepEqual([rotation.from, rotation.to], [first.operator.address, next]);
@@ -84,7 +84,7 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
     const isMoved = (authorities: readonly (Address | null)[]) => authorities.join() === next;
     await waitUntil('the nonces of the second shard to be moved', () => readAuthorities(second), isMoved);
     // From here on the second shard does not have the old key.
-    await restartShard(second, { OPERATOR_SIGNER: file });
+    await restartShard(shards, second, { OPERATOR_SIGNER: file });
 
     const batch = await setUpBatch(proxy, project, [burnPipeline()]);
     assert.equal((await executeSigned(proxy, project, batch)).status, 202);
@@ -124,15 +124,57 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
   });
 
   for (const number of [1, 2] as const) {
+    it(`answer what names no project also while shard ${number} is down and has answered last`, async () => {
+      const { first, second, proxy, operator } = shards;
+      const [down, up] = number === 1 ? [first, second] : [second, first];
+      const other = number === 1 ? 2 : 1;
+      const owner = await createProjectIn(down, proxy);
+      const last = `flywheel_shard=${number}`;
+      const sessionAt = async (shard: number) => {
+        const cookie = await signIn(proxy.url, operator, undefined, headersFor(shard));
+        return `${last}; ${cookie}`;
+      };
+      const [atDown, atUp] = [await sessionAt(number), await sessionAt(other)];
+      const read = (path: string, cookie: string, headers = {}) =>
+        send(proxy.url, 'GET', path, { headers: { cookie, ...headers } });
+      const session = '/console/api/session';
+      await down.app.stop();
+      const answered = await waitUntil(
+        'the answer of the other shard',
+        () => read('/console/api/environment', last),
+        ({ status }) => status === 200,
+      );
+      assert.equal(answered.headers.get(SHARD_HEADER), `${other} of 2`);
+      assert.deepEqual(answered.headers.getSetCookie(), [], 'nobody is moved');
+      assert.equal((await read('/health/live', last)).status, 200);
+      assert.equal(requireOk(await read(session, `${atDown}; ${atUp}`)).wallet, operator.address);
+      // The other shard would say that nobody is signed in.
+      assertError(await read(session, atDown), 503, 'ERR_INTERNAL', new RegExp(`^Shard ${number} `));
+      for (const answer of [
+        await read(session, atUp, headersFor(number)),
+        await getBatch(proxy.url, owner.apiKey, randomUUID()),
+        await read(`/console/api/projects/${owner.projectId}`, atUp),
+      ]) {
+        assertError(answer, 503, 'ERR_INTERNAL');
+      }
+      assert.equal((await getBatch(proxy.url, (await createProjectIn(up, proxy)).apiKey, randomUUID())).status, 404);
+
+      await restart(down);
+      assert.equal((await read('/console/api/environment', last)).headers.get(SHARD_HEADER), `${number} of 2`);
+    });
+
     it(`let the company work in the other while shard ${number} is down`, async () => {
       const { first, second, proxy } = shards;
       const [down, up] = number === 1 ? [first, second] : [second, first];
       const [stopped, served] = [await createWaiting(down), await createWaiting(up)];
       await down.app.stop();
-      const [pending, listed, projects, paused] = await Promise.all([
+      const [pending, listed, projects, status, jobs, audit, paused] = await Promise.all([
         runCompany(shards, ['pending', '--json']),
         runCompany(shards, ['pending']),
         runCompany(shards, ['projects', '--json']),
+        runCompany(shards, ['status', '--json']),
+        runCompany(shards, ['jobs', '--json']),
+        runCompany(shards, ['audit', '--json']),
         runCompany(shards, ['pause', '--all', '--json']),
       ]);
       const { batches, missingShards } = JSON.parse(pending.stdout);
@@ -142,7 +184,11 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
       const isNoted = new RegExp(`^Shard ${number} is left out: Shard ${number} of this service does not answer\\.`);
       assert.match(listed.stderr, isNoted);
       assert.equal(listed.stderr.split('left out').length, 2, 'one note');
-      assert.deepEqual(JSON.parse(projects.stdout).missingShards, [number]);
+      for (const { stdout } of [projects, status, jobs, audit]) {
+        assert.deepEqual(JSON.parse(stdout).missingShards, [number]);
+      }
+      const others = JSON.parse(status.stdout).shards.map(({ shard }: InShard<CompanyOverview>) => shard);
+      assert.deepEqual(others, [number === 1 ? 2 : 1]);
       assert.equal(paused.exitCode, 1);
       assert.match(paused.stderr, /ERR_SHARDS_LEFT/);
       assert.match(paused.stderr, /The other shards have done it\. Repeat the command\./);
@@ -150,7 +196,7 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
         /PAUSED/.test((await init(proxy.url, apiKey, [burnPipeline()])).body.error ?? '');
       assert.equal(await isPaused(served.owner), true);
 
-      await restartShard(down, { ...(down === second && { OPERATOR_SIGNER: join(directory, 'next-operator.json') }) });
+      await restart(down);
       assert.equal(await isPaused(stopped.owner), false, 'it was down');
       const repeated = await runCompany(shards, ['pause', '--all']);
       assert.equal(repeated.stdout, 'All projects are paused.\n', repeated.stderr);
@@ -167,6 +213,12 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
     assert.equal(exitCode, 1);
     assert.match(stderr, /does not answer\. Try again in 2 s\./);
   });
+
+  /** Starts a shard again. The operator of the second was replaced. */
+  async function restart(shard: World) {
+    const changes = { OPERATOR_SIGNER: join(directory, 'next-operator.json') };
+    await restartShard(shards, shard, shard === shards.second ? changes : {});
+  }
 
   /** Has a manual project in a shard ask the company for a batch. */
   async function createWaiting(shard: World) {
