@@ -220,7 +220,7 @@ function describeShards({ totals, shards }: CompanyOfShards, stream: Writable): 
     shards.map((shard) => columns.map(([, cellOf]) => cellOf(shard))),
     stream,
   );
-  return [...layOutPairs(pairs, stream), heading, ...lines].join('\n');
+  return [...layOutPairs(pairs, stream), '', heading, ...lines].join('\n');
 }
 
 type ShardColumn = readonly [name: string, cellOf: (shard: InShard<CompanyOverview>) => string];
