@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { headersFor } from '@flywheel/api';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
+import { sql } from 'kysely';
 import { waitUntil } from './batches.ts';
 import { createPairedServer } from './postgres-pair.ts';
 import { createProject, type ProjectOptions, signIn, type TestProject } from './project.ts';
@@ -94,6 +95,17 @@ export async function createProjectIn(
   const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
   return { ...project, cookie: await signIn(url, project.wallet) };
 }
+
+/** Fills the audit log of a shard with entries of the last hour: more than a page of it. Times have milliseconds, as the service's. */
+export async function fillAuditLog({ db }: World, { address }: KeyPairSigner): Promise<void> {
+  await sql`
+    insert into audit_log (at, actor, action)
+    select date_trunc('milliseconds', now() - n * random() * interval '1 minute'), ${address}, 'job.retried'
+    from generate_series(1, ${AUDIT_ENTRIES}) n
+  `.execute(db);
+}
+
+const AUDIT_ENTRIES = 70;
 
 /** Adds cookies to those that a browser has; a later one replaces an earlier one of its name. */
 export function mergeCookies(jar: string, cookies: readonly string[]): string {

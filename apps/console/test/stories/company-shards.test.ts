@@ -5,7 +5,13 @@ import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/te
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import type { TestProject } from '@flywheel/testing/project';
-import { createProjectIn, openTwoShards, restartShard, type TwoShards } from '@flywheel/testing/two-shards';
+import {
+  createProjectIn,
+  fillAuditLog,
+  openTwoShards,
+  restartShard,
+  type TwoShards,
+} from '@flywheel/testing/two-shards';
 import { sql } from 'kysely';
 import { noBrowser } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
@@ -107,6 +113,16 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     await page.getByText('shard 1', { exact: true }).first().waitFor();
     await page.getByText('shard 2', { exact: true }).first().waitFor();
     await checkScreenOnBoth(operator, 'company-shards-audit');
+    for (const shard of [shards.first, second]) await fillAuditLog(shard, shards.operator);
+    await page.reload();
+    const entries = page
+      .getByRole('main')
+      .getByRole('listitem')
+      .filter({ hasText: /^Retried a job/ });
+    await entries.nth(10).waitFor();
+    const shown = await entries.count();
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await entries.nth(shown).waitFor();
   });
 
   it('pauses all projects of both, resumes them with a signature each, and shows a pause of one of them', async () => {

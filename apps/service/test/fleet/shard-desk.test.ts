@@ -15,7 +15,13 @@ import { burnPipeline, init, send } from '@flywheel/testing/client';
 import { approveForCompany, rejectForCompany } from '@flywheel/testing/decisions';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { requireOk, signIn, type TestProject } from '@flywheel/testing/project';
-import { createProjectIn, mergeCookies, openTwoShards, type TwoShards } from '@flywheel/testing/two-shards';
+import {
+  createProjectIn,
+  fillAuditLog,
+  mergeCookies,
+  openTwoShards,
+  type TwoShards,
+} from '@flywheel/testing/two-shards';
 import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
 import { runCompany } from './two-shards.ts';
@@ -123,13 +129,17 @@ describe('the company’s desk of two shards', WITH_HAPROXY, () => {
 
   it('has one audit log and one list of jobs, and retries a job where it is', async () => {
     const run = async (...words: string[]) => JSON.parse((await runCompany(shards, [...words, '--json'])).stdout);
+    for (const [, shard] of placed()) await fillAuditLog(shard, shards.operator);
+    let pages = 0;
     const entries: InShard<AuditEntry>[] = [];
     for (let cursor: string[] = []; ; ) {
       const page = await run('audit', ...cursor);
       entries.push(...page.entries);
+      pages += 1;
       if (page.nextCursor === undefined) break;
       cursor = ['--cursor', page.nextCursor];
     }
+    assert.ok(pages > 2);
     assert.deepEqual(
       entries.map(({ at }) => at),
       entries.map(({ at }) => at).toSorted((a, b) => b.localeCompare(a)),

@@ -33,13 +33,17 @@ function PauseNotice({ figures: { shards, missing } }: { readonly figures: Compa
   );
 }
 
-function ShardFigures({ figures: { shards, totals } }: { readonly figures: CompanyFigures }) {
+function ShardFigures({ figures: { shards, totals, missing } }: { readonly figures: CompanyFigures }) {
   return (
     <>
       <Stats>
         {totals.operator && <OperatorStats operator={totals.operator} />}
         <BatchesStat counts={totals} />
-        <Stat name="Stuck jobs" value={totals.stuckJobs.toLocaleString('en')} note="of all shards" />
+        <Stat
+          name="Stuck jobs"
+          value={totals.stuckJobs.toLocaleString('en')}
+          note={missing.length === 0 ? 'of all shards' : 'of the shards below'}
+        />
       </Stats>
       <Panel isFlush>
         <Table
