@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
-import type { Route } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { noBrowser } from '../browser.ts';
+import { type Ending, interceptRequests, stopIntercepting } from './interception.ts';
 import {
   checkScreenInThemes,
   initByApi,
@@ -101,18 +102,19 @@ const USED_PROJECT: readonly Screen[] = [
 ];
 
 interface Fault {
-  readonly answer: (route: Route) => Promise<void>;
+  readonly ending: Ending;
   readonly says: string;
 }
 
+const JSON_TYPE = { 'content-type': 'application/json' };
 const INTERNAL = { error: 'ERR_INTERNAL', message: 'The service failed unexpectedly. Its log has the cause.' };
 const FAULTS: readonly Fault[] = [
-  { answer: (route) => route.fulfill({ status: 500, json: INTERNAL }), says: INTERNAL.message },
+  { ending: { status: 500, headers: JSON_TYPE, body: JSON.stringify(INTERNAL) }, says: INTERNAL.message },
   {
-    answer: (route) => route.fulfill({ status: 503, contentType: 'text/html', body: '<h1>503 Unavailable</h1>' }),
+    ending: { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>503 Unavailable</h1>' },
     says: 'The service is not available: the answer was HTTP status 503.',
   },
-  { answer: (route) => route.abort('connectionrefused'), says: 'No service answers at' },
+  { ending: 'refused', says: 'No service answers at' },
 ];
 
 let story: Story;
@@ -133,15 +135,27 @@ function pathOf(path: string): string {
   return path.replace(':p', project?.projectId).replace(':v', project?.vault).replace(':b', batchId);
 }
 
+/** Presses a button once what it waits for works again. A page that has retried by itself since then has no button, or a busy one. */
+async function retry(alert: Locator, name: string): Promise<void> {
+  const button = alert.first().getByRole('button', { name });
+  await button.click({ trial: true });
+  await stopIntercepting(person.page);
+  await button.evaluateAll((buttons: { click(): void }[]) => {
+    for (const each of buttons) each.click();
+  });
+}
+
 describe('an empty screen in a browser', { skip: noBrowser }, () => {
   const showsEmpty = async ({ name, path, says, answers = {} }: Empty) => {
     const { page } = person;
-    for (const [end, json] of Object.entries(answers))
-      await page.route(`**/console/api/**${end}`, (route) => route.fulfill({ json }));
+    for (const [end, answer] of Object.entries(answers)) {
+      const reply = { status: 200, headers: JSON_TYPE, body: JSON.stringify(answer) };
+      await interceptRequests(page, { urlPattern: `*${API}*${end}` }, () => reply);
+    }
     await page.goto(pathOf(path));
     for (const text of says) await page.locator('main').getByText(text).first().waitFor();
     await checkScreenInThemes(person, `empty-${name}`);
-    await page.unrouteAll();
+    await stopIntercepting(page);
   };
 
   for (const empty of NEW_WALLET) it(`${empty.name} says what will be here to a new wallet`, () => showsEmpty(empty));
@@ -161,19 +175,20 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
   let turn = 0;
   for (const { path, shows, reads } of USED_PROJECT) {
     for (const request of reads) {
-      const { answer, says } = FAULTS[turn % FAULTS.length] ?? assert.fail();
+      const { ending, says } = FAULTS[turn % FAULTS.length] ?? assert.fail();
       turn += 1;
       const name = `broken-${turn}`;
       it(`${path} says that ${request.source} failed, and recovers`, async () => {
         const { page } = person;
-        await page.route(({ pathname, search }) => pathname.startsWith(API) && request.test(pathname + search), answer);
+        await interceptRequests(page, { urlPattern: `*${API}*` }, ({ pathname, search }) =>
+          request.test(pathname + search) ? ending : 'unchanged',
+        );
         await page.goto(pathOf(path));
         const alert = page.locator('main').getByRole('alert').filter({ hasText: says });
         await alert.first().waitFor();
         // The notice of a second failure looks like the first one's.
         if (request === reads[0]) await checkScreenInThemes(person, name);
-        await page.unrouteAll();
-        await alert.first().getByRole('button', { name: 'Retry' }).click();
+        await retry(alert, 'Retry');
         await page.locator('main').getByText(shows).first().waitFor();
         await alert.first().waitFor({ state: 'detached' });
       });
@@ -183,13 +198,12 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
   for (const { path, shows } of USED_PROJECT.filter(({ reads }) => reads.length === 0)) {
     it(`${path} says that the service is away, and recovers`, async () => {
       const { page } = person;
-      await page.route(`**${API}**`, (route) => route.abort('connectionrefused'));
+      await interceptRequests(page, { urlPattern: `*${API}*` }, () => 'refused');
       await page.goto(pathOf(path));
       const alert = page.getByRole('alert').filter({ hasText: 'It retries by itself.' });
       await alert.getByText('No service answers at').waitFor();
       await checkScreenInThemes(person, `away-${path.split('/')[1]}`);
-      await page.unrouteAll();
-      await alert.getByRole('button', { name: 'Retry now' }).click();
+      await retry(alert, 'Retry now');
       await page.locator('main').getByText(shows).first().waitFor();
       await alert.waitFor({ state: 'detached' });
     });
@@ -202,16 +216,12 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
     it(`${path} says that the Solana node is away, and recovers`, async () => {
       const { page } = person;
       const { url } = story.world.localnet;
-      await page.route(
-        ({ href }) => href.startsWith(url),
-        (route) => route.abort('connectionrefused'),
-      );
+      await interceptRequests(page, { urlPattern: `${url}*` }, () => 'refused');
       await page.goto(pathOf(path));
       const alert = page.locator('main').getByRole('alert').filter({ hasText: says });
       await alert.getByText('Check your connection, then retry.').waitFor();
       await checkScreenInThemes(person, `node-away-${path.split('/')[1]}`);
-      await page.unrouteAll();
-      await alert.getByRole('button', { name: 'Retry' }).click();
+      await retry(alert, 'Retry');
       await alert.waitFor({ state: 'detached' });
     });
   }
@@ -224,16 +234,16 @@ describe('a screen without its code in a browser', { skip: noBrowser }, () => {
   for (const { path, code, shows } of USED_PROJECT) {
     it(`${path} says that its code is missing, and recovers`, async () => {
       const { page } = person;
-      await page.goto('/docs');
       // The page has reloaded itself once already, as it does at most once a minute.
       await page.evaluate("sessionStorage.setItem('flywheel.reloaded', String(Date.now()))");
-      await page.route(new RegExp(`/assets/${code}-[\\w-]{8}\\.js$`), (route) => route.fulfill({ status: 404 }));
+      await interceptRequests(page, { urlPattern: `*/assets/${code}-????????.js`, resourceType: 'Script' }, () => ({
+        status: 404,
+      }));
       await page.goto(pathOf(path));
       const alert = page.getByRole('alert').filter({ hasText: 'This screen could not be loaded' });
       await alert.getByText('it may be in the middle of an upgrade').waitFor();
       if (FRAMES.includes(code)) await checkScreenInThemes(person, `missing-${code}`);
-      await page.unrouteAll();
-      await alert.getByRole('button', { name: 'Retry' }).click();
+      await retry(alert, 'Retry');
       await page.locator('main').getByText(shows).first().waitFor();
     });
   }
