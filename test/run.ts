@@ -49,10 +49,6 @@ if (needConsole.length > 0) {
   if (build.status !== 0) process.exit(1);
 }
 
-// One browser for all files: each has its own contexts, and a launch takes a second.
-const needsBrowser = files.some((file) => byLane.get('browser')?.includes(file));
-const browser = needsBrowser ? await (await import('../apps/console/test/browser.ts')).launchSharedBrowser() : null;
-
 const durations = new Map<string, number>();
 const endings: string[] = [];
 const results = run({
@@ -76,7 +72,6 @@ results.on('test:complete', ({ name, nesting, details }) => {
   if (nesting === 0 && name.endsWith('.test.ts') && !isAbsolute(name)) durations.set(name, details.duration_ms);
 });
 results.on('end', () => {
-  void browser?.close();
   const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
   const lines = slowest.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}\n`);
   process.stdout.write(`Slowest files:\n${lines.join('')}`);

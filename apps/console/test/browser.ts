@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContext, type BrowserServer, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** Paths of Linux distributions and CI images. The shell has no windows, and takes a third less CPU for a story. */
 const EXECUTABLES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(
@@ -41,7 +41,7 @@ export async function openVisit(
   baseURL: string,
   { size = 'desktop', colorScheme = 'light' }: VisitOptions = {},
 ): Promise<Visit> {
-  browser ??= connectOrLaunch();
+  browser ??= launch();
   visits += 1;
   const context = await (await browser).newContext({
     baseURL,
@@ -69,7 +69,10 @@ export async function openVisit(
   return { page, context, complaints, close: () => closeVisit(context) };
 }
 
-/** One per test file; each visit has a context of its own, and the last one to close closes the browser. */
+/**
+ * One per test file: to share one between processes, another process would have to pass on all that a test and its browser say,
+ * which takes more CPU than launches. Each visit has a context of its own, and the last one to close closes the browser.
+ */
 let browser: Promise<Browser> | undefined;
 let visits = 0;
 
@@ -82,31 +85,15 @@ async function closeVisit(context: BrowserContext): Promise<void> {
   await (await idle)?.close();
 }
 
-/** Address of a browser that the test run shares between its files; without it a file launches its own. */
-const ENDPOINT = 'FLYWHEEL_BROWSER_ENDPOINT';
-
-function connectOrLaunch(): Promise<Browser> {
-  const endpoint = process.env[ENDPOINT];
-  return endpoint === undefined ? chromium.launch(launchOptions()) : chromium.connect(endpoint);
-}
-
-/** Launches the browser that the files of a test run share, and names it in the environment. Null without Chromium. */
-export async function launchSharedBrowser(): Promise<BrowserServer | null> {
-  if (noBrowser !== false) return null;
-  const server = await chromium.launchServer(launchOptions());
-  process.env[ENDPOINT] = server.wsEndpoint();
-  return server;
-}
-
-function launchOptions() {
+function launch(): Promise<Browser> {
   if (executablePath === undefined) throw new Error('Skip browser tests with noBrowser.');
-  return {
+  return chromium.launch({
     executablePath,
     args: [
       ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
     ],
-  };
+  });
 }
 
 const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
