@@ -60,7 +60,7 @@ export async function stopIntercepting(page: Page): Promise<void> {
 
 type Headers = readonly { readonly name: string; readonly value: string }[];
 
-/** What the browser says of a request that it has paused, as far as it is used here. */
+/** A request that the browser has paused; the fields that are used here. */
 interface Paused {
   readonly requestId: string;
   readonly request: { readonly url: string };

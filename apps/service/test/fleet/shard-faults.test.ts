@@ -145,10 +145,10 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
         ({ status }) => status === 200,
       );
       assert.equal(answered.headers.get(SHARD_HEADER), `${other} of 2`);
-      assert.deepEqual(answered.headers.getSetCookie(), [], 'nobody is moved');
+      assert.deepEqual(answered.headers.getSetCookie(), [], 'no session is moved');
       assert.equal((await read('/health/live', last)).status, 200);
       assert.equal(requireOk(await read(session, `${atDown}; ${atUp}`)).wallet, operator.address);
-      // The other shard would say that nobody is signed in.
+      // The other shard would say that there is no session.
       assertError(await read(session, atDown), 503, 'ERR_INTERNAL', new RegExp(`^Shard ${number} `));
       for (const answer of [
         await read(session, atUp, headersFor(number)),

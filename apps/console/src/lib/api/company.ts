@@ -27,9 +27,9 @@ import { call, callForReply } from './call.ts';
 /** Operators should see a pending batch soon after it arrives. */
 const COMPANY_EVERY_MS = 10_000;
 
-/** What the desk reads of every shard of the service. */
+/** The part of each answer of the desk that is about shards. */
 interface OfShards {
-  /** The shards of which it lacks what they have. */
+  /** The shards that have not answered. */
   readonly missing: readonly ShardFailure[];
   /** True if the service has several shards. */
   readonly isSharded: boolean;

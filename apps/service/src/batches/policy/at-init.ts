@@ -10,7 +10,7 @@ import { findMetRules, type MetRule } from './evaluate.ts';
 import { allUsesOf, type BatchFacts, countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
 import { recipientTokenAccounts } from './token-accounts.ts';
 
-/** What the company's rules judge of a batch, as it is known before the lock. */
+/** The facts of a batch that the company's rules judge, as they are known before the lock. */
 export interface RuledRequest {
   readonly facts: BatchFacts;
   /** Those of its recipients. */

@@ -17,7 +17,7 @@ export interface Reserved {
   readonly day: string;
   readonly totals: DailyTotals;
   readonly exposure: Exposure;
-  /** What it counts of the company's caps; null if the project has no rules. */
+  /** The uses that it counts for the company's caps; null if the project has no rules. */
   readonly counted: CountedUses | null;
 }
 

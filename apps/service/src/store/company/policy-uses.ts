@@ -36,7 +36,7 @@ export interface ProjectDay {
   readonly day: string;
 }
 
-/** What a new batch counts of the company's caps. */
+/** The uses that a new batch counts for the company's caps. */
 export interface CountedUses {
   readonly uses: readonly PolicyUse[];
   /** True if its token accounts were looked up on chain, so that it counts those only that are missing. */
