@@ -33,7 +33,7 @@ const MAX_BYTES = {
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 67_000,
   "export { createFlywheelClient } from '@flywheel/sdk'": 40_000,
   "export { createCollector } from '@flywheel/sdk/collector'": 68_500,
-  "export { proof } from '@flywheel/sdk'": 23_000,
+  "export { proof } from '@flywheel/sdk'": 23_100,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 10_800,
   "export { proofHash } from '@flywheel/sdk'": 3_000,
 };
