@@ -6,7 +6,7 @@ import { STATUS_COLORS, type Status } from './status.ts';
 /** Shows a status as an icon and a label in the colour of the status. */
 export function StatusBadge({ status, label }: { readonly status: Status; readonly label: string }) {
   return (
-    <span className={cn('inline-flex items-center gap-1.5 font-medium whitespace-nowrap', STATUS_COLORS[status])}>
+    <span className={cn('inline-flex items-center gap-1.5 font-medium sm:whitespace-nowrap', STATUS_COLORS[status])}>
       <StatusIcon status={status} />
       {label}
     </span>
