@@ -13,8 +13,7 @@ import {
   getTransactionDecoder,
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import type { Page } from 'playwright-core';
-import { interceptAnswers } from './interception.ts';
+import type { APIResponse, Page, Route } from 'playwright-core';
 import type { Person, Story } from './story.ts';
 
 export interface Alteration {
@@ -37,16 +36,35 @@ export interface AlteredOptions {
 export async function alterAnswers(page: Page, { of, change, status }: Alteration): Promise<() => Promise<void>> {
   let changed = 0;
   const matches = ({ href }: URL) => (typeof of === 'string' ? href.includes(of) : of.test(href));
-  const undo = await interceptAnswers(page, (url, text) => {
-    if (!matches(url)) return 'unchanged';
-    const body = change(text);
-    if (body !== text) changed += 1;
-    return { body, ...(status !== undefined && { status }) };
+  await page.route(matches, async (route) => {
+    const answer = await readAnswer(route);
+    if (answer === null) return;
+    const body = change(answer.text);
+    if (body !== answer.text) changed += 1;
+    await route
+      .fulfill({ response: answer.response, body, ...(status !== undefined && { status }) })
+      // The page may have cancelled the request.
+      .catch(() => undefined);
   });
   return async () => {
-    await undo();
+    await page.unroute(matches);
     assert.ok(changed > 0, `Nothing of ${of} was altered.`);
   };
+}
+
+const MAX_RETRIES = 3;
+
+/** Answers null when the page has cancelled the request, or it was aborted because it failed. */
+async function readAnswer(route: Route): Promise<{ readonly response: APIResponse; readonly text: string } | null> {
+  try {
+    // The server closes an idle connection after a while, perhaps when it is used again.
+    const response = await route.fetch({ maxRetries: MAX_RETRIES });
+    return { response, text: await response.text() };
+  } catch {
+    // A request without an answer would keep the page loading until the test times out.
+    await route.abort().catch(() => undefined);
+    return null;
+  }
 }
 
 /** Squads’ account types, by their names in the IDL. */

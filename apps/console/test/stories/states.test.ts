@@ -231,11 +231,12 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
 const FRAMES = ['home', 'overview', 'approval-queue', 'vault-audit'];
 
 describe('a screen without its code in a browser', { skip: noBrowser }, () => {
+  // The page has reloaded itself once already, as it does at most once a minute.
+  before(() => person.page.addInitScript("sessionStorage.setItem('flywheel.reloaded', String(Date.now()))"));
+
   for (const { path, code, shows } of USED_PROJECT) {
     it(`${path} says that its code is missing, and recovers`, async () => {
       const { page } = person;
-      // The page has reloaded itself once already, as it does at most once a minute.
-      await page.evaluate("sessionStorage.setItem('flywheel.reloaded', String(Date.now()))");
       await interceptRequests(page, { urlPattern: `*/assets/${code}-????????.js`, resourceType: 'Script' }, () => ({
         status: 404,
       }));

@@ -18,7 +18,6 @@ import {
   readPins,
   replaceAmount,
 } from './alterations.ts';
-import { stopIntercepting } from './interception.ts';
 import {
   approve,
   askApi,
@@ -67,10 +66,11 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
   after(() => story.stop());
 
   /** Opens the approval while answers are altered, and asserts that the page does not sign it. */
-  async function openAltered(alteration: Alteration, expected: RegExp, { of = batchId, name }: AlteredOptions = {}) {
+  async function openAltered(alteration: Alteration, expected: RegExp, options: AlteredOptions = {}): Promise<void> {
     const { page } = person;
+    const { of = batchId, name } = options;
     // Alterations that an earlier test left if it failed.
-    await stopIntercepting(page);
+    await page.unrouteAll();
     const undo = await alterAnswers(page, alteration);
     await page.goto(`/p/${project.projectId}/approve/${of}`);
     await assertUnsignable(expected, of);
@@ -244,7 +244,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
   });
 
   it('verifies again after the change is undone: the same batch is signed and executed', async () => {
-    await stopIntercepting(person.page);
+    await person.page.unrouteAll();
     await person.page.evaluate("localStorage.removeItem('flywheel.pins')");
     await openApproval(person, project, batchId);
     await person.page.getByText('First use of this multisig in this browser').waitFor();
