@@ -3,6 +3,7 @@ import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { type Job, type Jobs, startJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
 import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
 import { sql } from 'kysely';
+import { waitUntil } from './batches.ts';
 import { quietLog, type TestDatabase } from './postgres.ts';
 import type { World } from './world.ts';
 
@@ -90,4 +91,26 @@ export async function setJobs(db: Db, condition: keyof typeof CONDITIONS, error?
 
 export async function clearJobs(db: Db): Promise<void> {
   await sql`truncate jobs.job`.execute(db);
+}
+
+/**
+ * Lets a closing that has ended be one that has failed. Waits for a project without another job: its queue has one at a time, and
+ * a failed one holds up the rest.
+ */
+export async function failClosing({ db }: Pick<World, 'db'>, message: string): Promise<void> {
+  await waitUntil(
+    'a project without jobs',
+    async () => {
+      const { numAffectedRows } = await sql`
+        update jobs.job set state = 'failed', output = ${JSON.stringify({ message })}::jsonb where id = (
+          select id from jobs.job as done where data->>'type' = 'close' and state = 'completed' and not exists (
+            select from jobs.job as other
+            where other.singleton_key = done.singleton_key and other.state in ('active', 'retry', 'failed')
+          ) limit 1
+        )
+      `.execute(db);
+      return numAffectedRows;
+    },
+    (count) => count === 1n,
+  );
 }

@@ -4,6 +4,7 @@ import { headersFor } from '@flywheel/api';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
+import { failClosing } from '@flywheel/testing/jobs';
 import type { TestProject } from '@flywheel/testing/project';
 import {
   createProjectIn,
@@ -12,7 +13,6 @@ import {
   restartShard,
   type TwoShards,
 } from '@flywheel/testing/two-shards';
-import { sql } from 'kysely';
 import { noBrowser } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
@@ -84,29 +84,15 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
       assert.equal(await rows.nth(row).getByRole('cell').nth(1).innerText(), shard);
     }
     await checkScreenOnBoth(operator, 'company-shards-projects');
-    const error = { message: 'The cluster answered nothing for an hour.' };
-    await waitUntil(
-      'a project without jobs',
-      async () => {
-        const { numAffectedRows } = await sql`
-          update jobs.job set state = 'failed', output = ${JSON.stringify(error)}::jsonb where id = (
-            select id from jobs.job as done where data->>'type' = 'close' and state = 'completed' and not exists (
-              select from jobs.job as other
-              where other.singleton_key = done.singleton_key and other.state in ('active', 'retry', 'failed')
-            ) limit 1
-          )
-        `.execute(second.db);
-        return numAffectedRows;
-      },
-      (count) => count === 1n,
-    );
+    const error = 'The cluster answered nothing for an hour.';
+    await failClosing(second, error);
     await page.goto('/company/jobs');
-    await page.getByText(error.message).waitFor();
+    await page.getByText(error).waitFor();
     const failed = page.getByRole('table', { name: 'Jobs' }).getByRole('row').filter({ hasText: 'Gave up' });
     assert.deepEqual(await failed.getByRole('cell').nth(1).innerText(), '2');
     await checkScreenOnBoth(operator, 'company-shards-jobs');
     await failed.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText(error.message).waitFor({ state: 'detached' });
+    await page.getByText(error).waitFor({ state: 'detached' });
 
     await page.goto('/company/audit');
     await page.getByText('Retried a job').waitFor();

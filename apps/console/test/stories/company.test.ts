@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init } from '@flywheel/testing/client';
+import { failClosing } from '@flywheel/testing/jobs';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
 import { address } from '@solana/kit';
-import { sql } from 'kysely';
 import { noBrowser, SIZES } from '../browser.ts';
 import {
   approve,
@@ -183,29 +182,14 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
 
   it('shows a stuck job with its reason, and retries it', async () => {
     const { page } = operator;
-    const error = { message: 'The cluster answered nothing for an hour.' };
-    // A project without another job is needed: the queue has one at a time, and a failed one holds up the rest.
-    await waitUntil(
-      'a project without jobs',
-      async () => {
-        const { numAffectedRows } = await sql`
-          update jobs.job set state = 'failed', output = ${JSON.stringify(error)}::jsonb where id = (
-            select id from jobs.job as done where data->>'type' = 'close' and state = 'completed' and not exists (
-              select from jobs.job as other
-              where other.singleton_key = done.singleton_key and other.state in ('active', 'retry', 'failed')
-            ) limit 1
-          )
-        `.execute(story.world.db);
-        return numAffectedRows;
-      },
-      (count) => count === 1n,
-    );
+    const error = 'The cluster answered nothing for an hour.';
+    await failClosing(story.world, error);
     await page.goto('/company/jobs');
     await page.getByText('Gave up').first().waitFor();
-    await page.getByText(error.message).first().waitFor();
+    await page.getByText(error).first().waitFor();
     await checkScreenOnBoth(operator, 'company-jobs');
     await page.getByRole('button', { name: 'Retry now' }).first().click();
-    await page.getByText(error.message).first().waitFor({ state: 'detached' });
+    await page.getByText(error).first().waitFor({ state: 'detached' });
   });
 
   it('logs who did what, with the reason', async () => {
