@@ -10,8 +10,9 @@ const MAX_MEMORY = 6_000;
 const MAX_DEPTH = 3_000_000;
 
 /** Macros of the model by size. Those that are not named are 0, and there are two batches without a rotation. */
-const SMALL: readonly string[] = ['CRASHES=1', 'N_A=1 CANCELS=1 FAILURES=1 LOSSES=1', 'BATCHES=3 N_A=1 CANCELS=1'];
+const SMALL: readonly string[] = ['CRASHES=1', 'N_A=1 CANCELS=1 LOSSES=1', 'BATCHES=3 N_A=1 CANCELS=1'];
 const LARGE: readonly string[] = [
+  'N_A=1 CANCELS=1 FAILURES=1 LOSSES=1',
   'TAKEOVERS=1',
   'N_A=1 FORKS=1',
   'BATCHES=1 FORKS=1',

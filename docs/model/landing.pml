@@ -55,7 +55,8 @@ setUp:
       :: true
       fi
     }
-    settleAll(x, true);
+    settleAll(x, true, EXECUTION);
+again:
     if
     :: atomic { statusC[x] != ABSENT ->
         if
@@ -74,13 +75,18 @@ setUp:
     :: break
     :: send(x, SETUP, 0, 0, false)
     od;
-#endif
     settleMine();
+#else
+    if
+    :: settleMine()
+    :: atomic { may(losses) && level[mine] == 0 -> spend(losses); mine = NONE; forget(k, j); goto again } /* it is left as it is recorded */
+    fi;
+#endif
     goto setUp;
 
     /* The project is not served any more, or the setup fails again and again. An execution that has begun decides the end itself. */
 refused:
-    settleAll(x, false);
+    settleAll(x, false, EXECUTION);
     ex = DECIDED[x];
     atomic {
       if
@@ -100,7 +106,7 @@ burn:
     goto idle;
 #endif
 #ifndef BURN_UNSETTLED
-    settleAll(x, false);
+    settleAll(x, false, EXECUTION);
     if
     :: statusC[x] != ABSENT -> goto setUp
     :: else
@@ -128,7 +134,7 @@ burn:
 
     /* Sends what is left of an execution until all is executed, or one pipeline has failed for good. */
 resume:
-    settleAll(b, true);
+    settleAll(b, true, SETUP);
 progress:
     atomic {
       rest(self); forget(k, j);
@@ -205,7 +211,7 @@ unlanded:
       fi;
       rest(self); forget(k, j); flying = 0
     }
-    settleAll(b, false);
+    settleAll(b, false, NO_PHASES);
     awaitFinality(b);
     atomic {
       ex = DECIDED[b];
@@ -224,7 +230,7 @@ awaitSetup:
 
     /* All is executed at `confirmed`. A rotation is shown when it is final. */
 executed:
-    settleAll(b, false);
+    settleAll(b, false, SETUP);
     if
     :: b == ROTATION -> awaitFinality(b);
       if
@@ -243,7 +249,7 @@ executed:
 
     /* Makes the end of an executed batch final, or executes again what a fork has taken away. */
 closing:
-    settleAll(b, false);
+    settleAll(b, false, NO_PHASES);
     if
 #ifdef EXECUTED_EARLY
     :: atomic { cursorC[b] == SIZE(b) ->
@@ -263,7 +269,7 @@ closing:
     :: cursorF[b] < SIZE(b) && cursorC[b] == SIZE(b) -> goto idle
     fi;
 undone:
-    settleAll(b, false);
+    settleAll(b, false, NO_PHASES);
     awaitFinality(b);
     atomic {
       ex = DECIDED[b];
@@ -276,7 +282,7 @@ undone:
     /* Jobs `cancel` and `expire`, and what a rotation ends. */
 ending:
 #ifndef END_UNSETTLED
-    settleAll(b, false);
+    settleAll(b, false, NO_PHASES);
     if
     :: began[b] -> awaitFinality(b)
     :: else

@@ -120,15 +120,15 @@ inline awaitOldest() {
 }
 
 /*
- * Follows each bundle of a batch that is in flight to its end. Sends it again before, with the same signatures. A setup leaves the bundles
- * of executions to the other lane.
+ * Follows each bundle of a batch that is in flight to its end, but those of one phase. Sends it again before, with the same signatures. A
+ * setup leaves the bundles of executions to the other lane, and an execution those of setups.
  */
-inline settleAll(batch, isSending) {
+inline settleAll(batch, isSending, others) {
   do
   :: atomic {
       k = 0;
       do
-      :: k < rows && !(rowBatch[k] == batch && rowState[k] == SENT && !(mode == SET_UP && rowPhase[k] == EXECUTION)) -> k++
+      :: k < rows && !(rowBatch[k] == batch && rowState[k] == SENT && rowPhase[k] != others) -> k++
       :: else -> break
       od;
       if

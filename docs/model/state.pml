@@ -73,6 +73,7 @@
 #define SETUP 0
 #define EXECUTION 1
 #define BURN 2
+#define NO_PHASES 3
 /* State of a bundle's row. */
 #define NO_ROW 0
 #define SENT 1

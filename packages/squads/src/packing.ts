@@ -57,6 +57,18 @@ export interface TransactionLimits {
   readonly computeUnitPriceMicroLamports: bigint;
   /** 32 KiB, the runtime's default, when absent. */
   readonly heapBytes?: number;
+  /** Room that the last transaction of each bundle has for what is appended later; none when absent. */
+  readonly bundles?: BundleRoom;
+}
+
+/** Bundles of transactions in their order. */
+export interface BundleRoom {
+  /** Most transactions of a bundle. */
+  readonly size: number;
+  /** Number of transactions that the first bundle has already. */
+  readonly taken: number;
+  /** Instructions, such as a tip, for which the last transaction of a full bundle has room, unless one group fills it. */
+  readonly last: readonly Instruction[];
 }
 
 export interface PlannedTransaction {
@@ -72,12 +84,17 @@ export interface PlannedTransaction {
 export function planTransactions(groups: readonly InstructionGroup[], limits: TransactionLimits): PlannedTransaction[] {
   const empty: Draft = { message: emptyMessage(limits), groupCount: 0, computeUnits: 0, traceLength: 0 };
   const drafts: Draft[] = [];
+  const { size, taken, last } = limits.bundles ?? UNBUNDLED;
   let current = empty;
+  let inBundle = taken;
   for (const [index, group] of groups.entries()) {
-    let next = withGroup(current, group, limits);
+    let next = withGroup(current, group, limits, inBundle === size - 1 ? last : []);
     if (next === null && current.groupCount > 0) {
       drafts.push(current);
-      next = withGroup(empty, group, limits);
+      // One without room is the first of the next bundle, because this one takes another transaction for the rest.
+      if (inBundle < size - 1) inBundle += 1;
+      else inBundle = appendIfFits(current.message, last) === null ? 1 : 0;
+      next = withGroup(empty, group, limits, inBundle === size - 1 ? last : []);
     }
     if (next === null) throw tooLarge(index, group, limits);
     current = next;
@@ -100,6 +117,7 @@ interface Draft extends PlannedTransaction {
   readonly traceLength: number;
 }
 
+const UNBUNDLED: BundleRoom = { size: Number.POSITIVE_INFINITY, taken: 0, last: [] };
 /** The compute budget's own instructions, which version 1 does not need, and a tip. */
 const OVERHEAD_TRACE_LENGTH: Readonly<Record<TransactionVersion, number>> = { 0: 4, 1: 1 };
 /** Compute units of the same instructions: 150 each. */
@@ -140,6 +158,7 @@ function withGroup(
   { message, groupCount, computeUnits, traceLength }: Draft,
   group: InstructionGroup,
   limits: TransactionLimits,
+  last: readonly Instruction[],
 ): Draft | null {
   const grown = {
     message: compressed(appendTransactionMessageInstructions(group.instructions, message), limits),
@@ -152,7 +171,8 @@ function withGroup(
     grown.groupCount === 1 ||
     (grown.groupCount <= (limits.maxGroups ?? Number.POSITIVE_INFINITY) &&
       grown.computeUnits + OVERHEAD_COMPUTE_UNITS <= MAX_COMPUTE_UNIT_LIMIT &&
-      grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_INSTRUCTION_TRACE_LENGTH);
+      grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_INSTRUCTION_TRACE_LENGTH &&
+      (last.length === 0 || appendIfFits(grown.message, last) !== null));
   return isWithin && fits(grown.message) ? grown : null;
 }
 

@@ -149,6 +149,29 @@ describe('planTransactions', () => {
     assert.equal(appendIfFits(full.message, [instructionOf(12)]), null);
   });
 
+  it('leaves room for a tip in the last transaction of each bundle only', () => {
+    const tip = instructionOf(12);
+    const groups = Array.from({ length: 12 }, () => groupOf([instructionOf(ROOM / 2 - 5)]));
+    const bundles = { size: 3, taken: 0, last: [tip] };
+    const roomOf = (planned: ReturnType<typeof planTransactions>) =>
+      planned.map(({ message }) => appendIfFits(message, [tip]) !== null);
+    // [ 2 | 2 | 1 + tip ] [ 2 | 2 | 1 + tip ] [ 2 ]
+    const planned = planTransactions(groups, { ...LIMITS, bundles });
+    assert.deepEqual(counts(planned), [2, 2, 1, 2, 2, 1, 2]);
+    assert.deepEqual(roomOf(planned), [false, false, true, false, false, true, false]);
+    // A transaction is in the first bundle already.
+    const behind = planTransactions(groups, { ...LIMITS, bundles: { ...bundles, taken: 1 } });
+    assert.deepEqual(counts(behind), [2, 1, 2, 2, 1, 2, 2]);
+  });
+
+  it('begins the next bundle with a group that leaves no room for the tip', () => {
+    const bundles = { size: 2, taken: 0, last: [instructionOf(12)] };
+    const half = ROOM / 2 - 5;
+    const groups = [half, half, ROOM, half, half, half].map((bytes) => groupOf([instructionOf(bytes)]));
+    // [ 2 | tip ] [ ROOM | 1 + tip ] [ 2 ]
+    assert.deepEqual(counts(planTransactions(groups, { ...LIMITS, bundles })), [2, 1, 1, 2]);
+  });
+
   it('keeps every group once, in order, in transactions that fit', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: ROOM }), { maxLength: 40 }), (sizes) => {

@@ -52,7 +52,7 @@ export async function predictCost(
     closeGroups(multisig, batch, pipelines.length),
   ]);
   const phase = (name: Bundle['phase'], groups: readonly InstructionGroup[], signedCount = 0) => {
-    const planned = planTransactions(groups, operatorLimits(multisig, name, terms));
+    const planned = planTransactions(groups, operatorLimits(multisig, name, terms, { taken: signedCount }));
     return phaseCost(multisig, planned, { tip, maxTransactions: bundles.maxTransactions, signedCount });
   };
   // The approval is the first transaction of the first execution bundle.

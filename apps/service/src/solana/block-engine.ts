@@ -88,7 +88,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
         log?.warn({ floorLamports, err: error }, 'cannot read the tip floor; using the last one');
       }
       const lamports = floorLamports * 2n ** BigInt(Math.min(attempt, MAX_DOUBLINGS));
-      return transfer(payer, account, clamp(lamports, MIN_TIP_LAMPORTS, maxTipLamports));
+      return tipOf(payer, account, clamp(lamports, MIN_TIP_LAMPORTS, maxTipLamports));
     },
 
     awaitTurn,
@@ -225,8 +225,8 @@ function clamp(value: bigint, min: bigint, max: bigint): bigint {
   return value > min ? value : min;
 }
 
-/** Builds the tip without a signer object: the message’s signers sign. */
-function transfer(source: Address, destination: Address, lamports: bigint): Instruction {
+/** Builds a tip without a signer object: the message’s signers sign. */
+export function tipOf(source: Address, destination: Address, lamports: bigint): Instruction {
   return {
     programAddress: SYSTEM_PROGRAM_ADDRESS,
     accounts: [

@@ -80,7 +80,7 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
         versions.current(attempt),
         readComputeUnitPrice(options, accounts, maxComputeUnitPrice),
       ]);
-      return { version, computeUnitPriceMicroLamports };
+      return { version, computeUnitPriceMicroLamports, isTipped: blockEngineUrl !== null };
     },
     reportVersion1: versions.report,
     // The same over RPC, so that batches are split equally.

@@ -10,6 +10,8 @@ export interface SendingTerms {
   readonly version: TransactionVersion;
   /** Price that recent transactions paid for writing the same accounts, up to a maximum. */
   readonly computeUnitPriceMicroLamports: bigint;
+  /** True if the last transaction of each bundle tips. */
+  readonly isTipped: boolean;
 }
 
 /**

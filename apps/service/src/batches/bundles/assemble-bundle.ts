@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { address, MAX_BUNDLE_TRANSACTIONS } from '@flywheel/protocol';
 import {
   appendIfFits,
   type PlannedTransaction,
@@ -10,6 +12,7 @@ import {
   createTransactionMessage,
   type Instruction,
   isSignerRole,
+  setTransactionMessageComputeUnitLimit,
   setTransactionMessageFeePayer,
   type TransactionPartialSigner,
 } from '@solana/kit';
@@ -17,6 +20,7 @@ import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
+import { tipOf } from '../../solana/block-engine.ts';
 import type { SendingTerms } from '../../solana/sending-terms.ts';
 import { MIN_COMPUTE_UNIT_PRICE } from '../../solana/sending-terms.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
@@ -72,19 +76,27 @@ export async function assembleBundle(
   };
 }
 
-/**
- * Limits of a transaction that the operator pays for. `isCareful` is for attempts after a failure: one pipeline in each
- * transaction, so that the ones before the failing one succeed, and the highest compute limit, so that no estimate of ours
- * can be the cause.
- */
+interface LimitOptions {
+  /**
+   * True after a failure: one pipeline in each transaction, so that the ones before the failing one succeed, and the highest
+   * compute limit, so that no estimate of ours can be the cause.
+   */
+  readonly isCareful?: boolean;
+  /** Number of transactions that the first bundle has already. */
+  readonly taken?: number;
+}
+
+/** Builds the limits of transactions that the operator pays for. The last one of a bundle has room for the tip. */
 export function operatorLimits(
   { operator, lookupTable }: Multisig,
   phase: Bundle['phase'],
   terms: SendingTerms,
-  { isCareful }: { readonly isCareful: boolean } = { isCareful: false },
+  { isCareful = false, taken = 0 }: LimitOptions = {},
 ): TransactionLimits {
+  const { isTipped, ...prices } = terms;
   return {
-    ...terms,
+    ...prices,
+    ...(isTipped && { bundles: { size: MAX_BUNDLE_TRANSACTIONS, taken, last: [tipOf(operator, INCINERATOR, 0n)] } }),
     feePayer: operator,
     lookupTables: [lookupTable],
     ...(phase === 'execution' && { heapBytes: EXECUTION_HEAP_BYTES }),
@@ -95,9 +107,12 @@ export function operatorLimits(
 
 /** Limits of a transaction that is only simulated. */
 export function simulationLimits(multisig: Multisig): TransactionLimits {
-  const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE } as const;
+  const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE, isTipped: false } as const;
   return { ...operatorLimits(multisig, 'execution', terms), computeUnitLimit: MAX_COMPUTE_UNIT_LIMIT };
 }
+
+/** An account that no transaction of ours names, in place of the tip account. */
+const INCINERATOR = address('1nc1nerator11111111111111111111111111111111');
 
 /** About 25 burns exhaust the default heap of 32 KiB. */
 const EXECUTION_HEAP_BYTES = 256 * 1_024;
@@ -126,8 +141,21 @@ export function withTip(
   const last = messages.at(-1);
   const tipped = last && appendIfFits(last, [tip]);
   if (tipped) return { messages: [...messages.slice(0, -1), tipped], count: messages.length };
-  const alone = appendIfFits(setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 })), [tip]);
+  const empty = setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 }));
+  const alone = appendIfFits(setTransactionMessageComputeUnitLimit(anyTipUnits(), empty), [tip]);
   if (!alone) throw new Error('The tip does not fit into a transaction of its own.');
   const kept = messages.slice(0, room - 1);
   return { messages: [...kept, alone], count: kept.length };
 }
+
+/**
+ * Picks the compute limit of a tip in a transaction of its own. It differs from one tip to the next: two equal ones with one
+ * blockhash would be one transaction, which the chain takes once, and the engine would drop the second bundle.
+ */
+function anyTipUnits(): number {
+  return TIP_COMPUTE_UNITS + randomInt(TIP_VARIETY);
+}
+
+/** More than a transfer and a compute budget instruction use. */
+const TIP_COMPUTE_UNITS = 1_000;
+const TIP_VARIETY = 16_384;

@@ -103,12 +103,12 @@ async function sendRecorded(
 }
 
 /**
- * Sends the bundles of a batch that are in flight again, of all phases or of one, and follows them. A process that died may have recorded a bundle
- * without sending it, which would hold up the project until its blockhash has expired. The signatures are the same, so the
- * chain executes each transaction once.
+ * Sends the bundles of one phase of a batch that are in flight again, and follows them. A process that died may have recorded
+ * a bundle without sending it, which would hold up the project until its blockhash has expired. The signatures are the same,
+ * so the chain executes each transaction once.
  * @throws Paused before anything is sent.
  */
-export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>, phase?: Bundle['phase']): Promise<void> {
+export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>, phase: Bundle['phase']): Promise<void> {
   for (const bundle of await findBundles(deps.db, id, phase)) {
     if (bundle.state === 'sent') await resumeBundle(deps, bundle);
   }
@@ -220,9 +220,9 @@ async function reportSlow(deps: RunDeps, { batchId, bundleId }: Bundle): Promise
   deps.log.warn({ batchId, bundleId, afterMs: SLOW_MS }, 'a bundle of a setup has not landed yet');
 }
 
-/** Waits for the fate of every bundle of a batch that is still in flight. */
-export async function settleBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): Promise<void> {
-  for (const bundle of await findBundles(deps.db, id)) {
+/** Waits for the fate of every bundle of a batch that is still in flight, of all phases or of one. */
+export async function settleBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>, phase?: Bundle['phase']): Promise<void> {
+  for (const bundle of await findBundles(deps.db, id, phase)) {
     if (bundle.state === 'sent') await followBundle(deps, bundle);
   }
 }

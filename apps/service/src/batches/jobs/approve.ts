@@ -195,7 +195,7 @@ async function signCompanyOnly(deps: RunDeps, { flywheel }: Project, batch: Batc
   const { multisig } = flywheel;
   const instructions = await companyOnlyApproval(multisig, batch.batchIndex);
   const { computeUnitPriceMicroLamports } = await deps.bundles.terms(multisig.lookupTable.addresses);
-  const limits = operatorLimits(multisig, 'setup', { version: 0, computeUnitPriceMicroLamports });
+  const limits = operatorLimits(multisig, 'setup', { version: 0, computeUnitPriceMicroLamports, isTipped: false });
   const [planned] = planTransactions([{ instructions, ...VOTE_WEIGHT }], limits);
   if (!planned) throw new Error('The company’s vote takes one transaction.');
   return signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator, deps.company]);
@@ -250,6 +250,6 @@ async function endRejected(deps: RunDeps, project: Project, batch: Batch, reason
  * is used.
  */
 async function isOvertaken(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<boolean> {
-  await settleBundles(deps, batch);
+  await settleBundles(deps, batch, 'execution');
   return (await readProgress(deps, flywheel.multisig, batch)).status !== 'Active';
 }

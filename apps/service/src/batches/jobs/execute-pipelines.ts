@@ -66,13 +66,14 @@ export type RunOutcome = Ending | { readonly issue: ExecutionIssue; readonly unt
  */
 export async function runPipelines(deps: RunDeps, project: Project, batch: Batch): Promise<RunOutcome> {
   const { multisig } = project.flywheel;
-  await resumeBundles(deps, batch);
+  // Not those of the setup: one that was lost may be in flight for another minute, and changes nothing that is on chain.
+  await resumeBundles(deps, batch, 'execution');
   const known: Known = { computeUnits: new Map(), window: openWindow() };
   let singleUntil = 0;
   for (let lost = 0; ; ) {
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
     if (executed === batch.pipelines.length) {
-      await settleBundles(deps, batch);
+      await settleBundles(deps, batch, 'execution');
       return { event: 'EXECUTION_LANDED', executed, failure: null };
     }
     if (status === 'Absent' || status === 'Draft') {
@@ -245,8 +246,9 @@ async function prepareBundle(
     executionGroups(multisig, batch, positionsOf(deps, batch, next), computeUnits),
     deps.bundles.terms(multisig.lookupTable.addresses, attempt),
   ]);
-  const left = planTransactions(groups, operatorLimits(multisig, 'execution', terms, { isCareful: isSingle }));
   const signed = approvalOf(next);
+  const limits = operatorLimits(multisig, 'execution', terms, { isCareful: isSingle, taken: signed.length });
+  const left = planTransactions(groups, limits);
   const { maxTransactions } = deps.bundles;
   const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, signed, attempt });
   const counts = planned.map(({ groupCount }) => groupCount);

@@ -27,7 +27,7 @@ export async function releaseRequest(
   batch: Batch,
   issue: ExecutionIssue,
 ): Promise<void> {
-  await settleBundles(deps, batch);
+  await settleBundles(deps, batch, 'execution');
   const sent = await findBundles(deps.db, batch.id, 'execution');
   if (sent.length > 0) {
     const final = await awaitFinality(deps, project.flywheel.multisig, batch);
