@@ -4,7 +4,7 @@ import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } fro
 import { nativeSvm } from './ledger/svm-accounts.ts';
 import type { Execution, InnerInstructions, Runtime, TransactionError } from './runtime.ts';
 import { toTransactionError } from './transaction-error.ts';
-import { V1_FIRST_BYTE } from './wire/wire-transaction.ts';
+import { V1_FIRST_BYTE } from './wire/message-layout.ts';
 
 const NO_SIGNATURE = new Uint8Array(64);
 

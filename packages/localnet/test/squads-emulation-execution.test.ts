@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Address, createNoopSigner, type Instruction } from '@solana/kit';
+import { type Address, address, createNoopSigner, type Instruction } from '@solana/kit';
 import {
   decodeNonce,
   getAdvanceNonceAccountInstruction,
@@ -149,6 +149,19 @@ describe('the fee of an emulated transaction', () => {
     assert.equal(await cost(fixture, ...limits, unitPrice(10_000_000n), vote), 2n * 5_000n + 600_000n);
     // Without a limit: 200,000 for the vote and 3,000 for the builtin that sets the price.
     assert.equal(await cost(fixture, unitPrice(1_000_000n), rejection), 2n * 5_000n + 203_000n);
+  });
+
+  it('counts a precompile as a builtin in the default limit', async () => {
+    const { fixture } = await openPipeline('precompile');
+    const { company, multisig } = fixture.accounts;
+    await fixture.setUp(compileMessage(fixture.accounts.vault, [memo('x')]));
+    const vote = proposalVote('approve', { multisig, index: 1n }, company);
+    const noSignatures = {
+      programAddress: address('Ed25519SigVerify111111111111111111111111111'),
+      data: Uint8Array.of(0, 0),
+    };
+    // 200,000 for the vote, and 3,000 each for the price and the precompile.
+    assert.equal(await cost(fixture, unitPrice(1_000_000n), noSignatures, vote), 2n * 5_000n + 206_000n);
   });
 });
 

@@ -23,7 +23,7 @@ export const MAX_INSTRUCTION_TRACE_LENGTH = 64;
 export const LAMPORTS_PER_SIGNATURE = 5_000n;
 
 export const LAMPORTS_PER_SOL = 1_000_000_000;
-export const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 /** Compute units of each instruction if the transaction sets no limit; builtin programs have fewer (SIMD-0170). */
 export const DEFAULT_INSTRUCTION_UNITS = 200_000;

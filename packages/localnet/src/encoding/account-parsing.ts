@@ -7,7 +7,6 @@ import {
 } from '@solana-program/address-lookup-table';
 import { getNonceDecoder, getNonceSize, NonceState, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import {
-  AccountState,
   getMintDecoder,
   getMintSize,
   getMultisigDecoder,
@@ -17,13 +16,7 @@ import {
 } from '@solana-program/token';
 import { mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import { parseNativeAccount } from './native-account-parsing.ts';
-import { parseExtensions } from './token-extensions.ts';
-
-const STATE_NAMES = {
-  [AccountState.Uninitialized]: 'uninitialized',
-  [AccountState.Initialized]: 'initialized',
-  [AccountState.Frozen]: 'frozen',
-};
+import { parseExtensions, STATE_NAMES } from './token-extensions.ts';
 
 /**
  * Parses accounts of the token programs, nonces, lookup tables, sysvars, and accounts of the loader, stake, vote and

@@ -5,7 +5,8 @@ import { type Extension, ExtensionType, getMintDecoder, getTokenDecoder } from '
 
 /** Stands for no address where an extension has room for one. */
 const NO_ADDRESS = '11111111111111111111111111111111' as Address;
-const STATE_NAMES = {
+/** Names of a token account's states as `jsonParsed` shows them. */
+export const STATE_NAMES = {
   [AccountState.Uninitialized]: 'uninitialized',
   [AccountState.Initialized]: 'initialized',
   [AccountState.Frozen]: 'frozen',

@@ -67,7 +67,7 @@ export function attemptTransaction(
   const lifetime: Lifetime | null = options.checkLifetime ? checkLifetime(deps, transaction) : { kind: 'blockhash' };
   if (!lifetime) return refuse('BlockhashNotFound');
   if (options.checkLifetime && isProcessed(deps, transaction)) return refuse('AlreadyProcessed');
-  const { totalLamports } = transactionFee(transaction);
+  const totalLamports = transactionFee(transaction);
   const allLoaded = loadedBytes(svm, transaction, accounts, statesBefore);
   const limit = transaction.config === null ? allLoaded : (transaction.config.loadedBytesLimit ?? 0);
   const loaded = Math.min(allLoaded, limit);

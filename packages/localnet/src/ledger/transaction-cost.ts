@@ -2,6 +2,7 @@ import { ADDRESS_BYTES, encodeBase58 } from '@flywheel/protocol';
 import { decodeProgramAccount, UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
+import { ED25519_PROGRAM, SECP256K1_PROGRAM, SECP256R1_PROGRAM } from '../wire/programs.ts';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
 import type { ListedAccount } from './account-list.ts';
 import { type HeldAccount, holdAccount } from './svm-accounts.ts';
@@ -19,9 +20,9 @@ const PAGE_BYTES = 32 * 1024;
 const PAGE_COST = 8;
 /** Costs of one signature that a precompile checks, by program. */
 const PRECOMPILE_COSTS: Readonly<Record<string, number>> = {
-  KeccakSecp256k11111111111111111111111111111: 6_690,
-  Ed25519SigVerify111111111111111111111111111: 2_400,
-  Secp256r1SigVerify1111111111111111111111111: 4_800,
+  [SECP256K1_PROGRAM]: 6_690,
+  [ED25519_PROGRAM]: 2_400,
+  [SECP256R1_PROGRAM]: 4_800,
 };
 
 /**

@@ -29,14 +29,12 @@ import { invalidParams, RpcError } from '../rpc/rpc-error.ts';
 import { type BinaryEncoding, decodeText, MESSAGE, parseWireParam, unreadable } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { findBudgetError, transactionFee } from '../wire/fees.ts';
+import { V0_FIRST_BYTE, V1_FIRST_BYTE } from '../wire/message-layout.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 const MAX_FEE_ADDRESSES = 128;
-/** First byte of version 0 messages; version 1 has its signatures after the message. */
-const V0_PREFIX = 0x80;
-const V1_PREFIX = 0x81;
 
 const wireParam = z.string();
 /** Transactions are sent as bytes: the readable encodings are known, and not supported here. */
@@ -134,7 +132,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       const transaction = parseMessage(decodeText(text, 'base64', MESSAGE));
       const { slot } = node.bank(config.commitment);
       const alive = node.slots.isRecent(transaction.lifetimeToken, slot);
-      return withContext(node, config, alive ? transactionFee(transaction).totalLamports : null);
+      return withContext(node, config, alive ? transactionFee(transaction) : null);
     },
     // Blocks are never full, so a transaction lands without a priority fee.
     getRecentPrioritizationFees: (params) => {
@@ -245,9 +243,9 @@ const NOTHING_EXECUTED = {
  */
 function parseMessage(message: Uint8Array) {
   const [first = 0, second = 0] = message;
-  const count = first === V0_PREFIX || first === V1_PREFIX ? second : first;
+  const count = first === V0_FIRST_BYTE || first === V1_FIRST_BYTE ? second : first;
   const signatures = new Uint8Array(count * SIGNATURE_BYTES);
-  const parts = first === V1_PREFIX ? [message, signatures] : [[count], signatures, message];
+  const parts = first === V1_FIRST_BYTE ? [message, signatures] : [[count], signatures, message];
   try {
     return parseWireTransaction(new Uint8Array(parts.flatMap((part) => [...part])));
   } catch (error) {

@@ -1,4 +1,3 @@
-import { DEFAULT_BUILTIN_INSTRUCTION_UNITS, DEFAULT_INSTRUCTION_UNITS } from '@flywheel/protocol';
 import type { FixedSizeDecoder, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import {
   COMPUTE_BUDGET_PROGRAM_ADDRESS,
@@ -11,7 +10,8 @@ import {
   REQUEST_HEAP_FRAME_DISCRIMINATOR,
   SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR,
 } from '@solana-program/compute-budget';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { defaultInstructionUnits } from '../wire/fees.ts';
+import { CONFIG_COMPUTE_UNITS, CONFIG_FEE, CONFIG_HEAP } from '../wire/message-layout.ts';
 import { type CompiledInstruction, type CompiledMessage, compiledInstructions } from './outer-transaction.ts';
 
 /** Limits that the instructions of a transaction share. */
@@ -27,7 +27,7 @@ export interface ComputeBudget {
 export function computeBudgetOf(message: CompiledMessage): ComputeBudget {
   if (message.version === 1) {
     // Missing values of a v1 message are zero; only the heap has a default.
-    return { unitLimit: configValue(message, UNIT_LIMIT_BIT) ?? 0, heapBytes: configValue(message, HEAP_BYTES_BIT) };
+    return { unitLimit: configValue(message, CONFIG_COMPUTE_UNITS) ?? 0, heapBytes: configValue(message, CONFIG_HEAP) };
   }
   const requests = computeBudgetRequests(message);
   const limit = findRequest(requests, SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR, unitLimitDecoder);
@@ -73,19 +73,12 @@ function findRequest<Data>(
   return request ? decoder.decode(request.data) : null;
 }
 
-const builtinPrograms: ReadonlySet<string> = new Set([COMPUTE_BUDGET_PROGRAM_ADDRESS, SYSTEM_PROGRAM_ADDRESS]);
-
 function defaultUnitLimit(message: CompiledMessage): number {
   return compiledInstructions(message)
     .map(({ programIndex }) => message.staticAccounts[programIndex] ?? '')
-    .map((program) => (builtinPrograms.has(program) ? DEFAULT_BUILTIN_INSTRUCTION_UNITS : DEFAULT_INSTRUCTION_UNITS))
+    .map(defaultInstructionUnits)
     .reduce((sum, units) => sum + units, 0);
 }
-
-// Bits of a v1 message's config mask (SIMD-0385): 0 and 1 priority fee together, 2 units, 3 loaded bytes, 4 heap.
-const PRIORITY_FEE_BITS = 0b00011;
-const UNIT_LIMIT_BIT = 0b00100;
-const HEAP_BYTES_BIT = 0b10000;
 
 /**
  * Reads a value of the configuration. Values are in the order of the mask's bits; the priority fee has one value for
@@ -93,8 +86,8 @@ const HEAP_BYTES_BIT = 0b10000;
  */
 function configValue({ configMask, configValues }: CompiledMessage & { version: 1 }, bit: number): number | null {
   if ((configMask & bit) === 0) return null;
-  let position = (configMask & PRIORITY_FEE_BITS) === 0 ? 0 : 1;
-  for (let lower = UNIT_LIMIT_BIT; lower < bit; lower <<= 1) if ((configMask & lower) !== 0) position++;
+  let position = (configMask & CONFIG_FEE) === 0 ? 0 : 1;
+  for (let lower = CONFIG_COMPUTE_UNITS; lower < bit; lower <<= 1) if ((configMask & lower) !== 0) position++;
   const entry = configValues[position];
   return entry?.kind === 'u32' ? entry.value : null;
 }

@@ -24,7 +24,7 @@ import { runTransaction } from './run-transaction.ts';
  *
  * @example
  * const runtime = createSquadsEmulation(new LiteSVM());
- * const { err } = await runtime.execute(transaction);
+ * const { err } = runtime.execute(transaction);
  */
 export function createSquadsEmulation(svm: LiteSVM): Runtime {
   svm.withSigverify(false).withTransactionHistory(0n);

@@ -2,7 +2,6 @@ import {
   DEFAULT_BUILTIN_INSTRUCTION_UNITS,
   DEFAULT_INSTRUCTION_UNITS,
   LAMPORTS_PER_SIGNATURE,
-  MICRO_LAMPORTS_PER_LAMPORT,
   priorityFeeLamports,
 } from '@flywheel/protocol';
 import {
@@ -17,39 +16,18 @@ import {
   SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR,
   SET_LOADED_ACCOUNTS_DATA_SIZE_LIMIT_DISCRIMINATOR,
 } from '@solana-program/compute-budget';
+import { BUILTIN_PROGRAMS, PRECOMPILES } from './programs.ts';
 import type { WireTransaction } from './wire-transaction.ts';
 
-const BUILTIN_PROGRAMS = new Set([
-  '11111111111111111111111111111111',
-  'Vote111111111111111111111111111111111111111',
-  'BPFLoader1111111111111111111111111111111111',
-  'BPFLoader2111111111111111111111111111111111',
-  'BPFLoaderUpgradeab1e11111111111111111111111',
-  'LoaderV411111111111111111111111111111111111',
-  COMPUTE_BUDGET_PROGRAM_ADDRESS,
-  'KeccakSecp256k11111111111111111111111111111',
-  'Ed25519SigVerify111111111111111111111111111',
-]);
-/** Programs whose first data byte counts signatures that cost the same as the transaction's own. */
-const PRECOMPILES = new Set([
-  'KeccakSecp256k11111111111111111111111111111',
-  'Ed25519SigVerify111111111111111111111111111',
-  'Secp256r1SigVerify1111111111111111111111111',
-]);
-
-export interface TransactionFee {
-  readonly totalLamports: bigint;
-  readonly priorityLamports: bigint;
-  /** Micro-lamports per compute unit, which getRecentPrioritizationFees reports. */
-  readonly unitPriceMicroLamports: bigint;
+/** Computes the lamports that the runtime charges the fee payer: a fee per signature and the priority fee. */
+export function transactionFee(transaction: WireTransaction): bigint {
+  const signatures = transaction.header.numSignerAccounts + precompileSignatures(transaction);
+  return LAMPORTS_PER_SIGNATURE * BigInt(signatures) + priorityFee(transaction);
 }
 
-/** Computes the runtime's charge to the fee payer: a fee per signature and the priority fee. */
-export function transactionFee(transaction: WireTransaction): TransactionFee {
-  const baseLamports =
-    LAMPORTS_PER_SIGNATURE * BigInt(transaction.header.numSignerAccounts + precompileSignatures(transaction));
-  const { priorityLamports, unitPriceMicroLamports } = priorityFee(transaction);
-  return { totalLamports: baseLamports + priorityLamports, priorityLamports, unitPriceMicroLamports };
+/** Returns the compute units that an instruction of a program adds to a transaction's default limit. */
+export function defaultInstructionUnits(program: string): number {
+  return BUILTIN_PROGRAMS.has(program) ? DEFAULT_BUILTIN_INSTRUCTION_UNITS : DEFAULT_INSTRUCTION_UNITS;
 }
 
 function precompileSignatures(transaction: WireTransaction): number {
@@ -58,21 +36,14 @@ function precompileSignatures(transaction: WireTransaction): number {
     .reduce((sum, instruction) => sum + (instruction.data[0] ?? 0), 0);
 }
 
-function priorityFee(transaction: WireTransaction) {
-  if (transaction.config) {
-    const { priorityFeeLamports: priorityLamports, computeUnitLimit } = transaction.config;
-    const paid = priorityLamports ?? 0n;
-    const unitPriceMicroLamports = computeUnitLimit
-      ? (paid * MICRO_LAMPORTS_PER_LAMPORT) / BigInt(computeUnitLimit)
-      : 0n;
-    return { priorityLamports: paid, unitPriceMicroLamports };
-  }
+function priorityFee(transaction: WireTransaction): bigint {
+  if (transaction.config) return transaction.config.priorityFeeLamports ?? 0n;
   let unitPriceMicroLamports = 0n;
   let limit: number | null = null;
   let allowance = 0;
   for (const instruction of transaction.instructions) {
     const program = transaction.staticAddresses[instruction.programAddressIndex] ?? '';
-    allowance += BUILTIN_PROGRAMS.has(program) ? DEFAULT_BUILTIN_INSTRUCTION_UNITS : DEFAULT_INSTRUCTION_UNITS;
+    allowance += defaultInstructionUnits(program);
     if (program !== COMPUTE_BUDGET_PROGRAM_ADDRESS) continue;
     // Every transaction is read here: the decoders of the client took 14 times as long (100,000 pairs of instructions).
     const view = new DataView(instruction.data.buffer, instruction.data.byteOffset, instruction.data.byteLength);
@@ -83,8 +54,7 @@ function priorityFee(transaction: WireTransaction) {
       unitPriceMicroLamports = view.getBigUint64(1, true);
     }
   }
-  const units = Math.min(limit ?? allowance, MAX_COMPUTE_UNIT_LIMIT);
-  return { priorityLamports: priorityFeeLamports(units, unitPriceMicroLamports), unitPriceMicroLamports };
+  return priorityFeeLamports(Math.min(limit ?? allowance, MAX_COMPUTE_UNIT_LIMIT), unitPriceMicroLamports);
 }
 
 const LIMIT_BYTES = getSetComputeUnitLimitInstructionDataDecoder().fixedSize;

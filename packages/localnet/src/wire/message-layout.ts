@@ -3,15 +3,18 @@ import type { Address } from '@solana/kit';
 import type { ByteReader } from './byte-reader.ts';
 
 const BLOCKHASH_BYTES = 32;
-const VERSION_FLAG = 0x80;
+/** First bytes of messages by version. Legacy messages begin with the number of signers, which is smaller. */
+export const V0_FIRST_BYTE = 0x80;
+/** Also the first byte of a transaction of version 1: its signatures come last, without a count. */
+export const V1_FIRST_BYTE = 0x81;
 /**
  * Bits of version 1's config mask (SIMD-0385), in the order of the values: the fee is a u64 with two bits, the others
  * are u32.
  */
-const CONFIG_FEE = 0b0_0011;
-const CONFIG_COMPUTE_UNITS = 0b0_0100;
+export const CONFIG_FEE = 0b0_0011;
+export const CONFIG_COMPUTE_UNITS = 0b0_0100;
 const CONFIG_LOADED_BYTES = 0b0_1000;
-const CONFIG_HEAP = 0b1_0000;
+export const CONFIG_HEAP = 0b1_0000;
 const CONFIG_KNOWN = CONFIG_FEE | CONFIG_COMPUTE_UNITS | CONFIG_LOADED_BYTES | CONFIG_HEAP;
 
 /** A parsed message, before its content is checked. */
@@ -58,11 +61,11 @@ export interface V1Config {
 
 /** Parses a message of any version. `first` is its first byte. Throws RangeError if the bytes are not a message. */
 export function readMessage(reader: ByteReader, first: number, start: number): Message {
-  if (first < VERSION_FLAG) return readOlderMessage(reader, 'legacy', start);
+  if (first < V0_FIRST_BYTE) return readOlderMessage(reader, 'legacy', start);
   reader.u8();
-  if (first === VERSION_FLAG) return readOlderMessage(reader, 0, start);
-  if (first === VERSION_FLAG + 1) return readV1Message(reader, start);
-  throw new RangeError(`message version ${first - VERSION_FLAG} does not exist`);
+  if (first === V0_FIRST_BYTE) return readOlderMessage(reader, 0, start);
+  if (first === V1_FIRST_BYTE) return readV1Message(reader, start);
+  throw new RangeError(`message version ${first - V0_FIRST_BYTE} does not exist`);
 }
 
 function readOlderMessage(reader: ByteReader, version: 'legacy' | 0, start: number): Message {

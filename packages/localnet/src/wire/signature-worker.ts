@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { decodeBase58 } from '@flywheel/protocol/base58';
 import { Account, FailedTransactionMetadata, FeatureSet, LiteSvm } from 'litesvm/dist/internal.js';
+import { ED25519_PROGRAM } from './programs.ts';
 
 // The worker of `signatures.ts`: it receives data for the Ed25519 program and answers if each was accepted; null ends it. Its
 // SVM has only that program and a fee payer. It uses LiteSVM's native part, because the wrapper takes a thread 60 ms to load,
@@ -13,7 +14,7 @@ const BLOCKHASH_BYTES = 32;
 /** Enough lamports for any number of fees. */
 const PAYER_LAMPORTS = 10n ** 18n;
 const PAYER = new Uint8Array(32).fill(1);
-const ED25519_PROGRAM = decodeBase58('Ed25519SigVerify111111111111111111111111111') ?? new Uint8Array();
+const ED25519_KEY = decodeBase58(ED25519_PROGRAM) ?? new Uint8Array();
 
 /** A legacy transaction up to the length of its one instruction's data; its own signature is not checked. */
 const PREFIX = Buffer.concat([
@@ -22,7 +23,7 @@ const PREFIX = Buffer.concat([
   // One signer; one of two accounts is read-only.
   Buffer.of(1, 0, 1, 2),
   PAYER,
-  ED25519_PROGRAM,
+  ED25519_KEY,
   Buffer.alloc(BLOCKHASH_BYTES),
   // One instruction of the second account's program, without accounts.
   Buffer.of(1, 1, 0),

@@ -8,13 +8,11 @@ import type {
   TransactionMessageBytes,
 } from '@solana/kit';
 import { type ByteReader, createByteReader } from './byte-reader.ts';
-import { type Message, type MessageHeader, readMessage } from './message-layout.ts';
+import { type Message, type MessageHeader, readMessage, V1_FIRST_BYTE } from './message-layout.ts';
 
 /** Maxima of version 1 (SIMD-0385). */
 const V1_ADDRESSES = 64;
 const V1_INSTRUCTIONS = 64;
-/** First byte of version 1; older formats begin with the number of signatures, which is smaller. */
-export const V1_FIRST_BYTE = 0x81;
 /** Maximum of accounts, because their indices are single bytes. */
 const ACCOUNTS = 256;
 
