@@ -22,7 +22,7 @@ export function countPipelineInstructions(
 ): number {
   const recipients = new Set(actions.flatMap(({ toAddress }) => (toAddress === undefined ? [] : [toAddress])));
   const own = actions.reduce((sum, { toAddress }) => sum + (toAddress === undefined ? 1 : PER_TRANSFER), 0);
-  return BEFORE_ACTIONS + own + PER_CREATION * recipients.size;
+  return BEFORE_ACTIONS + own + LONGEST_CREATION_TRACE_LENGTH * recipients.size;
 }
 
 /** A compute limit, a compute price, a heap frame, a tip and `batchExecuteTransaction`; inside it the proof memo. */
@@ -31,7 +31,8 @@ const BEFORE_ACTIONS = 6;
 const PER_TRANSFER = 2;
 /**
  * Instructions inside the creation of an associated token account (spl-associated-token-account): GetAccountDataSize;
- * system CreateAccount, or Transfer, Allocate and Assign if the address already has lamports;
- * InitializeImmutableOwner; InitializeAccount3.
+ * system CreateAccount; InitializeImmutableOwner; InitializeAccount3.
  */
-const PER_CREATION = 6;
+export const CREATION_TRACE_LENGTH = 4;
+/** The same if the address already has lamports: Transfer, Allocate and Assign take the place of CreateAccount. */
+const LONGEST_CREATION_TRACE_LENGTH = CREATION_TRACE_LENGTH + 2;

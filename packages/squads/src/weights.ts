@@ -1,11 +1,13 @@
+import { CREATION_TRACE_LENGTH } from '@flywheel/protocol';
 import type { Instruction } from '@solana/kit';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import type { Weight } from './packing.ts';
 
 // Compute units were measured on the deployed program, which is immutable, with both token programs, and rounded up. Each
 // bump that a program tries to find an address costs 1,500 units and fails half of the time: where a program searches, the
-// weight has room for so many tries that one search in a million needs more. Trace lengths assume that an account to be
-// created holds lamports already, which takes the most instructions.
+// weight has room for so many tries that one search in a million needs more. Trace lengths of Squads' own instructions assume
+// that an account to be created holds lamports already, which takes the most instructions. Those of a vault message assume
+// that a token account's address holds none: if it does, and the transaction is full, its pipelines are executed one by one.
 
 /** Creates the batch and its proposal as a draft. */
 export const CREATE_WEIGHT: Weight = { computeUnits: 60_000, traceLength: 8 };
@@ -48,10 +50,8 @@ export function sumOfWeights(weights: readonly Weight[]): Weight {
 
 /** A token account may exist when its creation is simulated, and not when it is executed. */
 const INNER_MARGIN = 1.1;
-/** The mint's size, the account, its owner, its content (SPL associated token account); more only if it holds lamports already. */
-const CREATION_TRACE_LENGTH = 4;
 
-/** More than fits a vault message of 880 bytes. */
+/** These counts exceed what a vault message of `MAX_PIPELINE_BYTES` holds. */
 const LARGEST = { instructions: 64, accounts: 64 };
 
 function countsOf(instructions: readonly Instruction[]): {
