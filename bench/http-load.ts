@@ -11,7 +11,7 @@ export interface Load {
   readonly senders: number;
   readonly requests: readonly HttpRequest[];
   /** Receives the body of each answer. If it throws, the load ends. */
-  readonly check: (answer: string) => void;
+  readonly check?: (body: string) => void;
 }
 
 export interface HttpRequest {
@@ -38,6 +38,7 @@ export interface Connection {
  * Sends requests over keep-alive connections until all are answered. It uses bare sockets, since a client that spends
  * more on a request than the server would measure itself.
  * @returns the milliseconds that each answer took, in the order of the answers.
+ * @throws Error if an answer is not 200.
  */
 export async function sendLoad({ port, senders, requests, check }: Load): Promise<number[]> {
   const texts = requests.map((request) => textOf(port, request));
@@ -47,9 +48,10 @@ export async function sendLoad({ port, senders, requests, check }: Load): Promis
     const connection = openConnection({ port });
     for (const text of left) {
       const start = performance.now();
-      const { body } = await connection.send(text);
+      const { status, body } = await connection.send(text);
       took.push(performance.now() - start);
-      check(body);
+      if (status !== 200) throw new Error(`A request was answered ${status}: ${body}`);
+      check?.(body);
     }
     connection.close();
   };

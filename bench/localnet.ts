@@ -221,8 +221,8 @@ async function sendCalls(port: number, bodies: readonly string[]): Promise<void>
     port,
     senders: SENDERS,
     requests: bodies.map((body) => ({ method: 'POST', path: '/', body })),
-    check: (answer) => {
-      if (answer.includes('"error"')) throw new Error(`A transfer was refused: ${answer}`);
+    check: (body) => {
+      if (body.includes('"error"')) throw new Error(`A transfer was refused: ${body}`);
     },
   });
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import Fastify from 'fastify';
 import { percentile } from '../bench/figures.ts';
+import { sendLoad } from '../bench/http-load.ts';
 import { replacePart } from '../bench/results.ts';
 
 describe('percentile', () => {
@@ -26,5 +28,20 @@ describe('the recorded results', () => {
 
   it('grow by a part that is measured for the first time', () => {
     assert.equal(replacePart(recorded, 'nonces', '## nonces\n\nFirst.\n'), `${recorded}\n## nonces\n\nFirst.\n`);
+  });
+});
+
+describe('a load of HTTP requests', () => {
+  it('measures answers of 200, and ends with an error at the first other one', async (t) => {
+    const server = Fastify();
+    t.after(() => server.close());
+    server.get('/good', () => ({ ok: true }));
+    server.get('/bad', () => {
+      throw new Error('The statement failed.');
+    });
+    const port = Number(new URL(await server.listen({ port: 0, host: '127.0.0.1' })).port);
+    const send = (path: string) => sendLoad({ port, senders: 2, requests: Array(4).fill({ method: 'GET', path }) });
+    assert.equal((await send('/good')).length, 4);
+    await assert.rejects(send('/bad'), /answered 500: \{"statusCode":500/);
   });
 });
