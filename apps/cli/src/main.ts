@@ -75,7 +75,8 @@ export async function main(
   }
 }
 
-function createProgram(context: Context): Command {
+/** Creates the command `flywheel` with all commands below it. */
+export function createProgram(context: Context): Command {
   const { stdout } = context.output;
   const program = new Command('flywheel')
     .description('Token operations, approved by two parties, executed on Solana, provable by anyone.')

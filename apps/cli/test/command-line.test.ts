@@ -1,98 +1,28 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import type { Command } from 'commander';
 import { EXIT_CODE_OF, EXIT_CODES } from '../src/errors.ts';
+import { createProgram } from '../src/main.ts';
+import { createOutput } from '../src/output.ts';
 import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder, writeWallet } from './wallet-files.ts';
 
 /** Nothing listens on the discard port. */
 const NOWHERE = { FLYWHEEL_URL: 'http://127.0.0.1:9', FLYWHEEL_API_KEY: 'fw_key' };
 
-const COMMANDS = [
-  [],
-  ['demo'],
-  ['register'],
-  ['keys'],
-  ['keys', 'list'],
-  ['keys', 'create'],
-  ['keys', 'rotate'],
-  ['keys', 'revoke'],
-  ['webhooks'],
-  ['webhooks', 'list'],
-  ['webhooks', 'create'],
-  ['webhooks', 'rotate'],
-  ['webhooks', 'disable'],
-  ['webhooks', 'enable'],
-  ['webhooks', 'delete'],
-  ['webhooks', 'deliveries'],
-  ['webhooks', 'redeliver'],
-  ['webhooks', 'test'],
-  ['project'],
-  ['project', 'show'],
-  ['project', 'limits'],
-  ['project', 'proof-types'],
-  ['project', 'try-schema'],
-  ['project', 'usage'],
-  ['project', 'history'],
-  ['mint'],
-  ['vault'],
-  ['vault', 'show'],
-  ['vault', 'movements'],
-  ['withdraw'],
-  ['approve'],
-  ['members'],
-  ['rotate-wallet'],
-  ['preview'],
-  ['run'],
-  ['airdrop'],
-  ['collect'],
-  ['init'],
-  ['sign'],
-  ['execute'],
-  ['status'],
-  ['batches'],
-  ['cancel'],
-  ['proof'],
-  ['proof', 'verify'],
-  ['audit'],
-  ['localnet'],
-  ['localnet', 'start'],
-  ['localnet', 'fetch-programs'],
-  ['localnet', 'fault'],
-  ['localnet', 'warp'],
-  ['localnet', 'expire-blockhashes'],
-  ['localnet', 'pause-slots'],
-  ['localnet', 'resume-slots'],
-  ['localnet', 'create-token'],
-  ['localnet', 'fund'],
-  ['start'],
-  ['serve'],
-  ['work'],
-  ['migrate'],
-  ['company'],
-  ['company', 'pending'],
-  ['company', 'approve'],
-  ['company', 'reject'],
-  ['company', 'admit'],
-  ['company', 'pause'],
-  ['company', 'resume'],
-  ['company', 'policy'],
-  ['company', 'policy', 'show'],
-  ['company', 'policy', 'set'],
-  ['company', 'policy', 'try'],
-  ['company', 'terms'],
-  ['company', 'status'],
-  ['company', 'projects'],
-  ['company', 'rotate'],
-  ['company', 'jobs'],
-  ['company', 'retry'],
-  ['company', 'audit'],
-  ['jobs'],
-  ['jobs', 'list'],
-  ['jobs', 'retry'],
-  ['doctor'],
-  ['completion'],
-];
+/** The words of every command, `flywheel` itself first. */
+const COMMANDS = pathsOf(
+  createProgram({
+    environment: {},
+    output: createOutput({ json: false, stdout: process.stdout, stderr: process.stderr, program: 'flywheel' }),
+    stdin: process.stdin,
+  }),
+);
+
+function pathsOf(command: Command, path: readonly string[] = []): (readonly string[])[] {
+  return [path, ...command.commands.flatMap((child) => pathsOf(child, [...path, child.name()]))];
+}
 
 const WRAPPED_SOL = 'So11111111111111111111111111111111111111112';
 const NO_CLUSTER =
@@ -234,6 +164,7 @@ describe('an error', () => {
       'ERR_CLUSTER',
       NO_CLUSTER,
     ],
+    [['localnet', 'warp'], { SOLANA_RPC_URL: 'http://127.0.0.1:9' }, 'ERR_CLUSTER', NO_CLUSTER],
     [
       ['localnet', 'fund', WRAPPED_SOL, '--sol', '1'],
       { SOLANA_RPC_URL: 'http://127.0.0.1:9' },
@@ -249,6 +180,12 @@ describe('an error', () => {
     [
       ['localnet', 'warp'],
       { SOLANA_RPC_URL: 'wss://rpc.example/provider-key' },
+      'ERR_USAGE',
+      'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899, or to several, separated by commas.',
+    ],
+    [
+      ['localnet', 'warp'],
+      { SOLANA_RPC_URL: 'http://127.0.0.1:9,provider-key' },
       'ERR_USAGE',
       'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899, or to several, separated by commas.',
     ],

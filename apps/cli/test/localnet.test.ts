@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import { waitUntil } from '@flywheel/testing/batches';
 import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { parseDocument, runCommand } from './run-command.ts';
 import { makeTemporaryFolder } from './wallet-files.ts';
@@ -61,7 +62,7 @@ describe('flywheel localnet, beside a running cluster', () => {
     assert.equal(BigInt(warped.reached.slot), paused + 100n);
     assert.equal(await slot(), paused + 100n);
     assert.match((await runCommand(['localnet', 'resume-slots'], env)).stdout, /^Slots continue\./);
-    while ((await slot()) === paused + 100n);
+    await waitUntil('a slot after the pause', slot, (now) => now > paused + 100n);
   });
 
   it('uses the first healthy node of a list of URLs', async () => {
@@ -72,19 +73,6 @@ describe('flywheel localnet, beside a running cluster', () => {
     ]) {
       const { exitCode, stderr } = await runCommand(['localnet', 'warp', '--slots', '1', ...words], variables);
       assert.deepEqual([exitCode, stderr], [0, '']);
-    }
-    const { stderr } = await runCommand(['localnet', 'warp'], { SOLANA_RPC_URL: `${localnet.url},devnet` });
-    assert.match(stderr, /The RPC URL is not an http\(s\) URL\..* or to several, separated by commas\./);
-    assert.doesNotMatch(stderr, /devnet/);
-  });
-
-  it('names the address at which no cluster answers, and exits with 4', async () => {
-    const address = 'So11111111111111111111111111111111111111112';
-    for (const words of [['warp'], ['fund', address, '--sol', '1']]) {
-      const down = { SOLANA_RPC_URL: 'http://127.0.0.1:9' };
-      const { exitCode, stderr } = await runCommand(['localnet', ...words], down);
-      assert.equal(exitCode, 4, stderr);
-      assert.match(stderr, /127\.0\.0\.1:9/);
     }
   });
 
