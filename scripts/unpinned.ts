@@ -1,3 +1,21 @@
+/**
+ * Lists what keeps a release back, a line each with the next step, and a sum at the end; nothing if all is pinned.
+ * @param lockFile is the text of `package-lock.json`.
+ */
+export function reportUnpinned(files: readonly { path: string; text: string }[], lockFile: string): string[] {
+  const images = files.flatMap(({ path, text }) => findTaggedImages(path, text));
+  const packages = findUnhashedPackages(lockFile);
+  if (images.length + packages.length === 0) return [];
+  return [
+    ...images.map((image) => {
+      const name = image.split(': ')[1];
+      return `${image} is a tag. Append its digest: docker buildx imagetools inspect ${name}`;
+    }),
+    ...packages.map((each) => `package-lock.json: ${each} has no hash. npm install with a registry that has it.`),
+    `Not released: ${images.length} images by tag, ${packages.length} packages without a hash.`,
+  ];
+}
+
 /** An image that a file names by tag, as `file: image`. A tag can name another image tomorrow. */
 export function findTaggedImages(path: string, text: string): string[] {
   const defaults = new Map([...text.matchAll(ARG)].map(({ groups }) => [groups?.name, groups?.value]));

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { settingRows } from '@flywheel/service/internal/config.ts';
 import { MAX_WAIT_SECONDS } from '@flywheel/service/internal/http/batches/batch-replies.ts';
 import { parseAllDocuments } from 'yaml';
-import { findTaggedImages } from '../scripts/unpinned.ts';
+import { findTaggedImages, reportUnpinned } from '../scripts/unpinned.ts';
 import { ROOT } from './lanes.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -79,11 +78,26 @@ describe('the deployment files', () => {
     assert.equal(findTaggedImages('a', 'ARG BASE\nFROM $BASE').length, 1);
     const pinned = tagged.replace('node:26', `node:26@${digest}`).replace('postgres:18', `postgres@${digest}`);
     assert.deepEqual(findTaggedImages('a', pinned), []);
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/release.ts'], { cwd: ROOT, encoding: 'utf8' });
-    assert.equal(status, 1);
-    assert.match(stderr, /^deploy\/Dockerfile: node:26-bookworm-slim is a tag\. Append its digest: docker buildx /m);
-    assert.match(stderr, /^deploy\/compose\.yaml: postgres:18 is a tag/m);
-    assert.match(stderr, /litesvm-darwin-x64@1\.5\.0 has no hash/);
+  });
+
+  it('cannot be released while a package has no hash; the report names each with the next step', () => {
+    const lockFile = JSON.stringify({
+      packages: {
+        '': { version: '0.3.0' },
+        'node_modules/hashed': { version: '1.0.0', integrity: 'sha512-AA==' },
+        'node_modules/@flywheel/api': { link: true },
+        'node_modules/loose': { version: '1.5.0' },
+      },
+    });
+    assert.deepEqual(reportUnpinned([{ path: 'Dockerfile', text: 'FROM node:26 AS build' }], lockFile), [
+      'Dockerfile: node:26 is a tag. Append its digest: docker buildx imagetools inspect node:26',
+      'package-lock.json: node_modules/loose@1.5.0 has no hash. npm install with a registry that has it.',
+      'Not released: 1 images by tag, 1 packages without a hash.',
+    ]);
+    const pinned = JSON.parse(lockFile);
+    delete pinned.packages['node_modules/loose'];
+    const image = { path: 'Dockerfile', text: `FROM node:26@sha256:${'0a'.repeat(32)}` };
+    assert.deepEqual(reportUnpinned([image], JSON.stringify(pinned)), []);
   });
 
   it('use only existing metrics', async () => {
