@@ -64,7 +64,9 @@ describe('flywheel register with a service that lies', () => {
     assert.ok(stderr.includes(`Risk: ${describeFreezeRisk(authority.address)}`), stderr);
   });
 
-  for (const { name, expected, forge } of REGISTRATION_LIES) {
+  // The SDK's tests run every lie through the same function: here is one that the chain would accept, and one that it would not.
+  const lies = [true, false].flatMap((lands) => REGISTRATION_LIES.find((lie) => lie.lands === lands) ?? []);
+  for (const { name, expected, forge } of lies) {
     it(`loses nothing of the wallet’s to a registration that ${name}`, async () => {
       const { result, balance, stderr } = await register((wallet) => ({
         path: /\/registrations$/,
