@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startLocalnet } from '@flywheel/localnet';
 import { writeMergedPayload } from '@flywheel/protocol';
 import { type AuditReport, proofMemo } from '@flywheel/sdk';
+import { waitUntil } from '@flywheel/testing/batches';
 import { openStranger } from '@flywheel/testing/stranger';
 import { memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
 import { awaitFinalized } from '@flywheel/testing/vault-history';
@@ -121,8 +122,9 @@ describe('flywheel audit', () => {
     await using slow = await openSyntheticVault();
     for (let i = 0; i < 400; i++) slow.depositLamports(1n);
     const line = ['audit', slow.vault, '--multisig', slow.multisig, '--state', path, '--rpc-url', slow.node.url];
-    const interrupted = runCommand([...line, '--requests-per-second', '150']);
-    while (!existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
+    // It would take 8 seconds.
+    const interrupted = runCommand([...line, '--requests-per-second', '50']);
+    await waitUntil(`the file ${path}`, async () => existsSync(path), Boolean);
     process.emit('SIGINT', 'SIGINT');
     const { exitCode, stderr } = await interrupted;
     assert.equal(exitCode, 130, stderr);

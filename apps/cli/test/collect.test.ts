@@ -11,6 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createFlywheelClient } from '@flywheel/sdk';
 import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
 import { openHourlyCaps } from '../src/commands/collect/hourly-caps.ts';
 import { type CliProject, openCliProject } from './cli-project.ts';
@@ -141,17 +142,17 @@ describe('flywheel collect', () => {
 
   async function untilAccepted(store: string): Promise<void> {
     const { DatabaseSync } = await import('node:sqlite');
-    for (;;) {
+    const countItems = async () => {
       try {
         const database = new DatabaseSync(store, { readOnly: true });
         const row = database.prepare('select count(*) as n from flywheel_collector_items').get();
         database.close();
-        if (Number(row?.n) > 0) return;
+        return Number(row?.n);
       } catch {
-        // The command has not created it yet.
+        return 0; // The command has not created it yet.
       }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    };
+    await waitUntil(`an item in ${store}`, countItems, (count) => count > 0);
   }
 
   it('--listen pays what a caller with the token posts from this machine, up to the caps of the hour', async () => {
@@ -196,10 +197,8 @@ describe('flywheel collect', () => {
     assert.equal((await post(good)).status, 202);
     const changed = await post(good, eventFor(address, 'one', 2));
     assert.deepEqual([changed.status, changed.document.error], [409, 'ERR_ITEM_CHANGED']);
-    const isPaid = async () =>
-      (await ask(port, { headers: good, path: '/events/one' })).document.state === 'paid' ||
-      new Promise<false>((resolve) => setTimeout(() => resolve(false), 100));
-    while (!(await isPaid()));
+    const readState = async () => (await ask(port, { headers: good, path: '/events/one' })).document.state;
+    await waitUntil('the payment of event one', readState, (state) => state === 'paid');
     child.kill('SIGTERM');
     assert.deepEqual(await exited, [0, null]);
     assert.deepEqual(

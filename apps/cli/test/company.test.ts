@@ -45,11 +45,13 @@ describe('flywheel company', () => {
   }
 
   async function untilPending(): Promise<WaitingBatch> {
-    for (;;) {
+    const read = async () => {
       const { batches } = await run<{ batches: WaitingBatch[] }>('company', 'pending', '--wallet', operator);
-      if (batches[0]) return batches[0];
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+      return batches;
+    };
+    const [first] = await waitUntil('a batch that waits for the company', read, ({ length }) => length > 0);
+    assert.ok(first);
+    return first;
   }
 
   const who = () => ['--wallet', wallet, '--project', project.projectId];
@@ -254,6 +256,6 @@ describe('flywheel company', () => {
 
   it('is for the company’s operators only', async () => {
     const { stderr } = await runCommand(['company', 'pending', '--wallet', wallet, '--json'], env);
-    assert.match(JSON.parse(stderr).error, /^ERR_/);
+    assert.equal(JSON.parse(stderr).error, 'ERR_COMPANY_ONLY');
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Admin } from '@flywheel/service';
+import { waitUntil } from '@flywheel/testing/batches';
 import { clearJobs, type Job, type Jobs, setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
 import { endBatch, RESERVED, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
@@ -111,12 +112,18 @@ describe('flywheel jobs', () => {
   /** The batch of the first job that a worker, started now, is given. */
   async function ranBatch(): Promise<string> {
     const worker = await startTestJobs(database);
-    const ran = Promise.withResolvers<string>();
+    const ran: string[] = [];
     await worker.work(async (job) => {
-      if ('batchId' in job) ran.resolve(job.batchId);
+      if ('batchId' in job) ran.push(job.batchId);
     });
     try {
-      return await ran.promise;
+      const [first] = await waitUntil(
+        'a job',
+        async () => ran,
+        ({ length }) => length > 0,
+      );
+      assert.ok(first);
+      return first;
     } finally {
       await worker.stop();
     }

@@ -52,6 +52,7 @@ export async function land(
   );
   const wire = getBase64EncodedWireTransaction(transaction);
   const signature = await rpc.sendTransaction(wire, { encoding: 'base64' }).send();
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     const [status] = (await rpc.getSignatureStatuses([signature]).send()).value;
     if (status?.err) {
@@ -59,12 +60,15 @@ export async function land(
       throw new Error(`Transaction ${signature} failed.`, { cause });
     }
     if (status && status.confirmationStatus !== 'processed') return;
+    if (Date.now() > deadline) throw new Error(`Transaction ${signature} is not confirmed after ${TIMEOUT_MS} ms.`);
     await sleep(POLL_INTERVAL_MS);
   }
 }
 
 let landed = 0;
 const POLL_INTERVAL_MS = 10;
+/** A blockhash lives for a minute on a cluster with slots of 400 ms. */
+const TIMEOUT_MS = 120_000;
 
 /** Reads the base units in an owner's associated token account; 0 without an account. */
 export async function tokenBalance(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<bigint> {

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntil } from './batches.ts';
 import { findFreePort, type PairedServer } from './postgres-pair.ts';
 
 /** The program: Debian's package, or the one that HAPROXY names. */
@@ -56,9 +56,16 @@ export async function runHaProxy(
     env: { ...process.env, ...environment },
   });
   const exited = once(child, 'exit');
-  while (!(await isReady())) {
+  const isReadyOrEnded = async () => {
+    if (await isReady()) return true;
     if (child.exitCode !== null) throw new Error(`HAProxy has ended with ${child.exitCode}.`);
-    await sleep(50);
+    return false;
+  };
+  try {
+    await waitUntil('HAProxy to be ready', isReadyOrEnded, Boolean);
+  } catch (error) {
+    child.kill('SIGTERM');
+    throw error;
   }
   return async () => {
     if (child.exitCode === null) child.kill('SIGTERM');

@@ -72,8 +72,10 @@ export async function startPgBouncer(
     await rm(directory, { recursive: true });
   };
   try {
+    const deadline = Date.now() + START_TIMEOUT_MS;
     while ((await show(administrator, 'version').catch(() => null)) === null) {
       if (child.exitCode !== null) throw new Error(`PgBouncer has ended with ${child.exitCode}.`);
+      if (Date.now() > deadline) throw new Error(`PgBouncer does not answer after ${START_TIMEOUT_MS} ms.`);
       await sleep(20);
     }
   } catch (error) {
@@ -92,6 +94,8 @@ export async function startPgBouncer(
   };
 }
 
+/** A start takes milliseconds on an idle machine. */
+const START_TIMEOUT_MS = 60_000;
 /** Part of the socket's name only. */
 const PORT = 6432;
 const ADMINISTRATOR = 'pgbouncer_statistics';
