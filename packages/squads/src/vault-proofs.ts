@@ -24,10 +24,10 @@ export interface VaultProof extends ProofMemo {
  * no MEMO action of a pipeline is taken for one. Its only signer must be the vault of the multisig that executes.
  *
  * @example
- * const proofs = await findVaultProofs(calls);
+ * const proofs = findVaultProofs(calls);
  * const isProven = proofs.some(({ text, vault }) => text === expectedMemo && vault === projectVault);
  */
-export async function findVaultProofs(calls: readonly TransactionCall[]): Promise<VaultProof[]> {
+export function findVaultProofs(calls: readonly TransactionCall[]): VaultProof[] {
   return calls.map((call) => readExecution(call)?.proof ?? null).filter((proof) => proof !== null);
 }
 

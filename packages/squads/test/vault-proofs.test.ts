@@ -27,8 +27,8 @@ before(async () => {
 test('a proof is the first instruction that the execution of a pipeline calls', async () => {
   const calls = [{ instruction: execution, inner: [memo(vault, MEMO), memo(vault, MEMO)] }];
   const proof = { type: 'PURCHASE', hash: 'a'.repeat(64), text: MEMO, vault, multisig };
-  assert.deepEqual(await findVaultProofs(calls), [proof]);
-  assert.deepEqual(await findVaultProofs([...calls, ...calls]), [proof, proof]);
+  assert.deepEqual(findVaultProofs(calls), [proof]);
+  assert.deepEqual(findVaultProofs([...calls, ...calls]), [proof, proof]);
 });
 
 test('a memo anywhere else is not a proof', async () => {
@@ -48,7 +48,7 @@ test('a memo anywhere else is not a proof', async () => {
     [{ ...execution, data: new Uint8Array() }, [proof]],
     [{ ...execution, accounts: [] }, [proof]],
   ] satisfies [Instruction, Instruction[]][]) {
-    assert.deepEqual(await findVaultProofs([{ instruction, inner }]), []);
+    assert.deepEqual(findVaultProofs([{ instruction, inner }]), []);
   }
 });
 
@@ -62,7 +62,7 @@ test('a memo is not a proof unless the vault of the executing multisig alone has
     [execution, rest],
     [execution, { ...memo(vault, MEMO), programAddress: stranger }],
   ] satisfies [Instruction, Instruction][]) {
-    assert.deepEqual(await findVaultProofs([{ instruction, inner: [inner] }]), []);
+    assert.deepEqual(findVaultProofs([{ instruction, inner: [inner] }]), []);
   }
 });
 

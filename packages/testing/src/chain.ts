@@ -105,7 +105,7 @@ export async function readBatchOnChain(
   readonly batch: BatchAccount;
   readonly proposal: Omit<ProposalAccount, 'status'> & { readonly status: ProposalStatus['__kind'] };
 }> {
-  const located = await locateBatch(await findMultisig(world, project), batchIndex);
+  const located = locateBatch(await findMultisig(world, project), batchIndex);
   const [batchAccount, proposalAccount] = await Promise.all([
     readAccount(world, located.address, commitment),
     readAccount(world, located.proposal, commitment),

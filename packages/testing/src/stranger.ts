@@ -55,10 +55,10 @@ export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Prom
   let batchIndex = 0n;
   const execute = async (vaultMessage: Uint8Array, named: readonly Address[], version?: 'legacy' | 0) => {
     batchIndex += 1n;
-    const located = await locateBatch(multisig, batchIndex);
-    const add = await batchAddTransaction(located, 0, vaultMessage);
+    const located = locateBatch(multisig, batchIndex);
+    const add = batchAddTransaction(located, 0, vaultMessage);
     const pipeline = { instructions: [], vaultMessage };
-    const { instructions: execution } = await executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
+    const { instructions: execution } = executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
     const steps = [
       [batchCreate(located), proposalCreate(located), { ...add, accounts: [...add.accounts, ...readonly(named)] }],
       [proposalActivate(located), proposalApprove(located, signer.address)],

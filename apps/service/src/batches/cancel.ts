@@ -177,7 +177,7 @@ async function buildCancelOn(
   if (!account) return null;
   const { status, cancelled } = decodeProposal(account);
   if (status.__kind !== 'Approved' || cancelled.includes(multisig.wallet)) return null;
-  const vote = proposalCancel(await locateBatch(multisig, batchIndex), multisig.wallet);
+  const vote = proposalCancel(locateBatch(multisig, batchIndex), multisig.wallet);
   const message = setTransactionMessageFeePayer(multisig.wallet, createTransactionMessage({ version: 0 }));
   return compileUnsigned(appendTransactionMessageInstructions([vote], message), await chain.latestBlockhash());
 }

@@ -38,25 +38,25 @@ export async function predictCost(
   computeUnits: ReadonlyMap<number, number>,
 ): Promise<OperatorCost> {
   const batch = { batchIndex: ANY_BATCH_INDEX, pipelines };
-  const [tip, terms, rentLamports, setup, execution, close] = await Promise.all([
+  const [tip, terms, rentLamports] = await Promise.all([
     bundles.tip(multisig.operator),
     bundles.terms(multisig.lookupTable.addresses),
     readRentLamports({ chain }, await accountSizes(multisig, { kind: 'pipelines', pipelines })),
-    setupGroups(multisig, batch),
-    Promise.all(
-      pipelines.map((pipeline, position) => {
-        const units = computeUnits.get(position) ?? MAX_COMPUTE_UNIT_LIMIT;
-        return executionGroup(multisig, { batchIndex: ANY_BATCH_INDEX, position }, pipeline, units);
-      }),
-    ),
-    closeGroups(multisig, batch, pipelines.length),
   ]);
+  const executions = pipelines.map((pipeline, position) => {
+    const units = computeUnits.get(position) ?? MAX_COMPUTE_UNIT_LIMIT;
+    return executionGroup(multisig, { batchIndex: ANY_BATCH_INDEX, position }, pipeline, units);
+  });
   const phase = (name: Bundle['phase'], groups: readonly InstructionGroup[], signedCount = 0) => {
     const planned = planTransactions(groups, operatorLimits(multisig, name, terms, { taken: signedCount }));
     return phaseCost(multisig, planned, { tip, maxTransactions: bundles.maxTransactions, signedCount });
   };
   // The approval is the first transaction of the first execution bundle.
-  const costs = [phase('setup', setup), phase('execution', execution, 1), phase('close', close)];
+  const costs = [
+    phase('setup', setupGroups(multisig, batch)),
+    phase('execution', executions, 1),
+    phase('close', closeGroups(multisig, batch, pipelines.length)),
+  ];
   return {
     feeLamports: costs.reduce((sum, cost) => sum + cost.feeLamports, approvalFeeLamports(multisig)),
     tipLamports: costs.reduce((sum, cost) => sum + cost.bundleCount, 0n) * tipLamportsOf(tip),

@@ -72,13 +72,13 @@ async function lookUp(read: ReadTransaction, record: RecordedProof): Promise<Pro
   for (const signature of record.signatures) {
     if (!isSignature(signature)) continue;
     const transaction = await read(signature);
-    const proof = transaction && (await proofsIn(transaction)).find((proof) => isOf(proof, record));
+    const proof = transaction && proofsIn(transaction).find((proof) => isOf(proof, record));
     if (transaction && proof) return presentProven(record, signature, transaction, proof);
   }
   return present(record);
 }
 
-async function proofsIn({ succeeded, calls }: LandedTransaction): Promise<VaultProof[]> {
+function proofsIn({ succeeded, calls }: LandedTransaction): VaultProof[] {
   return succeeded ? findVaultProofs(calls) : [];
 }
 
@@ -92,7 +92,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   if (!transaction.succeeded) {
     return nothing('No proof: the transaction failed, so it had no effect.');
   }
-  const proofs = await proofsIn(transaction);
+  const proofs = proofsIn(transaction);
   const [first] = proofs;
   if (!first) {
     return nothing('No proof: the transaction contains no proof that a vault has signed through its multisig.');

@@ -57,7 +57,7 @@ export async function checkApproval(signedTx: string, expected: ExpectedApproval
   const message = decodeMessage(transaction.messageBytes);
   checkSigners(message, expected.multisig);
   checkNonce(message, expected);
-  await checkInstructions(message, expected);
+  checkInstructions(message, expected);
   await checkWalletSignature(transaction, expected.multisig.wallet);
   return transaction;
 }
@@ -130,8 +130,8 @@ function checkNonce(message: Message, { batchId, multisig, nonce }: ExpectedAppr
   }
 }
 
-async function checkInstructions(message: Message, { batchIndex, multisig }: ExpectedApproval): Promise<void> {
-  const batch = await locateBatch(multisig, batchIndex);
+function checkInstructions(message: Message, { batchIndex, multisig }: ExpectedApproval): void {
+  const batch = locateBatch(multisig, batchIndex);
   const votes = [multisig.wallet, multisig.company].map((member) => ({
     member,
     instruction: proposalApprove(batch, member),

@@ -53,8 +53,8 @@ export function approveTransaction(
 }
 
 /** Builds the company's vote alone, for a proposal that the wallet has approved on chain by other means. */
-export async function companyOnlyApproval(multisig: Multisig, batchIndex: bigint): Promise<Instruction[]> {
-  return [proposalApprove(await locateBatch(multisig, batchIndex), multisig.company)];
+export function companyOnlyApproval(multisig: Multisig, batchIndex: bigint): Instruction[] {
+  return [proposalApprove(locateBatch(multisig, batchIndex), multisig.company)];
 }
 
 function approvals(multisig: Multisig, batchIndex: bigint): Instruction[] {

@@ -40,23 +40,23 @@ export interface SetupCursor {
  * each vault message, the activation.
  * @throws Error for a batch without pipelines: once approved, it could neither be executed nor closed.
  */
-export async function setupGroups(
+export function setupGroups(
   multisig: Multisig,
   { batchIndex, pipelines }: Pick<Batch, 'batchIndex' | 'pipelines'>,
   cursor: SetupCursor = { isCreated: false, size: 0 },
-): Promise<InstructionGroup[]> {
+): InstructionGroup[] {
   if (pipelines.length === 0) throw new Error(`Batch ${batchIndex} of ${multisig.address} has no pipelines.`);
   if (cursor.size > pipelines.length) {
     throw new Error(`Batch ${batchIndex} has ${cursor.size} transactions on chain and ${pipelines.length} pipelines.`);
   }
-  const batch = await locateBatch(multisig, batchIndex);
-  const adds = pipelines.slice(cursor.size).map(async ({ vaultMessage, instructions }, index) => ({
-    instructions: [await batchAddTransaction(batch, cursor.size + index, vaultMessage)],
+  const batch = locateBatch(multisig, batchIndex);
+  const adds = pipelines.slice(cursor.size).map(({ vaultMessage, instructions }, index) => ({
+    instructions: [batchAddTransaction(batch, cursor.size + index, vaultMessage)],
     ...addWeight(instructions),
   }));
   return [
     ...(cursor.isCreated ? [] : [{ instructions: [batchCreate(batch), proposalCreate(batch)], ...CREATE_WEIGHT }]),
-    ...(await Promise.all(adds)),
+    ...adds,
     { instructions: [proposalActivate(batch)], ...ACTIVATE_WEIGHT },
   ];
 }
@@ -65,12 +65,12 @@ export async function setupGroups(
  * Builds what executes one pipeline of a batch of any kind.
  * @param innerUnits compute units that the pipeline's instructions use when they run by themselves.
  */
-export async function batchExecutionGroup(
+export function batchExecutionGroup(
   multisig: Multisig,
   batch: Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>,
   position: number,
   innerUnits: number,
-): Promise<InstructionGroup> {
+): InstructionGroup {
   if (batch.kind === 'rotation') return rotationExecutionGroup(multisig, batch);
   const { batchIndex, pipelines } = batch;
   const pipeline = pipelines[position];
@@ -82,17 +82,17 @@ export async function batchExecutionGroup(
  * Builds what executes the pipeline at a position of an approved batch. The chain takes positions in order only:
  * `BatchAccount.executedTransactionIndex` is the next one.
  */
-export async function executionGroup(
+export function executionGroup(
   multisig: Multisig,
   { batchIndex, position }: { readonly batchIndex: bigint; readonly position: number },
   { vaultMessage, instructions }: Pick<CompiledPipeline, 'vaultMessage' | 'instructions'>,
   innerUnits: number,
-): Promise<InstructionGroup> {
+): InstructionGroup {
   const { vault, lookupTable } = multisig;
   const accounts = vaultMessageAccounts(vaultMessage, { vault, lookupTables: [lookupTable] });
-  const batch = await locateBatch(multisig, batchIndex);
+  const batch = locateBatch(multisig, batchIndex);
   return {
-    instructions: [await batchExecuteTransaction(batch, position, accounts)],
+    instructions: [batchExecuteTransaction(batch, position, accounts)],
     ...executeWeight(instructions, innerUnits),
   };
 }
@@ -102,18 +102,18 @@ export async function executionGroup(
  * batch and its proposal. The rent goes to the rent collector.
  * @param size number of vault messages that are left (`BatchAccount.size`).
  */
-export async function closeGroups(
+export function closeGroups(
   multisig: Multisig,
   { batchIndex, pipelines }: Pick<Batch, 'batchIndex' | 'pipelines'>,
   size: number,
-): Promise<InstructionGroup[]> {
-  const batch = await locateBatch(multisig, batchIndex);
+): InstructionGroup[] {
+  const batch = locateBatch(multisig, batchIndex);
   const positions = Array.from({ length: size }, (_, i) => size - 1 - i);
-  const closes = positions.map(async (position) => ({
-    instructions: [await vaultBatchTransactionAccountClose(batch, position)],
+  const closes = positions.map((position) => ({
+    instructions: [vaultBatchTransactionAccountClose(batch, position)],
     ...closeWeight(pipelines[position]?.instructions),
   }));
-  return [...(await Promise.all(closes)), { instructions: [batchAccountsClose(batch)], ...CLOSE_BATCH_WEIGHT }];
+  return [...closes, { instructions: [batchAccountsClose(batch)], ...CLOSE_BATCH_WEIGHT }];
 }
 
 /**
@@ -121,8 +121,8 @@ export async function closeGroups(
  * transaction. The chain takes indices in order only, so an index that is no longer needed would block all later ones. Its
  * accounts stay while their rent would go to a lost operator.
  */
-export async function burnIndexGroup(multisig: Multisig, batchIndex: bigint): Promise<InstructionGroup> {
-  const batch = await locateBatch(multisig, batchIndex);
+export function burnIndexGroup(multisig: Multisig, batchIndex: bigint): InstructionGroup {
+  const batch = locateBatch(multisig, batchIndex);
   return {
     instructions: [
       batchCreate(batch),

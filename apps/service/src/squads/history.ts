@@ -32,22 +32,22 @@ export type BatchHistory = { readonly executed: number } | 'foreign' | 'incomple
  * our addresses anywhere in instructions of a multisig of their own, so an instruction counts only if the addresses that we
  * derive stand at their exact positions, and each pipeline counts once.
  */
-export async function readBatchHistory(
+export function readBatchHistory(
   multisig: Multisig,
   batch: Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>,
   instructions: readonly Instruction[],
-): Promise<BatchHistory> {
-  const located = await locateBatch(multisig, batch.batchIndex);
+): BatchHistory {
+  const located = locateBatch(multisig, batch.batchIndex);
   return batch.kind === 'rotation'
     ? rotationHistory(located, batch, instructions)
     : pipelineHistory(located, batch, instructions);
 }
 
-async function pipelineHistory(
+function pipelineHistory(
   { multisig, batchIndex, address, proposal }: LocatedBatch,
   { pipelines }: Pick<Batch, 'pipelines'>,
   instructions: readonly Instruction[],
-): Promise<BatchHistory> {
+): BatchHistory {
   const find = finder(instructions);
   // The order of each list of accounts is the program's (IDL of @sqds/multisig).
   const isConfig = find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
@@ -56,9 +56,7 @@ async function pipelineHistory(
   const closes = find(VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
   const ends = find(BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
 
-  const addresses = await Promise.all(
-    pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
-  );
+  const addresses = pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position));
   const positionOf = new Map(addresses.map((transaction, position) => [transaction, position]));
   const added = new Map(adds.map((add) => [positionOf.get(accountAt(add, 3)), messageIn(add)]));
   const isOurs = [...added].every(([position, message]) => {

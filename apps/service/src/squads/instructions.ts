@@ -28,12 +28,13 @@ export interface LocatedBatch {
 }
 
 /** Derives a batch's addresses once for all the builders below: a derivation takes about 0.2 ms. */
-export async function locateBatch(multisig: LocatedBatch['multisig'], batchIndex: bigint): Promise<LocatedBatch> {
-  const [address, proposal] = await Promise.all([
-    transactionAddress(multisig.address, batchIndex),
-    proposalAddress(multisig.address, batchIndex),
-  ]);
-  return { multisig, batchIndex, address, proposal };
+export function locateBatch(multisig: LocatedBatch['multisig'], batchIndex: bigint): LocatedBatch {
+  return {
+    multisig,
+    batchIndex,
+    address: transactionAddress(multisig.address, batchIndex),
+    proposal: proposalAddress(multisig.address, batchIndex),
+  };
 }
 
 /** Creates an empty batch at the multisig's next transaction index, which must be the batch's. */
@@ -65,11 +66,11 @@ export function proposalCreate({ multisig, batchIndex, proposal }: LocatedBatch)
 }
 
 /** Appends a vault message to a draft; `position` must be the batch's size so far. */
-export async function batchAddTransaction(
+export function batchAddTransaction(
   { multisig, batchIndex, address, proposal }: LocatedBatch,
   position: number,
   vaultMessage: ReadonlyUint8Array,
-): Promise<SquadsInstruction> {
+): SquadsInstruction {
   return getBatchAddTransactionInstruction({
     multisig: multisig.address,
     proposal,
@@ -106,11 +107,11 @@ export function proposalCancel({ multisig, proposal }: LocatedBatch, member: Add
 }
 
 /** Executes the vault message at `position`; `accounts` are those of `vaultMessageAccounts`. */
-export async function batchExecuteTransaction(
+export function batchExecuteTransaction(
   { multisig, batchIndex, address, proposal }: LocatedBatch,
   position: number,
   accounts: readonly AccountMeta[],
-): Promise<SquadsInstruction> {
+): SquadsInstruction {
   const instruction = getBatchExecuteTransactionInstruction({
     multisig: multisig.address,
     member: multisig.operator,
@@ -122,10 +123,10 @@ export async function batchExecuteTransaction(
 }
 
 /** Closes the account of one vault message of an ended batch, last position first. */
-export async function vaultBatchTransactionAccountClose(
+export function vaultBatchTransactionAccountClose(
   { multisig, batchIndex, address, proposal }: LocatedBatch,
   position: number,
-): Promise<SquadsInstruction> {
+): SquadsInstruction {
   return getVaultBatchTransactionAccountCloseInstruction({
     multisig: multisig.address,
     proposal,

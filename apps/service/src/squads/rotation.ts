@@ -46,8 +46,8 @@ export function encodeReplacement({ approver, from, to }: Replacement): Uint8Arr
 }
 
 /** Builds what puts a rotation on chain and opens it for votes, in one transaction. */
-export async function rotationSetupGroup(multisig: Multisig, rotation: Rotation): Promise<InstructionGroup> {
-  const located = await locateBatch(multisig, rotation.batchIndex);
+export function rotationSetupGroup(multisig: Multisig, rotation: Rotation): InstructionGroup {
+  const located = locateBatch(multisig, rotation.batchIndex);
   const create = getConfigTransactionCreateInstruction({
     multisig: multisig.address,
     transaction: located.address,
@@ -60,8 +60,8 @@ export async function rotationSetupGroup(multisig: Multisig, rotation: Rotation)
 }
 
 /** Builds what executes a rotation that both sides have approved. */
-export async function rotationExecutionGroup(multisig: Multisig, { batchIndex }: Rotation): Promise<InstructionGroup> {
-  return { instructions: [configTransactionExecute(await locateBatch(multisig, batchIndex))], ...EXECUTE_WEIGHT };
+export function rotationExecutionGroup(multisig: Multisig, { batchIndex }: Rotation): InstructionGroup {
+  return { instructions: [configTransactionExecute(locateBatch(multisig, batchIndex))], ...EXECUTE_WEIGHT };
 }
 
 /** Changes the configuration as approved. All earlier proposals that are not yet approved become stale. */
@@ -76,8 +76,8 @@ export function configTransactionExecute({ multisig, address, proposal }: Locate
 }
 
 /** Builds what closes a rotation's accounts, which returns their rent. */
-export async function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rotation): Promise<InstructionGroup> {
-  const { address, proposal } = await locateBatch(multisig, batchIndex);
+export function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rotation): InstructionGroup {
+  const { address, proposal } = locateBatch(multisig, batchIndex);
   const close = getConfigTransactionAccountsCloseInstruction({
     multisig: multisig.address,
     proposal,

@@ -44,7 +44,7 @@ describe('a batch that ended after its approval had landed', () => {
     );
     // As after a bundle with the approval alone: the votes of both are on chain, and the batch is counted.
     const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
-    const located = await locateBatch(await findMultisig(world, project), first.batchIndex);
+    const located = locateBatch(await findMultisig(world, project), first.batchIndex);
     const votes = [project.wallet, company].map((signer) =>
       addSignersToInstruction([signer], proposalApprove(located, signer.address)),
     );

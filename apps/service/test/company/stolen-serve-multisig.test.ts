@@ -72,7 +72,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     const { address: to } = await generateKeyPairSigner();
     const withdrawalId = await setUpWithdrawal(world, victim, { asset: 'SOL', to, amount: '1' });
     requireOk(await approveByWallet(world, victim, withdrawalId));
-    const target = await locateBatch(await findMultisig(world, victim), 1n);
+    const target = locateBatch(await findMultisig(world, victim), 1n);
     await land(world, victim.wallet, [
       addSignersToInstruction([victim.wallet], proposalApprove(target, victim.wallet.address)),
     ]);
@@ -84,7 +84,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     const proposer = await generateKeyPairSigner();
     await world.localnet.bank.airdrop(proposer.address, 1_000_000_000n);
     const own = await createOwn(thief, proposer.address, whole.flywheel.multisig);
-    const decoy = await locateBatch({ ...own, operator: proposer.address }, 1n);
+    const decoy = locateBatch({ ...own, operator: proposer.address }, 1n);
     // On chain the table lists the victim's multisig and proposal; in the row it lists the thief's.
     const table = await createTable(thief, [target.multisig.address, target.proposal]);
     const multisig: Multisig = {
@@ -103,7 +103,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     await land(
       world,
       thief,
-      signed([batchCreate(decoy), proposalCreate(decoy), await batchAddTransaction(decoy, 0, pipeline.vaultMessage)]),
+      signed([batchCreate(decoy), proposalCreate(decoy), batchAddTransaction(decoy, 0, pipeline.vaultMessage)]),
     );
     await land(world, thief, signed([proposalActivate(decoy), proposalApprove(decoy, thief.address)]));
 
@@ -166,7 +166,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     );
     const batch = await batchOf(project, pipelines, 'AVAILABLE_TO_QUEUE');
     await writeRows(project, batch);
-    const located = await locateBatch(own, 1n);
+    const located = locateBatch(own, 1n);
     await enqueue(batch, own.address, 'setup');
     const job = async () => {
       const { rows } = await sql<{ state: string }>`

@@ -38,9 +38,9 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
   });
 
   it('holds one addition with a vault message of 856 bytes, to the last byte', async () => {
-    const batch = await locateBatch(multisig, 1n);
+    const batch = locateBatch(multisig, 1n);
     const sizeOf = async (bytes: number) => {
-      const instructions = [await batchAddTransaction(batch, 0, new Uint8Array(bytes))];
+      const instructions = [batchAddTransaction(batch, 0, new Uint8Array(bytes))];
       return planTransactions([{ instructions, computeUnits: 0, traceLength: 1 }], limitsOf());
     };
     assert.equal((await sizeOf(MAX_PIPELINE_BYTES)).length, 1);
@@ -152,12 +152,12 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
     nextIndex += 1n;
     const { operator, wallet, company } = cluster;
     for (const { message } of planTransactions(
-      await setupGroups(multisig, { batchIndex, pipelines: [compiled] }),
+      setupGroups(multisig, { batchIndex, pipelines: [compiled] }),
       limitsOf(),
     )) {
       await landMessage(cluster, [operator], message);
     }
-    const batch = await locateBatch(multisig, batchIndex);
+    const batch = locateBatch(multisig, batchIndex);
     await land(
       cluster,
       operator,
@@ -165,7 +165,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
       [wallet, company].map(({ address }) => proposalApprove(batch, address)),
     );
     const heap = limitsOf(256 * 1_024);
-    const group = await executionGroup(multisig, { batchIndex, position: 0 }, compiled, MAX_COMPUTE_UNIT_LIMIT);
+    const group = executionGroup(multisig, { batchIndex, position: 0 }, compiled, MAX_COMPUTE_UNIT_LIMIT);
     const [planned] = planTransactions([group], heap);
     assert.ok(planned);
     const tip = getTransferSolInstruction({

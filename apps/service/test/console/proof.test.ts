@@ -326,11 +326,11 @@ async function executeMemos(of: TestProject, texts: readonly string[]): Promise<
   const account = await fetchEncodedAccount(world.rpc, multisig.address, { commitment: 'confirmed' });
   if (!account.exists) throw new Error('The multisig is on chain.');
   const batchIndex = decodeMultisig(account).transactionIndex + 1n;
-  const located = await locateBatch(multisig, batchIndex);
-  const execution = await executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
+  const located = locateBatch(multisig, batchIndex);
+  const execution = executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
   const withSigners = (instruction: Instruction) => addSignersToInstruction(signers, instruction);
   await landAll(of.wallet, [batchCreate(located), proposalCreate(located)].map(withSigners));
-  await landAll(of.wallet, [withSigners(await batchAddTransaction(located, 0, pipeline.vaultMessage))]);
+  await landAll(of.wallet, [withSigners(batchAddTransaction(located, 0, pipeline.vaultMessage))]);
   const votes = [company.address, of.wallet.address].map((member) => proposalApprove(located, member));
   await landAll(of.wallet, [proposalActivate(located), ...votes].map(withSigners));
   return landAll(of.wallet, execution.instructions.map(withSigners));

@@ -64,7 +64,7 @@ describe('POST execute, for a signedTx that is not the approval of the batch,', 
 
   it('rejects added and changed instructions, whoever signed them', async () => {
     const multisig = await findMultisig(world, project);
-    const located = await locateBatch(multisig, batch.batchIndex);
+    const located = locateBatch(multisig, batch.batchIndex);
     const thief = (await generateKeyPairSigner()).address;
     const from = (source: Address) =>
       getTransferSolInstruction({ source: createNoopSigner(source), destination: thief, amount: 1n });

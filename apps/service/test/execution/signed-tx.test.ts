@@ -82,7 +82,7 @@ describe('a signedTx', () => {
   });
 
   it('with the proposal of another batch and this batch’s nonce is rejected', async () => {
-    const { proposal } = await locateBatch(multisig, batch.batchIndex);
+    const { proposal } = locateBatch(multisig, batch.batchIndex);
     await refused(
       await approval(other.batchIndex, await nonceOf(batch)),
       new RegExp(`approval of proposal ${proposal}`),
@@ -91,7 +91,7 @@ describe('a signedTx', () => {
   });
 
   it('with a rejection, or a vote with a memo, instead of an approval is rejected', async () => {
-    const reject = proposalReject(await locateBatch(multisig, batch.batchIndex), multisig.company);
+    const reject = proposalReject(locateBatch(multisig, batch.batchIndex), multisig.company);
     await refused(await edited(replacing(() => reject)), /Instruction \d is not a plain approval/);
     const withMemo = replacing((vote) => ({
       ...vote,

@@ -48,7 +48,7 @@ describe('a batch that others act on', () => {
     assert.equal(requireOk(await executeSigned(world, project, next)).status, 'EXECUTED');
 
     async function closeWhenExecuted(): Promise<void> {
-      const groups = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 1);
+      const groups = closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 1);
       for (;;) {
         const { proposal } = await readBatchOnChain(world, project, batch.batchIndex).catch(() => ({ proposal: null }));
         if (proposal === null) return;
@@ -65,9 +65,9 @@ describe('a batch that others act on', () => {
     const stranger = await generateKeyPairSigner();
     await world.localnet.bank.airdrop(stranger.address, 1_000_000_000n);
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
-    const located = await locateBatch(multisig, batch.batchIndex);
+    const located = locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
-    const groups = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 1);
+    const groups = closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 1);
     await land(world, stranger, flat(groups));
     const { status, body } = await executeSigned(world, project, batch, { prefer: 'wait=60' });
     assert.deepEqual([status, body.error], [409, 'ERR_BATCH_NOT_EXECUTABLE'], JSON.stringify(body));
@@ -137,9 +137,9 @@ describe(
         () => readBatchOnChain(world, project, batch.batchIndex, 'confirmed'),
         ({ proposal }) => proposal.status === 'Executed',
       );
-      const { address, proposal } = await locateBatch(multisig, batch.batchIndex);
+      const { address, proposal } = locateBatch(multisig, batch.batchIndex);
       await forge([address, proposal]);
-      const closing = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 2);
+      const closing = closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 2);
       if (isCalled) await call(flat(closing));
       else for (const instruction of flat(closing).slice(0, closes)) await land(world, signer, [instruction]);
       await forge([address, proposal]);

@@ -20,7 +20,7 @@ describe('a batch whose state on chain differs', () => {
     const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
     const supply = await tokenSupply(world, project.mint);
-    const located = await locateBatch(multisig, batch.batchIndex);
+    const located = locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
     const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
     assert.deepEqual([proposal.status, proposal.approved], ['Active', [project.wallet.address]]);
@@ -36,7 +36,7 @@ describe('a batch whose state on chain differs', () => {
     await world.localnet.bank.airdrop(company.address, 1_000_000_000n);
     for (const signer of [project.wallet, company]) {
       const { batchIndex } = await setUpBatch(world, project, [burnPipeline()]);
-      const located = await locateBatch(multisig, batchIndex);
+      const located = locateBatch(multisig, batchIndex);
       await land(world, signer, [proposalApprove(located, signer.address)]);
       const { proposal } = await readBatchOnChain(world, project, batchIndex);
       assert.deepEqual([proposal.status, proposal.approved], ['Active', [signer.address]]);
@@ -50,7 +50,7 @@ describe('a batch whose state on chain differs', () => {
     const project = await createProject(world);
     const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    const located = await locateBatch(multisig, batch.batchIndex);
+    const located = locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
     const unsigned = { id: batch.id, signedTx: batch.proposalApproveTx };
     assertError(await executeSigned(world, project, unsigned), 400, 'ERR_SIGNED_TX_INVALID', /not signed/);
@@ -62,7 +62,7 @@ describe('a batch whose state on chain differs', () => {
     const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
     const supply = await tokenSupply(world, project.mint);
-    const located = await locateBatch(multisig, batch.batchIndex);
+    const located = locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
     for (let repeat = 0; repeat < 2; repeat += 1) {
       const answer = await executeSigned(world, project, batch);

@@ -27,7 +27,7 @@ describe('the limits of a project', () => {
   it('return after FAILED only when the cluster has finalized the cause', async () => {
     const project = await createProject(world, { burnLimit: '1' });
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
-    const located = await locateBatch(await findMultisig(world, project), batch.batchIndex);
+    const located = locateBatch(await findMultisig(world, project), batch.batchIndex);
     await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
     await pauseSlots(world);
     const { promise: isWaiting, resolve } = Promise.withResolvers<void>();

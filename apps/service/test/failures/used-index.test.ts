@@ -68,7 +68,7 @@ describe('an index that another transaction has used', () => {
 
   /** Creates an empty batch and opens it for votes, as another database with the same signers could. */
   async function useIndex(multisig: Multisig, batchIndex: bigint): Promise<void> {
-    const located = await locateBatch(multisig, batchIndex);
+    const located = locateBatch(multisig, batchIndex);
     const instructions = [batchCreate(located), proposalCreate(located), proposalActivate(located)];
     const signed = instructions.map((instruction) => addSignersToInstruction([world.operator], instruction));
     await land(world, world.operator, signed);

@@ -64,7 +64,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       const signed = await sign(company, await sign(operator, checked));
       assertIsFullySignedTransaction(signed);
       const { units } = landTransaction(cluster, signed);
-      const { status, approved } = decodeProposal(readAccount(cluster, (await locateBatch(multisig, 1n)).proposal));
+      const { status, approved } = decodeProposal(readAccount(cluster, locateBatch(multisig, 1n).proposal));
       assert.equal(status.__kind, 'Approved');
       assert.deepEqual([...approved].sort(), [company.address, wallet.address].sort());
       assert.ok(units <= 30_000n, `${units} units; half of what the approval asks for`);
@@ -79,7 +79,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       [{ type: 'NOTE', payload: '{}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       projectOf(token, multisig),
     );
-    for (const { message } of planTransactions(await setupGroups(multisig, { batchIndex: 1n, pipelines }), {
+    for (const { message } of planTransactions(setupGroups(multisig, { batchIndex: 1n, pipelines }), {
       version: 0,
       feePayer: cluster.operator.address,
       lookupTables: [multisig.lookupTable],

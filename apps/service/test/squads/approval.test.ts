@@ -111,7 +111,7 @@ describe('the approval of a batch', () => {
 
   it('is rejected for another batch, one vote only, a duplicate vote, a vote with a memo, or another kind of vote', async () => {
     await refused(await signed(approveTransaction(multisig, 8n, nonce)), /not a plain approval of proposal/);
-    const batch = await locateBatch(multisig, 7n);
+    const batch = locateBatch(multisig, 7n);
     const ofWallet = proposalApprove(batch, wallet.address);
     const ofCompany = proposalApprove(batch, company.address);
     await refused(
@@ -135,7 +135,7 @@ describe('the approval of a batch', () => {
       await edited((message) => append(message, ...message.instructions.slice(0, 1))),
       /Instruction 5 calls 1{32}/,
     );
-    const other = proposalApprove(await locateBatch(multisig, 9n), wallet.address);
+    const other = proposalApprove(locateBatch(multisig, 9n), wallet.address);
     await refused(await edited((message) => append(message, other)), /not a plain approval/);
     await refused(
       await edited((message) => append(message, { programAddress: SQUADS_PROGRAM_ADDRESS })),

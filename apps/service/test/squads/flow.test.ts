@@ -97,7 +97,7 @@ for (const [standard, tokenProgram] of [
         })),
         projectOf(token, multisig),
       );
-      const batch = await locateBatch(multisig, 1n);
+      const batch = locateBatch(multisig, 1n);
       await setUp(cluster, multisig, 1n, compiled);
       assert.deepEqual(
         pick(decodeBatch(readAccount(cluster, batch.address)), ['size', 'executedTransactionIndex', 'index']),
@@ -113,7 +113,7 @@ for (const [standard, tokenProgram] of [
 
       await land(cluster, cluster.operator, [cluster.wallet], [proposalApprove(batch, cluster.wallet.address)]);
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status.__kind, 'Active');
-      await land(cluster, cluster.operator, [cluster.company], await companyOnlyApproval(multisig, 1n));
+      await land(cluster, cluster.operator, [cluster.company], companyOnlyApproval(multisig, 1n));
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status.__kind, 'Approved');
 
       const logs = await execute(cluster, multisig, 1n, compiled);
@@ -129,8 +129,8 @@ for (const [standard, tokenProgram] of [
         cluster.operator,
         [],
         [
-          await vaultBatchTransactionAccountClose(batch, 1),
-          await vaultBatchTransactionAccountClose(batch, 0),
+          vaultBatchTransactionAccountClose(batch, 1),
+          vaultBatchTransactionAccountClose(batch, 0),
           batchAccountsClose(batch),
         ],
       );
@@ -140,15 +140,15 @@ for (const [standard, tokenProgram] of [
     it('continues an interrupted setup', async () => {
       const compiled = await compilePipelines(memos(3), projectOf(token, multisig));
       const content = { batchIndex: 2n, pipelines: compiled };
-      const groups = await setupGroups(multisig, content);
+      const groups = setupGroups(multisig, content);
       await landGroups(cluster, multisig, groups.slice(0, 2));
-      const batch = await locateBatch(multisig, 2n);
+      const batch = locateBatch(multisig, 2n);
       const { size } = decodeBatch(readAccount(cluster, batch.address));
       assert.equal(size, 1);
-      const rest = await setupGroups(multisig, content, { isCreated: true, size });
+      const rest = setupGroups(multisig, content, { isCreated: true, size });
       assert.equal(rest.length, 3);
       await landGroups(cluster, multisig, rest.slice(0, 2));
-      const last = await setupGroups(multisig, content, { isCreated: true, size: 3 });
+      const last = setupGroups(multisig, content, { isCreated: true, size: 3 });
       assert.deepEqual(
         last.map(({ instructions }) => instructions),
         [[proposalActivate(batch)]],
@@ -158,14 +158,14 @@ for (const [standard, tokenProgram] of [
     });
 
     it('rejects an open batch with one vote, and cancels an approved one with two', async () => {
-      const open = await locateBatch(multisig, 2n);
+      const open = locateBatch(multisig, 2n);
       await land(cluster, cluster.operator, [cluster.company], [proposalReject(open, cluster.company.address)]);
       const rejected = decodeProposal(readAccount(cluster, open.proposal));
       assert.deepEqual([rejected.status.__kind, rejected.rejected], ['Rejected', [cluster.company.address]]);
 
       const compiled = await compilePipelines(memos(1), projectOf(token, multisig));
       await setUp(cluster, multisig, 3n, compiled);
-      const approved = await locateBatch(multisig, 3n);
+      const approved = locateBatch(multisig, 3n);
       await approve(cluster, approved);
       await land(cluster, cluster.operator, [cluster.company], [proposalCancel(approved, cluster.company.address)]);
       assert.equal(decodeProposal(readAccount(cluster, approved.proposal)).status.__kind, 'Approved');
@@ -174,7 +174,7 @@ for (const [standard, tokenProgram] of [
     });
 
     it('burns an index in one transaction: create, propose, activate, reject, close', async () => {
-      const batch = await locateBatch(multisig, 4n);
+      const batch = locateBatch(multisig, 4n);
       await land(
         cluster,
         cluster.operator,
@@ -217,7 +217,7 @@ function limitsOf(cluster: Cluster, multisig: Multisig): TransactionLimits {
 }
 
 async function setUp(cluster: Cluster, multisig: Multisig, batchIndex: bigint, pipelines: CompiledPipeline[]) {
-  await landGroups(cluster, multisig, await setupGroups(multisig, { batchIndex, pipelines }));
+  await landGroups(cluster, multisig, setupGroups(multisig, { batchIndex, pipelines }));
 }
 
 async function landGroups(cluster: Cluster, multisig: Multisig, groups: readonly InstructionGroup[]): Promise<void> {
@@ -238,10 +238,8 @@ async function execute(
   batchIndex: bigint,
   pipelines: CompiledPipeline[],
 ): Promise<string[]> {
-  const groups = await Promise.all(
-    pipelines.map((pipeline, position) =>
-      executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNIT_LIMIT),
-    ),
+  const groups = pipelines.map((pipeline, position) =>
+    executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNIT_LIMIT),
   );
   const logs: string[] = [];
   for (const { message } of planTransactions(groups, { ...limitsOf(cluster, multisig), maxGroups: 1 })) {

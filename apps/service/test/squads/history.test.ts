@@ -39,33 +39,33 @@ describe('the history of a closed batch', () => {
   });
 
   it('counts each executed pipeline once', async () => {
-    assert.deepEqual(await readBatchHistory(ours, batch, life), { executed: 2 });
-    assert.deepEqual(await readBatchHistory(ours, batch, [...life, ...life]), { executed: 2 });
-    const cancelled = [...(await lifeOf(ours, batch, 1)), proposalCancel(await locateBatch(ours, 7n), ours.company)];
-    assert.deepEqual(await readBatchHistory(ours, batch, cancelled), { executed: 1 });
+    assert.deepEqual(readBatchHistory(ours, batch, life), { executed: 2 });
+    assert.deepEqual(readBatchHistory(ours, batch, [...life, ...life]), { executed: 2 });
+    const cancelled = [...(await lifeOf(ours, batch, 1)), proposalCancel(locateBatch(ours, 7n), ours.company)];
+    assert.deepEqual(readBatchHistory(ours, batch, cancelled), { executed: 1 });
   });
 
   it('is whole if a stranger closed the batch by calls of another program', async () => {
-    const { proposal } = await locateBatch(ours, batch.batchIndex);
+    const { proposal } = locateBatch(ours, batch.batchIndex);
     const calling = { programAddress: await anAddress() };
     const opened = { instructions: life.slice(0, -3), inner: [] };
     const read = await readFromNode([opened, { instructions: [calling], inner: life.slice(-3) }], proposal);
-    assert.deepEqual(await readBatchHistory(ours, batch, read), { executed: 2 });
+    assert.deepEqual(readBatchHistory(ours, batch, read), { executed: 2 });
     const withoutCalls = await readFromNode([opened, { instructions: [calling], inner: [] }], proposal);
-    assert.equal(await readBatchHistory(ours, batch, withoutCalls), 'incomplete');
+    assert.equal(readBatchHistory(ours, batch, withoutCalls), 'incomplete');
   });
 
   it('ignores another multisig that names the batch among its own accounts', async () => {
-    const { address } = await locateBatch(ours, batch.batchIndex);
+    const { address } = locateBatch(ours, batch.batchIndex);
     const forged = (await lifeOf(theirs, batch, 2)).map((instruction) => naming(instruction, address));
-    assert.deepEqual(await readBatchHistory(ours, batch, [...forged, ...life, ...forged]), { executed: 2 });
+    assert.deepEqual(readBatchHistory(ours, batch, [...forged, ...life, ...forged]), { executed: 2 });
     const unexecuted = await lifeOf(ours, batch, 0);
-    assert.deepEqual(await readBatchHistory(ours, batch, [...forged, ...unexecuted]), { executed: 0 });
-    assert.equal(await readBatchHistory(ours, batch, forged), 'incomplete');
+    assert.deepEqual(readBatchHistory(ours, batch, [...forged, ...unexecuted]), { executed: 0 });
+    assert.equal(readBatchHistory(ours, batch, forged), 'incomplete');
   });
 
   it('ignores instructions with only some of the addresses at their positions', async () => {
-    const [a, b] = [await locateBatch(ours, 7n), await locateBatch(theirs, 7n)];
+    const [a, b] = [locateBatch(ours, 7n), locateBatch(theirs, 7n)];
     const executes = life.filter((instruction) => instruction.accounts?.[3]?.address === a.address);
     const unexecuted = await lifeOf(ours, batch, 0);
     for (const [from, to] of [
@@ -74,7 +74,7 @@ describe('the history of a closed batch', () => {
       [a.address, b.address],
     ] as const) {
       const forged = executes.map((instruction) => naming(replacing(instruction, from, to), a.address));
-      assert.deepEqual(await readBatchHistory(ours, batch, [...unexecuted, ...forged]), { executed: 0 });
+      assert.deepEqual(readBatchHistory(ours, batch, [...unexecuted, ...forged]), { executed: 0 });
     }
   });
 
@@ -86,39 +86,39 @@ describe('the history of a closed batch', () => {
         const i = others.indexOf(instruction);
         return i === -1 || (lacking & (1 << i)) === 0;
       });
-      const read = await readBatchHistory(ours, batch, kept);
+      const read = readBatchHistory(ours, batch, kept);
       assert.ok(
         ['incomplete', 'foreign', '{"executed":2}'].includes(typeof read === 'string' ? read : JSON.stringify(read)),
       );
     }
-    assert.equal(await readBatchHistory(ours, batch, []), 'incomplete');
-    assert.equal(await readBatchHistory(ours, batch, life.slice(-1)), 'incomplete');
-    assert.equal(await readBatchHistory(ours, batch, life.slice(0, -1)), 'incomplete');
+    assert.equal(readBatchHistory(ours, batch, []), 'incomplete');
+    assert.equal(readBatchHistory(ours, batch, life.slice(-1)), 'incomplete');
+    assert.equal(readBatchHistory(ours, batch, life.slice(0, -1)), 'incomplete');
   });
 
   it('is foreign if the index held other content', async () => {
     const other = { ...batch, pipelines: [await pipeline(ours, 3n), await pipeline(ours, 4n)] };
-    assert.equal(await readBatchHistory(ours, other, life), 'foreign');
-    assert.equal(await readBatchHistory(ours, { ...batch, pipelines: batch.pipelines.slice(0, 1) }, life), 'foreign');
-    assert.equal(await readBatchHistory(ours, await rotation(), life), 'foreign');
-    assert.equal(await readBatchHistory(ours, batch, await rotationLife(ours, await rotation())), 'foreign');
+    assert.equal(readBatchHistory(ours, other, life), 'foreign');
+    assert.equal(readBatchHistory(ours, { ...batch, pipelines: batch.pipelines.slice(0, 1) }, life), 'foreign');
+    assert.equal(readBatchHistory(ours, await rotation(), life), 'foreign');
+    assert.equal(readBatchHistory(ours, batch, await rotationLife(ours, await rotation())), 'foreign');
   });
 
   it('shows no executed pipeline for a batch that was closed before all of its messages were added', async () => {
     const partial = { ...batch, pipelines: batch.pipelines.slice(0, 1) };
-    assert.deepEqual(await readBatchHistory(ours, batch, await lifeOf(ours, partial, 0)), { executed: 0 });
+    assert.deepEqual(readBatchHistory(ours, batch, await lifeOf(ours, partial, 0)), { executed: 0 });
   });
 
   it('of a rotation counts only its own execution', async () => {
     const replaced = await rotation();
     const whole = await rotationLife(ours, replaced);
-    assert.deepEqual(await readBatchHistory(ours, replaced, whole), { executed: 1 });
-    const { address } = await locateBatch(ours, replaced.batchIndex);
+    assert.deepEqual(readBatchHistory(ours, replaced, whole), { executed: 1 });
+    const { address } = locateBatch(ours, replaced.batchIndex);
     const forged = (await rotationLife(theirs, replaced)).map((instruction) => naming(instruction, address));
-    const closing = await rotationCloseGroup(ours, replaced);
-    const rejected = [...(await rotationSetupGroup(ours, replaced)).instructions, ...closing.instructions];
-    assert.deepEqual(await readBatchHistory(ours, replaced, [...forged, ...rejected]), { executed: 0 });
-    assert.equal(await readBatchHistory(ours, replaced, forged), 'incomplete');
+    const closing = rotationCloseGroup(ours, replaced);
+    const rejected = [...rotationSetupGroup(ours, replaced).instructions, ...closing.instructions];
+    assert.deepEqual(readBatchHistory(ours, replaced, [...forged, ...rejected]), { executed: 0 });
+    assert.equal(readBatchHistory(ours, replaced, forged), 'incomplete');
   });
 });
 
@@ -129,10 +129,10 @@ async function lifeOf(owner: Multisig, batch: HistoryBatch, executed: number): P
     .slice(0, executed)
     .map((compiled, position) => executionGroup(owner, { batchIndex, position }, compiled, 0));
   const groups = [
-    ...(await setupGroups(owner, batch)),
+    ...setupGroups(owner, batch),
     { instructions: executed > 0 ? await votes(owner, batch) : [] },
-    ...(await Promise.all(executions)),
-    ...(await closeGroups(owner, batch, pipelines.length)),
+    ...executions,
+    ...closeGroups(owner, batch, pipelines.length),
   ];
   return groups.flatMap(({ instructions }) => instructions);
 }
@@ -182,18 +182,18 @@ function encoded({ instructions, inner }: NodeTransaction) {
 }
 
 async function votes(owner: Multisig, { batchIndex }: HistoryBatch): Promise<SquadsInstruction[]> {
-  const located = await locateBatch(owner, batchIndex);
+  const located = locateBatch(owner, batchIndex);
   return [proposalApprove(located, owner.company), proposalApprove(located, owner.wallet)];
 }
 
 async function rotationLife(owner: Multisig, rotation: HistoryBatch): Promise<Instruction[]> {
-  const { instructions } = await rotationSetupGroup(owner, rotation);
-  const execute = configTransactionExecute(await locateBatch(owner, rotation.batchIndex));
+  const { instructions } = rotationSetupGroup(owner, rotation);
+  const execute = configTransactionExecute(locateBatch(owner, rotation.batchIndex));
   return [
     ...instructions,
     ...(await votes(owner, rotation)),
     execute,
-    ...(await rotationCloseGroup(owner, rotation)).instructions,
+    ...rotationCloseGroup(owner, rotation).instructions,
   ];
 }
 

@@ -79,17 +79,17 @@ for (const [standard, tokenProgram] of [
       batchIndex += 1n;
       const { wallet, company } = cluster;
       const batch = { batchIndex, pipelines: [pipeline] };
-      for (const group of await setupGroups(multisig, batch)) await assertBound(group);
-      const located = await locateBatch(multisig, batchIndex);
+      for (const group of setupGroups(multisig, batch)) await assertBound(group);
+      const located = locateBatch(multisig, batchIndex);
       for (const voter of [wallet, company]) {
         const vote = { instructions: [proposalApprove(located, voter.address)], ...VOTE_WEIGHT };
         await assertBound(vote, [voter]);
       }
       const units = unitsAlone(pipeline.instructions);
-      const execution = await executionGroup(multisig, { batchIndex, position: 0 }, pipeline, units);
+      const execution = executionGroup(multisig, { batchIndex, position: 0 }, pipeline, units);
       const used = await assertBound(execution);
       assert.ok(execution.computeUnits < 1.5 * used, `${execution.computeUnits} for ${used}`);
-      for (const group of await closeGroups(multisig, batch, 1)) await assertBound(group);
+      for (const group of closeGroups(multisig, batch, 1)) await assertBound(group);
     }
 
     async function assertBound(

@@ -76,7 +76,7 @@ describe('the company’s manual approval', () => {
   /** Casts the wallet's vote on chain, without the service. */
   async function voteOnChain(project: TestProject, batchId: string): Promise<void> {
     const { batch_index } = await readRow(batchId);
-    const located = await locateBatch(await findMultisig(world, project), batch_index);
+    const located = locateBatch(await findMultisig(world, project), batch_index);
     await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
   }
 

@@ -156,17 +156,17 @@ describe('the rotation of the operator', () => {
     const thief = await loadSigner(recovery.path);
     const byThief = { ...multisig, operator: thief.address };
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    const located = await locateBatch(byThief, batch.batchIndex);
+    const located = locateBatch(byThief, batch.batchIndex);
     // Squads, `Unauthorized` and `InvalidProposalStatus`.
     await rejects(land(world, thief, [proposalApprove(located, thief.address)]), '#6004');
     const stored = await findBatch(world.db, batch.id);
     assert.ok(stored);
-    const { instructions } = await batchExecutionGroup(byThief, stored, 0, MAX_COMPUTE_UNIT_LIMIT);
+    const { instructions } = batchExecutionGroup(byThief, stored, 0, MAX_COMPUTE_UNIT_LIMIT);
     await rejects(landBy(thief, instructions), '#6008');
     const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
     assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
 
-    const next = await locateBatch(byThief, batch.batchIndex + 1n);
+    const next = locateBatch(byThief, batch.batchIndex + 1n);
     await landBy(thief, [batchCreate(next), proposalCreate(next), proposalActivate(next)]);
     const delayed = await openBatch(world, project, [burnPipeline()]);
     await untilEnded([delayed.id], ['FAILED']);
@@ -193,7 +193,7 @@ describe('the rotation of the operator', () => {
   /** Casts both votes on chain, and stores the request, as if the service had been stopped before the first execution. */
   async function approveOnChain(project: TestProject, { id, batchIndex, signedTx }: SetUpBatch): Promise<void> {
     const multisig = await findMultisig(world, project);
-    const located = await locateBatch(multisig, batchIndex);
+    const located = locateBatch(multisig, batchIndex);
     for (const voter of [project.wallet, await loadSigner(world.environment.COMPANY_SIGNER ?? '')]) {
       const vote = addSignersToInstruction([voter], proposalApprove(located, voter.address));
       await land(world, world.operator, [vote]);

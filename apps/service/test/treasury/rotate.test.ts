@@ -178,7 +178,7 @@ describe('the rotation of the wallet', () => {
     const { batchId } = await setUp(project, to);
     const multisig = await findMultisig(world, project);
     const approver = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
-    const located = await locateBatch(multisig, 1n);
+    const located = locateBatch(multisig, 1n);
     await landSigned([proposalApprove(located, project.wallet.address)], project.wallet);
     await landSigned([proposalApprove(located, approver.address)], approver);
     await landSigned([configTransactionExecute(located)], world.operator);
