@@ -7,23 +7,10 @@ import {
   getU32Encoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import {
-  getTransferSolInstructionDataDecoder,
-  SYSTEM_PROGRAM_ADDRESS,
-  TRANSFER_SOL_DISCRIMINATOR,
-} from '@solana-program/system';
-import {
-  ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
-  BURN_CHECKED_DISCRIMINATOR,
-  CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR,
-  getTransferCheckedInstructionDataDecoder,
-  TOKEN_PROGRAM_ADDRESS,
-  TRANSFER_CHECKED_DISCRIMINATOR,
-} from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { addressEncoder } from './addresses.ts';
 import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
-import { type DescribedInstruction, describeInstruction, MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
+import { describeInstruction } from './describe-instruction.ts';
+import { type DescribedInstruction, readVaultInstruction } from './vault-instruction.ts';
 
 /** The effects of a proposal: the instructions of each of its pipelines, or the replacement of a member of the multisig. */
 export type BatchContent =
@@ -101,35 +88,27 @@ interface Effect extends Readonly<Sum> {
 }
 
 /** Reads what an instruction takes from the vault; `none` for memos and new token accounts; null if it is unknown. */
-function readEffect({ programAddress, accounts, data }: DescribedInstruction): Effect | 'none' | null {
-  switch (programAddress) {
-    case MEMO_PROGRAM_ADDRESS:
+function readEffect(instruction: DescribedInstruction): Effect | 'none' | null {
+  const known = readVaultInstruction(instruction);
+  if (known === null) return null;
+  switch (known.kind) {
+    case 'memo':
+    case 'tokenAccountCreation':
       return 'none';
-    case ASSOCIATED_TOKEN_PROGRAM_ADDRESS:
-      return data.length === 1 && data[0] === CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR ? 'none' : null;
-    case SYSTEM_PROGRAM_ADDRESS: {
-      const recipient = accounts[1];
-      const decoder = getTransferSolInstructionDataDecoder();
-      if (data.length !== decoder.fixedSize || recipient === undefined) return null;
-      const { discriminator, amount } = decoder.decode(data);
-      return discriminator === TRANSFER_SOL_DISCRIMINATOR
-        ? { amount, unit: 'SOL', decimals: SOL_DECIMALS, recipient }
-        : null;
+    case 'solTransfer': {
+      const { lamports, recipient } = known;
+      return recipient === undefined ? null : { amount: lamports, unit: 'SOL', decimals: SOL_DECIMALS, recipient };
     }
-    case TOKEN_PROGRAM_ADDRESS:
-    // Token-2022 keeps the layouts of SPL Token.
-    case TOKEN_2022_PROGRAM_ADDRESS: {
+    case 'burn':
+    case 'tokenTransfer': {
+      const { kind, baseUnits, decimals, accounts } = known;
       const [, mint, third] = accounts;
-      const isBurn = data[0] === BURN_CHECKED_DISCRIMINATOR;
-      const isKnown = isBurn || data[0] === TRANSFER_CHECKED_DISCRIMINATOR;
-      // A burn and a transfer have the same data after the discriminator.
-      const decoder = getTransferCheckedInstructionDataDecoder();
-      if (data.length !== decoder.fixedSize || !isKnown || mint === undefined || third === undefined) return null;
-      const { amount, decimals } = decoder.decode(data);
-      return { amount, unit: `tokens of the mint ${mint}`, decimals, recipient: isBurn ? null : third };
+      if (mint === undefined || third === undefined) return null;
+      const recipient = kind === 'burn' ? null : third;
+      return { amount: baseUnits, unit: `tokens of the mint ${mint}`, decimals, recipient };
     }
     default:
-      return null;
+      return known satisfies never;
   }
 }
 

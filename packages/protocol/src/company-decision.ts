@@ -18,7 +18,7 @@ import { getAddMemoInstruction } from '@solana-program/memo';
 import { groupDigits, toDecimal } from './amounts.ts';
 import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
 import { type CompanyPolicy, policyLines } from './company-policy.ts';
-import { MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
+import { MEMO_PROGRAM_ADDRESS } from './vault-instruction.ts';
 
 /** A decision of a company operator, as the operator's wallet signs it. */
 export interface CompanyDecision {

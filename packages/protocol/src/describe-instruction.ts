@@ -1,30 +1,13 @@
-import type { Address, ReadonlyUint8Array } from '@solana/kit';
-import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
-import {
-  getTransferSolInstructionDataDecoder,
-  SYSTEM_PROGRAM_ADDRESS,
-  TRANSFER_SOL_DISCRIMINATOR,
-} from '@solana-program/system';
-import {
-  ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
-  BURN_CHECKED_DISCRIMINATOR,
-  CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR,
-  getTransferCheckedInstructionDataDecoder,
-  TOKEN_PROGRAM_ADDRESS,
-  TRANSFER_CHECKED_DISCRIMINATOR,
-} from '@solana-program/token';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
-
-/** Memo v3, the version that is deployed on every cluster. */
-export const MEMO_PROGRAM_ADDRESS = LEGACY_MEMO_PROGRAM_ADDRESS_V3;
-
-/** An instruction to describe; its accounts are addresses, in order. */
-export interface DescribedInstruction {
-  readonly programAddress: Address;
-  readonly accounts: readonly Address[];
-  readonly data: ReadonlyUint8Array;
-}
+import {
+  type DescribedInstruction,
+  MEMO_PROGRAM_ADDRESS,
+  readVaultInstruction,
+  type VaultInstruction,
+} from './vault-instruction.ts';
 
 /** A sentence in two parts: `Token` `burns 1.5 tokens of 7Fq2…`. */
 export interface InstructionDescription {
@@ -42,16 +25,17 @@ export interface InstructionDescription {
  * console.log(`${program} ${text}`);
  */
 export function describeInstruction(
-  { programAddress, accounts, data }: DescribedInstruction,
+  instruction: DescribedInstruction,
   showAddress: (address: string) => string = (address) => address,
 ): InstructionDescription {
+  const { programAddress, accounts, data } = instruction;
   const program = PROGRAM_NAMES[programAddress] ?? showAddress(programAddress);
-  const account = (index: number) => {
-    const address = accounts[index];
-    return address === undefined ? '(no account)' : showAddress(address);
-  };
-  const text = describe(programAddress, data, account);
-  return { program, text: text ?? `is called with ${data.length} bytes and ${accounts.length} accounts` };
+  const known = readVaultInstruction(instruction);
+  if (known === null) {
+    return { program, text: `is called with ${data.length} bytes and ${accounts.length} accounts` };
+  }
+  const show = (address: string | undefined) => (address === undefined ? '(no account)' : showAddress(address));
+  return { program, text: describe(known, show) };
 }
 
 const PROGRAM_NAMES: Readonly<Record<string, string>> = {
@@ -62,38 +46,25 @@ const PROGRAM_NAMES: Readonly<Record<string, string>> = {
   [MEMO_PROGRAM_ADDRESS]: 'Memo',
 };
 
-function describe(
-  programAddress: Address,
-  data: ReadonlyUint8Array,
-  account: (index: number) => string,
-): string | null {
-  switch (programAddress) {
-    case MEMO_PROGRAM_ADDRESS:
-      return `writes “${new TextDecoder().decode(new Uint8Array(data))}”`;
-    case ASSOCIATED_TOKEN_PROGRAM_ADDRESS: {
-      const isCreation = data.length === 1 && data[0] === CREATE_ASSOCIATED_TOKEN_IDEMPOTENT_DISCRIMINATOR;
-      return isCreation ? `creates the token account of ${account(2)} if it is missing` : null;
+function describe(instruction: VaultInstruction, show: (address: string | undefined) => string): string {
+  switch (instruction.kind) {
+    case 'memo':
+      return `writes “${instruction.text}”`;
+    case 'tokenAccountCreation':
+      return `creates the token account of ${show(instruction.owner)} if it is missing`;
+    case 'solTransfer': {
+      const sol = groupDigits(toDecimal(instruction.lamports, SOL_DECIMALS));
+      return `transfers ${sol} SOL to ${show(instruction.recipient)}`;
     }
-    case SYSTEM_PROGRAM_ADDRESS: {
-      const decoder = getTransferSolInstructionDataDecoder();
-      if (data.length !== decoder.fixedSize) return null;
-      const { discriminator, amount } = decoder.decode(data);
-      if (discriminator !== TRANSFER_SOL_DISCRIMINATOR) return null;
-      return `transfers ${groupDigits(toDecimal(amount, SOL_DECIMALS))} SOL to ${account(1)}`;
-    }
-    case TOKEN_PROGRAM_ADDRESS:
-    // Token-2022 keeps the layouts of SPL Token.
-    case TOKEN_2022_PROGRAM_ADDRESS: {
-      // A burn and a transfer have the same data after the discriminator.
-      const decoder = getTransferCheckedInstructionDataDecoder();
-      if (data.length !== decoder.fixedSize) return null;
-      const { discriminator, amount, decimals } = decoder.decode(data);
-      const tokens = `${groupDigits(toDecimal(amount, decimals))} tokens`;
-      if (discriminator === BURN_CHECKED_DISCRIMINATOR) return `burns ${tokens} of ${account(0)}`;
-      if (discriminator !== TRANSFER_CHECKED_DISCRIMINATOR) return null;
-      return `transfers ${tokens} to the token account ${account(2)}`;
+    case 'burn':
+    case 'tokenTransfer': {
+      const { kind, baseUnits, decimals, accounts } = instruction;
+      const tokens = `${groupDigits(toDecimal(baseUnits, decimals))} tokens`;
+      return kind === 'burn'
+        ? `burns ${tokens} of ${show(accounts[0])}`
+        : `transfers ${tokens} to the token account ${show(accounts[2])}`;
     }
     default:
-      return null;
+      return instruction satisfies never;
   }
 }

@@ -15,4 +15,5 @@ export * from './policy-fields.ts';
 export * from './proof-memo.ts';
 export * from './reserved-addresses.ts';
 export * from './runtime.ts';
+export * from './vault-instruction.ts';
 export * from './wording.ts';
