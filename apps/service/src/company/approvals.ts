@@ -40,13 +40,15 @@ export interface WaitingItem extends WaitingBatch, ListItem {
 /** Bounds the list. The next batches appear when these are decided. */
 const MAX_LISTED = 100;
 
-/** Lists the batches that wait for a person's decision, oldest first. */
-export async function listWaiting({
-  db,
-  clock,
-  tokenNames,
-}: Pick<Deps, 'db' | 'clock'> & { readonly tokenNames: TokenNames }): Promise<WaitingItem[]> {
-  const batches = await findWaitingBatches(db, MAX_LISTED, clock.now());
+/**
+ * Lists the batches that wait for a person's decision, oldest first. One project cannot fill the list before others.
+ * @param only.batchId lists this batch alone, if it waits; null lists those of all projects.
+ */
+export async function listWaiting(
+  { db, clock, tokenNames }: Pick<Deps, 'db' | 'clock'> & { readonly tokenNames: TokenNames },
+  { batchId }: { readonly batchId: string | null },
+): Promise<WaitingItem[]> {
+  const batches = await findWaitingBatches(db, { batchId, limit: MAX_LISTED }, clock.now());
   const names = await tokenNames.of(batches.map(({ mint }) => mint));
   return (await toItems(db, batches)).map((batch) => ({ ...batch, symbol: names.get(batch.mint)?.symbol ?? null }));
 }

@@ -7,6 +7,7 @@ import type { GatedWorld } from '@flywheel/testing/gate';
 import { findJobIds } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
+import { sql } from 'kysely';
 import { createLog } from '../../src/log.ts';
 import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -105,6 +106,36 @@ describe('the company’s overview', () => {
     assert.deepEqual((await read('waiting')).batches, []);
   });
 
+  it('lists a batch of each project before a second of any, and finds one that is not listed by its id', async () => {
+    const [crowd, other] = [await createManualProject(world), await createManualProject(world)];
+    const [first, last] = [
+      await setUpBatch(world, crowd, [burnPipeline()]),
+      await setUpBatch(world, other, [burnPipeline()]),
+    ];
+    assert.equal((await executeSigned(world, crowd, first)).status, 202);
+    await addWaiting(first.id, 119);
+    assert.equal((await executeSigned(world, other, last)).status, 202);
+    const listed: { readonly id: string }[] = (await read('waiting')).batches;
+    assert.deepEqual([listed.length, listed[0]?.id, listed.at(-1)?.id], [100, first.id, last.id]);
+
+    const newest = await world.db
+      .selectFrom('batches')
+      .select('id')
+      .where('project_id', '=', crowd.projectId)
+      .orderBy('batch_index', 'desc')
+      .limit(1)
+      .executeTakeFirstOrThrow();
+    assert.ok(listed.every(({ id }) => id !== newest.id));
+    const { batches: found } = await read(`waiting?batchId=${newest.id}`);
+    assert.deepEqual([found.length, found[0].id, found[0].projectId], [1, newest.id, crowd.projectId]);
+
+    requireOk(await approve(world, operator, last.id));
+    assert.deepEqual((await read(`waiting?batchId=${last.id}`)).batches, []);
+    requireOk(await reject(world, operator, first.id, 'Not this one.'));
+    const { projectId } = crowd;
+    await world.db.deleteFrom('batches').where('project_id', '=', projectId).where('id', '!=', first.id).execute();
+  });
+
   it('lists every project, newest first, with its open batches', async () => {
     const project = await createProject(world);
     const [newest] = (await read('projects')).projects;
@@ -124,6 +155,19 @@ describe('the company’s overview', () => {
     assertError(terms, 403, 'ERR_COMPANY_ONLY');
     assertError(await askCompany(world, project, 'POST', `jobs/${UNKNOWN}/retry`, {}), 403, 'ERR_COMPANY_ONLY');
   });
+
+  /** Stores copies of a waiting batch, each of which waits since a microsecond later than the one before. */
+  async function addWaiting(batchId: string, count: number): Promise<void> {
+    await sql`
+      insert into batches
+      select copy.* from batches, generate_series(1, ${count}) as n,
+        jsonb_populate_record(batches, jsonb_build_object(
+          'id', gen_random_uuid(), 'batch_index', batch_index + n, 'idempotency_key', gen_random_uuid(),
+          'company_asked_at', company_asked_at + n * interval '1 microsecond'
+        )) as copy
+      where batches.id = ${batchId}
+    `.execute(world.db);
+  }
 
   async function read(path: string) {
     return requireOk(await askCompany(world, operator, 'GET', path));

@@ -54,7 +54,9 @@ export const COMPANY_OPERATIONS = {
     method: 'GET',
     path: '/console/api/company/waiting',
     summary: 'List the batches pending company approval',
-    description: 'The project’s wallet has approved them; a person must approve for the company.',
+    description:
+      'The project’s wallet has approved them; a person must approve for the company. If there are more than one answer holds, those of admitted projects come before others, and one of each project before a second of any.',
+    query: z.object({ batchId: idParam.optional().describe('Only the batch of this id, if it is pending.') }),
     responses: { 200: { description: 'Oldest first.', schema: WaitingBatches } },
     errors: [],
   },

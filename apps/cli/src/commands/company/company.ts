@@ -111,7 +111,8 @@ interface Queue {
 
 /** Lists the batches of every shard that wait for the company. */
 async function listWaiting(console: ConsoleClient): Promise<Queue> {
-  const { answers, failures: missing } = await console.callEach(COMPANY_OPERATIONS.listWaitingBatches, {});
+  const asked = { query: {} };
+  const { answers, failures: missing } = await console.callEach(COMPANY_OPERATIONS.listWaitingBatches, asked);
   return { batches: mergeWaiting(answers), missing };
 }
 
@@ -183,8 +184,10 @@ async function readReview(console: ConsoleClient, batchId: string): Promise<stri
 }
 
 async function findWaiting(console: ConsoleClient, batchId: string): Promise<WaitingBatch> {
-  const { batches, missing } = await listWaiting(console);
-  const batch = batches.find(({ id }) => id === batchId);
+  const { answers, failures: missing } = await console.callEach(COMPANY_OPERATIONS.listWaitingBatches, {
+    query: { batchId },
+  });
+  const [batch] = mergeWaiting(answers);
   if (batch) return batch;
   throw new CliError(
     'ERR_USAGE',

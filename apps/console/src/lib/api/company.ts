@@ -66,7 +66,9 @@ export function serviceKeysQuery(projectId: string) {
 export const waitingBatchesQuery = queryOptions({
   queryKey: ['company', 'waiting'],
   queryFn: async (): Promise<OfShards & { readonly batches: readonly WaitingBatch[] }> => {
-    const found = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.listWaitingBatches, { headers }));
+    const found = await askEveryShard((headers) =>
+      callForReply(COMPANY_OPERATIONS.listWaitingBatches, { headers, query: {} }),
+    );
     return { batches: mergeWaiting(found.answers), ...describeShards(found) };
   },
   refetchInterval: COMPANY_EVERY_MS,

@@ -19,9 +19,9 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
 
     listCompanyProjects: async () => ({ status: 200, body: { projects: await listProjects(deps, null) } }),
 
-    listWaitingBatches: async () => ({
+    listWaitingBatches: async (_context, { query: { batchId = null } }) => ({
       status: 200,
-      body: { batches: (await listWaiting(deps)).map(presentWaiting) },
+      body: { batches: (await listWaiting(deps, { batchId })).map(presentWaiting) },
     }),
 
     approveBatch: async ({ wallet }, { params, body }) => {

@@ -1,6 +1,7 @@
 import type { Approvals } from '@flywheel/api';
 import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
 import type { BatchOnChain } from '../company/totals.ts';
 import { type Db, inTransaction } from '../db.ts';
 import {
@@ -240,18 +241,43 @@ export interface WaitingBatch extends ListedBatch {
   readonly partialApproval: PartialApproval | null;
 }
 
-/** Lists the pending batches of all projects, oldest first. */
-export async function findWaitingBatches(db: Db, limit: number, now: Date): Promise<WaitingBatch[]> {
+export interface WaitingFilter {
+  /** Null lists the batches of all projects. */
+  readonly batchId: string | null;
+  readonly limit: number;
+}
+
+/**
+ * Lists pending batches, oldest first. If there are more than `limit`, those of admitted projects come before others, and one
+ * of each project before a second of any: anyone may register projects and fill them with batches.
+ */
+export async function findWaitingBatches(
+  db: Db,
+  { batchId, limit }: WaitingFilter,
+  now: Date,
+): Promise<WaitingBatch[]> {
   const rows = await selectListed(db)
     .innerJoin('tokens', 'tokens.id', 'batches.token_id')
     .select(['batches.project_id', 'mint', 'decimals'])
-    .where('company_asked_at', 'is not', null)
     .select((eb) => eb.ref('company_asked_at').$notNull().as('asked_at'))
     .select(partialApprovalSql(now).as('partial_approval'))
-    .where('company_decided_at', 'is', null)
-    .where('ended_at', 'is', null)
+    .where('batches.id', 'in', ({ selectFrom }) =>
+      selectFrom('batches')
+        .innerJoin('flywheels', 'flywheels.id', 'batches.flywheel_id')
+        .leftJoin('company_admissions', 'company_admissions.multisig', 'flywheels.multisig')
+        .select('batches.id')
+        .where('company_asked_at', 'is not', null)
+        .where('company_decided_at', 'is', null)
+        .where('ended_at', 'is', null)
+        .$if(batchId !== null, (query) => query.where('batches.id', '=', batchId ?? ''))
+        .orderBy(sql`company_admissions.multisig is null`)
+        .orderBy(sql`row_number() over (partition by batches.project_id order by company_asked_at, batches.id)`)
+        .orderBy('company_asked_at')
+        .orderBy('batches.id')
+        .limit(limit),
+    )
     .orderBy('company_asked_at')
-    .limit(limit)
+    .orderBy('batches.id')
     .execute();
   return rows.map((row) => ({
     ...toListed(row),
