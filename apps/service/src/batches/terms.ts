@@ -11,7 +11,7 @@ import { countBatch, recordSetupDay, uncountBatch } from '../store/company/total
 import { deleteUses } from '../store/company/uses.ts';
 import type { Db } from '../store/db.ts';
 import { fencedTransaction, type RunDeps } from './deps.ts';
-import { countUses, findPersonRule } from './policy/at-signing.ts';
+import { countUses, findBoundVersions, findPersonRule, type Judgement, judge } from './policy/at-signing.ts';
 
 // The rows that these functions write are the worker's own: no request can change what the company approves by itself.
 
@@ -67,15 +67,28 @@ export function oldestCountedDay({ batchExpirySeconds }: Pick<RunDeps, 'batchExp
   return utcDay(new Date(now.getTime() - batchExpirySeconds * 1_000 - DAY_MS));
 }
 
-/** Counts a batch that a person has approved, whatever the day amounts to. */
-export async function countSigned(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+/**
+ * Judges a batch that people have approved by the rules that are in force now: they may have changed during its checks. Counts a
+ * batch of pipelines, whatever the day amounts to, unless the judgement refuses it or requires more operators.
+ * @param approvals operators who have approved it.
+ */
+export async function countSigned(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  approvals: number,
+): Promise<Judgement> {
   const day = utcDay(deps.clock.now());
-  await fencedTransaction(deps, async (trx) => {
+  return fencedTransaction(deps, async (trx) => {
     await lockTerms(trx, project, whetherKept(deps));
+    const judgement = judge(await findBoundVersions(trx, project, batch), project, batch);
+    const isAllowed = judgement.refusal === null && judgement.required <= approvals;
+    if (!isAllowed || batch.kind !== 'pipelines') return judgement;
     const located = locate(project, batch);
     const setupDay = await recordSetupDay(trx, located, day);
     await countBatch(trx, located, dailyTotals(batch.pipelines, project.token), null);
     await countUses(trx, project, batch, { day: setupDay, located });
+    return judgement;
   });
 }
 

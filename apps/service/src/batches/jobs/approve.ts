@@ -99,6 +99,7 @@ export async function approve(
   if (awaitsCompany) return 'awaits company';
   const decision = await findDecision(deps, project, batch, { ...decided, decisions, judgement });
   if (decision === 'none') return 'awaits company';
+  if (typeof decision === 'object') return endMismatched(deps, project, batch, `${decision.refusal} ${REFUSED}`);
   if (batch.kind === 'pipelines') {
     const isApproved = decision === 'by a person';
     const delay = await findDelay(deps, project, batch, { created: toCreate.length, isApproved });
@@ -138,13 +139,14 @@ interface Decisions extends DecidedBatch {
  * Checks whether a person of the company must still decide, before the company's key signs. The rows come from processes
  * that do not hold the key, so the worker's own rows say what needs no person, and a decision counts only if an operator's
  * wallet signed it; two decisions count only if two wallets did. A decision that does not count is asked for again.
+ * @returns `none` if a person must still decide; the refusal if the rules have come to forbid the batch.
  */
 async function findDecision(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { decisions, judgement, ...decided }: Decisions,
-): Promise<'automatic' | 'by a person' | 'none'> {
+): Promise<'automatic' | 'by a person' | 'none' | { readonly refusal: string }> {
   const { askedAt, decidedAt } = await findCompanyDecision(deps.db, batch.id);
   const mayBeAutomatic = batch.kind === 'pipelines' && askedAt === null && judgement.reason === null;
   const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
@@ -154,8 +156,12 @@ async function findDecision(
     findForeignKey(decided.content, deps) ??
     (await findApprovalIssue(deps, project, decided, { approvals, required: judgement.required }));
   if (issue === null) {
-    if (batch.kind === 'pipelines') await countSigned(deps, project, batch);
-    return 'by a person';
+    const { required } = judgement;
+    const latest = await countSigned(deps, project, batch, required);
+    if (latest.refusal !== null) return { refusal: latest.refusal };
+    if (latest.required <= required) return 'by a person';
+    await askPerson(deps, batch, latest.reason ?? reason);
+    return 'none';
   }
   if (decidedAt !== null) {
     const fields = { batchId: batch.id, operator: approvals[0]?.operator, issue };
