@@ -97,6 +97,7 @@ const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
   ERR_RUN_TOO_EARLY:
     'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that were not executed.',
   ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
+  ERR_BATCH_STILL_EXECUTABLE: 'Give the wallet SOL for the fee of its cancel vote, and run the command again.',
   ERR_CHAIN_MISMATCH: 'Report this to the company, and not through the service.',
   ERR_UNAUTHORIZED: CHECK_KEY,
   ERR_KEY_NOT_FOUND: CHECK_KEY,

@@ -72,11 +72,16 @@ export interface BatchToFollow {
   readonly idempotencyKey: string;
 }
 
+export interface FollowBatchOptions extends FollowOptions {
+  /** Called with the batch's proposal each time before the wallet is asked; what it throws prevents the signature. */
+  readonly beforeSigning?: (proposal: Pick<Batch, 'multisig' | 'batchIndex'>) => Promise<void>;
+}
+
 /** Creates or resumes the batch of an idempotency key and follows it to its end. */
 export async function followBatch(
   client: FlywheelClient,
   { input, pipelines, idempotencyKey }: BatchToFollow,
-  { wallet, verify, onProgress, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: FollowOptions,
+  { wallet, verify, onProgress, timeoutMs = DEFAULT_TIMEOUT_MS, signal, beforeSigning }: FollowBatchOptions,
 ): Promise<{ readonly batch: Batch; readonly hadEnded: boolean }> {
   const call = signal ? { signal } : {};
   let batchId: string | null = null;
@@ -88,6 +93,7 @@ export async function followBatch(
     }
     lastBlocker = executionError?.message;
   };
+  const signerFor = (batch: Batch) => (beforeSigning ? guarded(wallet, () => beforeSigning(batch)) : wallet);
   try {
     let isResumed = false;
     const onReplay = (isReplayed: boolean) => {
@@ -107,12 +113,13 @@ export async function followBatch(
       // The nonce of the approval may have changed since init.
       const current = await client.getBatch(batchId, { ...call, include: ['approval'] });
       const proposalApproveTx = current.proposalApproveTx ?? init.proposalApproveTx;
+      const signer = signerFor(current);
       const signedTx = await approve(client, { ...call, batchId, proposalApproveTx, isResumed }, () =>
         verify === 'trust-service'
-          ? signApproval(proposalApproveTx, wallet, { ...current, company: 'trust-service' })
+          ? signApproval(proposalApproveTx, signer, { ...current, company: 'trust-service' })
           : verifyAndSign(
               verify.rpcUrl,
-              { wallet, proposalApproveTx, ...knownOf(verify, { ...current, pipelines }) },
+              { wallet: signer, proposalApproveTx, ...knownOf(verify, { ...current, pipelines }) },
               {
                 ...call,
                 onVerification: (verification) => onProgress?.({ stage: 'verified', batch: current, verification }),
@@ -126,7 +133,7 @@ export async function followBatch(
     const batch = await client.getBatch(batchId, call);
     if (verify !== 'trust-service' && batch.status === 'FAILED') {
       const vote = await tryCancelVote(client, batchId, {
-        ...{ ...call, wallet, rpcUrl: verify.rpcUrl },
+        ...{ ...call, wallet: signerFor(batch), rpcUrl: verify.rpcUrl },
         ...(verify.expect?.multisig !== undefined && { multisig: verify.expect.multisig }),
       });
       if (vote !== null) onProgress?.({ stage: 'cancelVote', batch, ...vote });
@@ -136,6 +143,27 @@ export async function followBatch(
   } catch (error) {
     throw nameBatch(error, { idempotencyKey, batchId });
   }
+}
+
+/** Runs `before` each time before a wallet is asked. */
+function guarded(wallet: ApprovalSigner, before: () => Promise<void>): ApprovalSigner {
+  const { address } = wallet;
+  if ('modifyAndSignTransactions' in wallet) {
+    return {
+      address,
+      modifyAndSignTransactions: async (...asked) => {
+        await before();
+        return wallet.modifyAndSignTransactions(...asked);
+      },
+    };
+  }
+  return {
+    address,
+    signTransactions: async (...asked) => {
+      await before();
+      return wallet.signTransactions(...asked);
+    },
+  };
 }
 
 /** A vote that fails must not hide the result of the batch. Null if no vote is owed. */

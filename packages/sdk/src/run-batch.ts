@@ -1,4 +1,5 @@
 import { type Batch, InitBatchRequest, MAX_PIPELINES_PER_BATCH, type Pipeline } from '@flywheel/api';
+import { requireEnd } from './audit/batch-end.ts';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { FlywheelError, signingRefused } from './errors.ts';
 import { type FollowOptions, followBatch } from './follow-batch.ts';
@@ -9,7 +10,8 @@ export interface RunBatchOptions extends FollowOptions {
   /** Number of the run; 1 by default. A run starts only after the previous run has executed every pipeline. */
   readonly run?: number;
   /**
-   * True to send the pipelines that a failed batch of this run did not execute, as further batches of it. A batch that
+   * True to send the pipelines that a failed batch of this run did not execute, as further batches of it. Unless `verify` is
+   * `'trust-service'`, the chain must show that the failed one has not executed them and cannot any more. A batch that
    * fails in this call is not continued: it would probably fail again.
    */
   readonly sendRest?: boolean;
@@ -24,7 +26,8 @@ export interface RunBatchOptions extends FollowOptions {
  * @returns the batch, `EXECUTED` or `FAILED`; with several batches in the run the last one, or the failed one whose
  * pipelines are not all executed. A batch that failed on chain is a result, not an error.
  * @throws FlywheelError of any call, with `idempotencyKey` and `batchId` as far as they are known; `ERR_TIMED_OUT` if the
- * batch has not ended in time; `ERR_RUN_TOO_EARLY` if the previous run has pipelines left.
+ * batch has not ended in time; `ERR_RUN_TOO_EARLY` if the previous run has pipelines left; before the rest of a failed batch is
+ * sent, `ERR_CHAIN_MISMATCH` if the chain contradicts the service, and `ERR_BATCH_STILL_EXECUTABLE` if it could still execute it.
  *
  * @example
  * const batch = await runBatch(client, [pipeline('WATCH_AD', { adId: '1' }, burn(0.25))], {
@@ -102,10 +105,12 @@ export async function followRun(
   requireVerification(options);
   const { onProgress, signal } = options;
   let failed: Batch | null = null;
+  let last: Batch | null = null;
   for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
     const [group = [], ...later] = groups;
     const key = await runKeyOf(pipelines, { run, rest });
     if (rest > 0 && !sendRest && failed && !(await client.isKeyUsed(key, signal ? { signal } : {}))) return failed;
+    if (last?.status === 'FAILED') await requireFailed(options, last);
     onProgress?.({ stage: 'begun', idempotencyKey: key, position: { run, rest } });
     // JSON text is sent byte for byte, so that the service sees every digit.
     const body = rest === 0 ? input : { pipelines: [...group] };
@@ -113,9 +118,17 @@ export async function followRun(
     const { batch, hadEnded } = await followBatch(client, sent, options);
     groups = [...groupsLeft(batch, group), ...later];
     if (batch.status === 'FAILED') failed = batch;
+    last = batch;
     if (groups.length === 0) return batch;
     if (batch.status === 'FAILED' && !hadEnded) return batch;
   }
+}
+
+/** A service that lies about a failed batch must not have its pipelines paid again. */
+async function requireFailed({ verify, signal }: FollowOptions, { id, executeResult, ...batch }: Batch): Promise<void> {
+  if (verify === 'trust-service') return;
+  const claimed = { batchId: id, executed: executeResult?.totalSuccessful ?? 0, isSigned: false };
+  await requireEnd(verify.rpcUrl, batch, claimed, signal);
 }
 
 /**

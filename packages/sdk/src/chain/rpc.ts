@@ -10,17 +10,23 @@ export interface ChainAccount {
   readonly data: ReadonlyUint8Array;
 }
 
+export type Commitment = 'confirmed' | 'finalized';
+
 /**
- * Reads confirmed accounts from a node; null for an account that does not exist.
+ * Reads accounts from a node; null for an account that does not exist.
  * @throws FlywheelError as `askRpc`.
  */
-export async function readAccounts(rpcUrl: string, addresses: readonly Address[]): Promise<(ChainAccount | null)[]> {
+export async function readAccounts(
+  rpcUrl: string,
+  addresses: readonly Address[],
+  commitment: Commitment = 'confirmed',
+): Promise<(ChainAccount | null)[]> {
   const pages = Array.from({ length: Math.ceil(addresses.length / MAX_ACCOUNTS_PER_CALL) }, (_, page) =>
     addresses.slice(page * MAX_ACCOUNTS_PER_CALL, (page + 1) * MAX_ACCOUNTS_PER_CALL),
   );
   const read = await Promise.all(
     pages.map(async (page) => {
-      const config = { encoding: 'base64', commitment: 'confirmed' };
+      const config = { encoding: 'base64', commitment };
       const value = fieldOf(await askRpc(rpcUrl, GET_ACCOUNTS, [page, config]), 'value');
       return page.map((asked, i) => toAccount(asked, fieldOf(value, i)));
     }),

@@ -78,7 +78,7 @@ export function storeConformance(
     test('write assigns items to a batch, which reads them in the order of their positions', async (store, reopen) => {
       const epoch = await begin(store);
       const [a, b, c] = await three(store);
-      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null } as const;
+      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null, signed: null } as const;
       const assigned = [
         { item: a, to: { batchKey: KEY, position: 1 } },
         { item: c, to: { batchKey: KEY, position: 0 } },
@@ -97,15 +97,16 @@ export function storeConformance(
       );
       equal(await after.readBatches(), [batch], 'the open batches');
       const verdict = { items: [{ position: 0, reason: { code: 'X', message: 'y' } }], failed: ['r'], held: [] };
-      await store.write(epoch, { batches: [{ ...batch, batchId: 'id', verdict }] });
-      equal(await store.readBatches(), [{ ...batch, batchId: 'id', verdict }], 'the replaced batch');
+      const signed = { multisig: 'm', batchIndex: '18446744073709551615' };
+      await store.write(epoch, { batches: [{ ...batch, batchId: 'id', verdict, signed }] });
+      equal(await (await reopen()).readBatches(), [{ ...batch, batchId: 'id', verdict, signed }], 'the replaced batch');
       equal((await store.read({ ids: [b.id] }))[0]?.batchKey, null, 'the item beside the batch');
     }),
 
     test('write ends a batch with all results, and counts them', async (store, reopen) => {
       const epoch = await begin(store);
       const items = await three(store);
-      const batch = { key: KEY, lane: 'together', batchId: 'id', verdict: null } as const;
+      const batch = { key: KEY, lane: 'together', batchId: 'id', verdict: null, signed: null } as const;
       const assigned = items.map((each, position) => ({ item: each, to: { batchKey: KEY, position } }));
       await store.write(epoch, { items: assigned, batches: [batch] });
       const [a, b, c] = await threeOf(await store.read({ batchKey: KEY }));
@@ -168,7 +169,7 @@ export function storeConformance(
     test('read finds the paid items of a pipeline that several share', async (store, reopen) => {
       const epoch = await begin(store);
       const items = await three(store);
-      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null } as const;
+      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null, signed: null } as const;
       const positions = [1, 0, 1];
       const assigned = items.map((each, i) => ({ item: each, to: { batchKey: KEY, position: positions[i] ?? 0 } }));
       await store.write(epoch, { items: assigned, batches: [batch] });
@@ -201,7 +202,7 @@ export function storeConformance(
       const [a, b] = await three(store);
       await store.write(epoch, { items: [{ item: b, to: { state: 'dropped' } }] });
       const stale = [a, b].map((each) => ({ item: each, to: { batchKey: KEY, position: 0 } }));
-      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null } as const;
+      const batch = { key: KEY, lane: 'together', batchId: null, verdict: null, signed: null } as const;
       await rejects(() => store.write(epoch, { items: stale, batches: [batch] }), 'a write with a stale item');
       equal(await store.read({ batchKey: KEY }), [], 'the items of the refused batch');
       equal(await store.readBatches(), [], 'the batches after the refused write');

@@ -1,15 +1,15 @@
 import type { Batch, Pipeline } from '@flywheel/api';
 import { sleep } from '@flywheel/solana-rpc';
+import { requireEnd } from '../audit/batch-end.ts';
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, isErrorCode, isFlywheelError, nameBatch } from '../errors.ts';
 import { type FollowOptions, followBatch } from '../follow-batch.ts';
-import type { ApprovalSigner } from '../signing/sign.ts';
-import { isFinal, watchBatch } from '../watch-batch.ts';
+import { isFinal, stillOpen, watchBatch } from '../watch-batch.ts';
 import { recipientsOf } from './item.ts';
 import type { Journal } from './journal.ts';
 import { dissolve, isExplained, judgeError, NO_VERDICT, recordEnd } from './judge.ts';
 import { groupByPosition, pipelinesOf } from './merge.ts';
-import type { StoreChanges, StoredBatch, StoredItem, Verdict } from './store.ts';
+import type { SignedProposal, StoreChanges, StoredBatch, StoredItem, Verdict } from './store.ts';
 
 export interface PayDeps {
   readonly client: FlywheelClient;
@@ -20,7 +20,7 @@ export interface PayDeps {
   readonly signal: AbortSignal;
   /** Called when a batch waits for something, or for a person. */
   readonly onHeldUp: (cause: HeldUp) => void;
-  /** Called when a batch has ended on chain: another one may begin while this one becomes final. */
+  /** Called when the service says that a batch has ended: another one may begin while this one becomes final. */
   readonly onExecuted: (batch: StoredBatch) => void;
 }
 
@@ -54,7 +54,9 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
   let batch = opened;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const ended = await follow(deps, batch, pipelines);
+      const ended = await follow(deps, batch, pipelines, async (proposal) => {
+        batch = await noteSigned(deps, batch, proposal);
+      });
       return await conclude(deps, { batch, items, ended });
     } catch (error) {
       signal.throwIfAborted();
@@ -66,6 +68,9 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
           const { verdict, batchId } = judgement;
           noteMerged(deps, items, judgement);
           if (batchId === null) {
+            // An honest service answers a known key before it looks at the request.
+            if (batch.signed !== null)
+              throw contradicts('The service refuses a batch that the wallet has signed.', error);
             await end(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
             return 'dissolved';
           }
@@ -76,7 +81,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
           break;
         }
         case 'wait': {
-          if (judgement.maySplit && attempt > 1) {
+          if (judgement.maySplit && attempt > 1 && batch.signed === null) {
             await end(deps, { batch, items, verdict: NO_VERDICT }, (ending) => dissolve(ending, NO_VERDICT));
             return 'tooBig';
           }
@@ -105,15 +110,20 @@ function noteMerged(
   }
 }
 
-async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, pipelines: Pipeline[]) {
-  const { client, journal, approval, signal } = deps;
+async function follow(
+  deps: PayDeps,
+  { key, batchId, verdict }: StoredBatch,
+  pipelines: Pipeline[],
+  beforeSigning: (proposal: SignedProposal) => Promise<void>,
+): Promise<Batch> {
+  const { client, approval, signal } = deps;
   if (verdict !== null && batchId !== null) return cancelToEnd(deps, batchId);
   if (approval === 'person') return followPerson(deps, { pipelines, idempotencyKey: key });
   const sent = { input: { pipelines }, pipelines, idempotencyKey: key };
   const { batch } = await followBatch(client, sent, {
     ...approval,
-    wallet: guarded(approval.wallet, journal),
     signal,
+    beforeSigning,
     onProgress: (progress) => {
       approval.onProgress?.(progress);
       if (progress.stage !== 'blocked') return;
@@ -125,27 +135,35 @@ async function follow(deps: PayDeps, { key, batchId, verdict }: StoredBatch, pip
 }
 
 /**
- * Asks the store before each signature that this collector is still the one that pays. Init has answered by then: a batch
- * that it created earlier is found by a later collector, and one that it creates later is not signed.
+ * Before each signature, stores which proposal is signed for the batch, and asks the store that this collector is still the
+ * one that pays. Init has answered by then: a batch that it created earlier is found by a later collector, and one that it
+ * creates later is not signed.
+ * @returns the batch with its proposal.
+ * @throws FlywheelError `ERR_CHAIN_MISMATCH` if the wallet has signed another proposal for the batch: both could be executed.
  */
-function guarded(wallet: ApprovalSigner, { requireEpoch }: Journal): ApprovalSigner {
-  const { address } = wallet;
-  if ('signTransactions' in wallet) {
-    return {
-      address,
-      signTransactions: async (...asked) => {
-        await requireEpoch();
-        return wallet.signTransactions(...asked);
-      },
-    };
+async function noteSigned(
+  { journal }: PayDeps,
+  batch: StoredBatch,
+  { multisig, batchIndex }: SignedProposal,
+): Promise<StoredBatch> {
+  const { signed } = batch;
+  if (signed === null) {
+    const noted = { ...batch, signed: { multisig, batchIndex } };
+    await journal.exclusive((write) => write({ batches: [noted] }));
+    return noted;
   }
-  return {
-    address,
-    modifyAndSignTransactions: async (...asked) => {
-      await requireEpoch();
-      return wallet.modifyAndSignTransactions(...asked);
-    },
-  };
+  if (signed.multisig !== multisig || signed.batchIndex !== batchIndex) {
+    throw contradicts(
+      `The wallet has signed the batch with index ${signed.batchIndex} of the multisig ${signed.multisig} for these events, and the service now asks for index ${batchIndex} of ${multisig}.`,
+    );
+  }
+  await journal.requireEpoch();
+  return batch;
+}
+
+function contradicts(reason: string, cause?: unknown): FlywheelError {
+  const message = `${reason} They could be paid twice, so nothing more is signed.`;
+  return new FlywheelError({ code: 'ERR_CHAIN_MISMATCH', message, ...(cause !== undefined && { cause }) });
 }
 
 /** Creates or resumes a batch and waits until somebody has approved and executed it, or until a check names its items. */
@@ -199,7 +217,10 @@ interface Ended {
   readonly ended: Batch;
 }
 
-/** Records the end of a batch. An executed one is read again first, because a fork may undo what is not final yet. */
+/**
+ * Records the end of a batch. An executed one is read again first, because a fork may undo what is not final yet. Items of
+ * a failed one that was signed are paid again only if the chain shows that they were not paid and cannot be.
+ */
 async function conclude(deps: PayDeps, { batch, items, ended }: Ended): Promise<'ended'> {
   const { client, timing, signal } = deps;
   let final = ended;
@@ -210,7 +231,9 @@ async function conclude(deps: PayDeps, { batch, items, ended }: Ended): Promise<
       final = await client.getBatch(ended.id, { signal });
     }
   }
+  if (!isFinal(final)) throw stillOpen(final, timing.finalAfterMs);
   const { executeResult } = final;
+  if (final.status === 'FAILED') await requireFailed(deps, batch, final);
   const failed = executeResult?.failedRecipient ? [executeResult.failedRecipient.recipient] : [];
   const named = { ...(batch.verdict ?? NO_VERDICT), held: [...failed, ...(executeResult?.heldRecipients ?? [])] };
   await end(deps, { batch, items, verdict: named }, (ending) => recordEnd(ending, final));
@@ -220,6 +243,15 @@ async function conclude(deps: PayDeps, { batch, items, ended }: Ended): Promise<
   throw new Error(
     `Batch ${final.id} ended ${final.status} after ${paid} of ${pipelinesOf(items).length} pipelines: ${why} The others are pending again; start the collector again when that is resolved.`,
   );
+}
+
+/** With `'trust-service'`, and where a person signs, the collector has no node to ask. */
+async function requireFailed(deps: PayDeps, batch: StoredBatch, { id, executeResult }: Batch): Promise<void> {
+  const { approval, signal, onExecuted } = deps;
+  if (batch.signed === null || approval === 'person' || approval.verify === 'trust-service') return;
+  onExecuted(batch);
+  const claimed = { batchId: id, executed: executeResult?.totalSuccessful ?? 0, isSigned: true };
+  await requireEnd(approval.verify.rpcUrl, batch.signed, claimed, signal);
 }
 
 /** Writes the end of a batch, made from the present records of its recipients. */

@@ -96,7 +96,7 @@ async function openBatch(lane: Lane, items: readonly StoredItem[], limits: PlanL
     'flywheel collector v1',
     JSON.stringify(items.map(({ id, attempts }) => [id, attempts])),
   );
-  const batch: StoredBatch = { key, lane, batchId: null, verdict: null };
+  const batch: StoredBatch = { key, lane, batchId: null, verdict: null, signed: null };
   const positions = assignPositions(items, limits.mergesAirdrops);
   const assigned = items.map((item, i) => ({ item, to: { batchKey: key, position: positions[i] ?? i } }));
   return { changes: { items: assigned, batches: [batch] }, batch, dueInMs: null };

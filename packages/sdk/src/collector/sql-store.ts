@@ -272,5 +272,6 @@ function toItem(row: SqlRow): StoredItem {
 }
 
 function toBatch({ data }: SqlRow): StoredBatch {
-  return JSON.parse(String(data));
+  // Rows of 0.2 lack the proposal.
+  return { signed: null, ...JSON.parse(String(data)) };
 }

@@ -46,6 +46,13 @@ export interface StoredItem extends NewItem, ItemProgress {
   readonly sequence: number;
 }
 
+/** The proposal that the wallet has signed for a batch. */
+export interface SignedProposal {
+  readonly multisig: string;
+  /** Index of the batch in the multisig. */
+  readonly batchIndex: string;
+}
+
 /** An open batch. It is stored before its first request, and removed together with the results of its items. */
 export interface StoredBatch {
   /** Its idempotency key: the same request after a crash finds the same batch. */
@@ -55,6 +62,8 @@ export interface StoredBatch {
   readonly batchId: string | null;
   /** What a check has found before anything was executed; the batch is then cancelled. */
   readonly verdict: Verdict | null;
+  /** Stored before the wallet signs, which then signs no other one for this key; null before, and if a person approves. */
+  readonly signed: SignedProposal | null;
 }
 
 /** The items and recipients that keep a batch from being executed. */
