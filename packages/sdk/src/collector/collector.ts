@@ -130,7 +130,7 @@ export async function createCollector({
     onAlarm?.({ kind: 'stopped', error });
   }
 
-  const deps: Omit<PayDeps, 'onExecuted'> = { client, journal, approval, timing, signal, onHeldUp };
+  const deps: Omit<PayDeps, 'onExecuted' | 'deferrals'> = { client, journal, approval, timing, signal, onHeldUp };
   const hasHandlers = onPaid !== undefined || onRejected !== undefined;
   let loop: PayLoop | null = null;
 

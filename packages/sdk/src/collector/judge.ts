@@ -16,10 +16,21 @@ import type {
 export type Judgement =
   /** The service has named items or recipients. A batch that was created is cancelled, one that was not is dissolved. */
   | { readonly kind: 'named'; readonly verdict: Verdict; readonly batchId: string | null }
-  /** It passes, or a person resolves it: the same request is sent again. `maySplit`: a smaller batch may pass earlier. */
-  | { readonly kind: 'wait'; readonly maySplit: boolean; readonly retryAfterSeconds: number | null }
+  /** It passes, or a person resolves it: the same request is sent again. */
+  | { readonly kind: 'wait'; readonly retryAfterSeconds: number | null }
+  /** A limit has refused a batch, which was not created: a smaller one may pass earlier. */
+  | Limited
   /** Not understood: the collector stops rather than guess. */
   | { readonly kind: 'stop' };
+
+export interface Limited {
+  readonly kind: 'limited';
+  /** The recipients who are above a limit of their own; empty if the limit is of the whole batch. */
+  readonly recipients: readonly string[];
+  /** True if another item may pass where one alone is refused. */
+  readonly dependsOnItems: boolean;
+  readonly retryAfterSeconds: number | null;
+}
 
 /** Errors of init that blame the pipeline they name. Nothing was created. */
 const BLAMES_ITEM: ReadonlySet<string> = new Set<FlywheelErrorCode>([
@@ -37,12 +48,16 @@ const BLAMES_RECIPIENT: ReadonlySet<string> = new Set<FlywheelErrorCode>([
   'ERR_POLICY_REFUSED',
 ]);
 
-/** Limits that a smaller batch may pass. */
-const LIMITS: ReadonlySet<string> = new Set<FlywheelErrorCode>([
+/** Limits of what the items of a batch move, and whom they pay. */
+const LIMITS_OF_ITEMS: ReadonlySet<string> = new Set<FlywheelErrorCode>([
   'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED',
-  'ERR_TOO_MANY_OPEN_BATCHES',
-  'ERR_CAP_REACHED',
   'ERR_POLICY_CAP_REACHED',
+]);
+
+/** Limits that a smaller batch may pass. */
+const LIMITS: ReadonlySet<string> = new Set([
+  ...LIMITS_OF_ITEMS,
+  ...(['ERR_TOO_MANY_OPEN_BATCHES', 'ERR_CAP_REACHED'] satisfies FlywheelErrorCode[]),
 ]);
 
 /** Errors that pass, or that a person resolves, while the batch stays as it is. 429 and 5xx are others. */
@@ -60,9 +75,12 @@ export function judgeError(error: unknown, size: number): Judgement {
   const { code, status, batchId, problems, retryAfterSeconds } = error;
   const isBlame = BLAMES_RECIPIENT.has(code) || (BLAMES_ITEM.has(code) && batchId === null);
   if (isBlame) return blame(problems, { batchId, size });
-  if (LIMITS.has(code)) return { kind: 'wait', maySplit: batchId === null && size > 1, retryAfterSeconds };
+  if (LIMITS.has(code) && batchId === null) {
+    const recipients = problems.flatMap(({ recipient }) => recipient ?? []);
+    return { kind: 'limited', recipients, dependsOnItems: LIMITS_OF_ITEMS.has(code), retryAfterSeconds };
+  }
   const isTemporary = TEMPORARY.has(code) || status === 429 || (status !== null && status >= 500);
-  return isTemporary ? { kind: 'wait', maySplit: false, retryAfterSeconds } : { kind: 'stop' };
+  return isTemporary || LIMITS.has(code) ? { kind: 'wait', retryAfterSeconds } : { kind: 'stop' };
 }
 
 function blame(
@@ -104,9 +122,10 @@ export interface EndingBatch {
 /**
  * Returns the step that dissolves a batch which was not created: items that are named are quarantined, the others wait for
  * another batch.
+ * @param limited recipients who are above a limit: their items wait for batches of their own.
  */
-export function dissolve(ending: EndingBatch, verdict: Verdict): StoreChanges {
-  return endWith(ending, { paid: 0, batchId: null, verdict });
+export function dissolve(ending: EndingBatch, verdict: Verdict, limited: readonly string[] = []): StoreChanges {
+  return endWith(ending, { paid: 0, batchId: null, verdict, limited });
 }
 
 /**
@@ -138,9 +157,13 @@ interface End {
   readonly paid: number;
   readonly batchId: string | null;
   readonly verdict: Verdict;
+  readonly limited?: readonly string[];
 }
 
-function endWith({ batch, items, recipients }: EndingBatch, { paid, batchId, verdict }: End): StoreChanges {
+function endWith(
+  { batch, items, recipients }: EndingBatch,
+  { paid, batchId, verdict, limited = [] }: End,
+): StoreChanges {
   const reasons = new Map(verdict.items.map(({ position, reason }) => [position, reason]));
   const failures = new Map(recipients.map(({ address, failures: count }) => [address, count]));
   const before = new Map(failures);
@@ -158,7 +181,8 @@ function endWith({ batch, items, recipients }: EndingBatch, { paid, batchId, ver
     // Of items that share a pipeline any may be the cause: each is tried alone.
     const reason = groups.get(position)?.length === 1 ? reasons.get(position) : undefined;
     if (reason !== undefined) return { item, to: { ...left, state: 'quarantined', reason, isReportDue: true } };
-    const isApart = batch.lane === 'apart' || recipientsOf(item).some((each) => (failures.get(each) ?? 0) > 0);
+    const goesApart = (each: string) => (failures.get(each) ?? 0) > 0 || limited.includes(each);
+    const isApart = batch.lane === 'apart' || recipientsOf(item).some(goesApart);
     return { item, to: { ...left, lane: isApart ? 'apart' : 'together' } };
   });
   const changed = [...failures].filter(([address, count]) => count !== (before.get(address) ?? 0));

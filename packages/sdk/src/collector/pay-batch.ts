@@ -5,9 +5,10 @@ import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, isErrorCode, isFlywheelError, nameBatch } from '../errors.ts';
 import { type FollowOptions, followBatch } from '../follow-batch.ts';
 import { isFinal, stillOpen, watchBatch } from '../watch-batch.ts';
+import type { Deferrals } from './deferrals.ts';
 import { recipientsOf } from './item.ts';
 import type { Journal } from './journal.ts';
-import { dissolve, isExplained, judgeError, NO_VERDICT, recordEnd } from './judge.ts';
+import { dissolve, isExplained, judgeError, type Limited, NO_VERDICT, recordEnd } from './judge.ts';
 import { groupByPosition, pipelinesOf } from './merge.ts';
 import type { SignedProposal, StoreChanges, StoredBatch, StoredItem, Verdict } from './store.ts';
 
@@ -18,6 +19,7 @@ export interface PayDeps {
   readonly approval: WalletApproval | 'person';
   readonly timing: PayTiming;
   readonly signal: AbortSignal;
+  readonly deferrals: Deferrals;
   /** Called when a batch waits for something, or for a person. */
   readonly onHeldUp: (cause: HeldUp) => void;
   /** Called when the service says that a batch has ended: another one may begin while this one becomes final. */
@@ -80,19 +82,49 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
           await journal.exclusive((write) => write(known));
           break;
         }
-        case 'wait': {
-          if (judgement.maySplit && attempt > 1 && batch.signed === null) {
-            await end(deps, { batch, items, verdict: NO_VERDICT }, (ending) => dissolve(ending, NO_VERDICT));
-            return 'tooBig';
+        case 'limited': {
+          const outcome = batch.signed === null ? afterLimit(deps, items, judgement, attempt) : 'waits';
+          if (outcome !== 'waits') {
+            const { recipients } = judgement;
+            await end(deps, { batch, items, verdict: NO_VERDICT }, (ending) =>
+              dissolve(ending, NO_VERDICT, outcome === 'tooBig' ? [] : recipients),
+            );
+            noteHeldUp(deps, error);
+            return outcome;
           }
           await waitFor(deps, error, { attempt, seconds: judgement.retryAfterSeconds });
           break;
         }
+        case 'wait':
+          await waitFor(deps, error, { attempt, seconds: judgement.retryAfterSeconds });
+          break;
         default:
           judgement satisfies never;
       }
     }
   }
+}
+
+/**
+ * Decides about a batch that a limit has refused. Items of recipients who are above a limit leave the others alone. What one
+ * limit refuses as a whole is divided, at once if the limit lasts. An item that is refused alone waits outside of batches.
+ */
+function afterLimit(
+  { timing: { retryMs }, deferrals }: PayDeps,
+  items: readonly StoredItem[],
+  { recipients, dependsOnItems, retryAfterSeconds }: Limited,
+  attempt: number,
+): 'dissolved' | 'tooBig' | 'waits' {
+  const [first, ...others] = items;
+  const isNamed = (item: StoredItem) => recipientsOf(item).some((each) => recipients.includes(each));
+  const named = items.filter(isNamed).length;
+  if (named > 0 && named < items.length) return 'dissolved';
+  const [, longestMs] = retryMs;
+  const waitMs = retryAfterSeconds === null ? longestMs : retryAfterSeconds * 1_000;
+  if (others.length > 0) return named > 0 || attempt > 1 || waitMs > longestMs ? 'tooBig' : 'waits';
+  if (!first || !dependsOnItems) return 'waits';
+  deferrals.defer(first, named > 0 ? recipients : [], Date.now() + waitMs);
+  return 'dissolved';
 }
 
 /** Says that items which share a pipeline are paid one by one after an error that names it. */
@@ -271,15 +303,19 @@ async function end(
   });
 }
 
+function noteHeldUp({ onHeldUp }: PayDeps, error: unknown): void {
+  if (!isFlywheelError(error)) return;
+  const { code, message, batchId } = error;
+  onHeldUp({ kind: 'waiting', code, message, batchId });
+}
+
 async function waitFor(
-  { timing, signal, onHeldUp }: PayDeps,
+  deps: PayDeps,
   error: unknown,
   { attempt, seconds }: { readonly attempt: number; readonly seconds: number | null },
 ): Promise<void> {
-  if (isFlywheelError(error)) {
-    const { code, message, batchId } = error;
-    onHeldUp({ kind: 'waiting', code, message, batchId });
-  }
+  const { timing, signal } = deps;
+  noteHeldUp(deps, error);
   const [first, longest] = timing.retryMs;
   const backoffMs = Math.min(first * 2 ** (attempt - 1), longest);
   await sleep(seconds === null ? backoffMs : Math.min(seconds * 1_000, longest), signal);

@@ -1,4 +1,5 @@
 import { sleep } from '@flywheel/solana-rpc';
+import { createDeferrals } from './deferrals.ts';
 import { type PayDeps, payBatch } from './pay-batch.ts';
 import { type Plan, type PlanLimits, planBatch } from './plan-batch.ts';
 import type { Lane, StoredBatch } from './store.ts';
@@ -27,7 +28,7 @@ const MIN_PAUSE_MS = 20;
 
 /** Continues the open batches of the store and opens new ones, until the signal is aborted or `onError` was called. */
 export function startPayLoop(
-  deps: Omit<PayDeps, 'onExecuted'>,
+  deps: Omit<PayDeps, 'onExecuted' | 'deferrals'>,
   { limits, maxOpenBatches, minOpenIntervalMs, isUrgent, onError }: PayLoopOptions,
 ): PayLoop {
   const { journal, signal } = deps;
@@ -37,7 +38,8 @@ export function startPayLoop(
   // The pace is shared: without turns, the lane that is asked first could use all of it.
   let lastLane: Lane = 'apart';
   // Halved when a limit refuses a batch, doubled when one has passed.
-  let maxItems = limits.maxItems;
+  const maxItems: Record<Lane, number> = { together: limits.maxItems, apart: limits.maxItems };
+  const deferrals = createDeferrals();
   let isWoken = false;
   let wake: () => void = () => undefined;
 
@@ -60,15 +62,16 @@ export function startPayLoop(
   }
 
   async function pay(batch: StoredBatch): Promise<void> {
-    const outcome = await payBatch({ ...deps, onExecuted: release }, batch);
-    if (outcome === 'tooBig') maxItems = Math.max(1, Math.floor(maxItems / 2));
-    if (outcome === 'ended') maxItems = Math.min(limits.maxItems, maxItems * 2);
+    const { lane } = batch;
+    const outcome = await payBatch({ ...deps, deferrals, onExecuted: release }, batch);
+    if (outcome === 'tooBig') maxItems[lane] = Math.max(1, Math.floor(maxItems[lane] / 2));
+    if (outcome === 'ended') maxItems[lane] = Math.min(limits.maxItems, maxItems[lane] * 2);
   }
 
   function plan(lane: Lane): Promise<Plan> {
     return journal.exclusive(async (write) => {
       const maxAgeMs = isUrgent() ? 0 : limits.maxAgeMs;
-      const options = { limits: { ...limits, maxItems, maxAgeMs }, nowMs: Date.now() };
+      const options = { limits: { ...limits, maxItems: maxItems[lane], maxAgeMs }, deferrals, nowMs: Date.now() };
       const planned = await planBatch(journal.store, lane, options);
       if (planned.changes !== null) await write(planned.changes);
       return planned;

@@ -1,4 +1,5 @@
 import { idempotencyKeyOf } from '../idempotency-keys.ts';
+import type { Deferrals } from './deferrals.ts';
 import { recipientsOf } from './item.ts';
 import { assignPositions } from './merge.ts';
 import type { CollectorStore, ItemChange, Lane, StoreChanges, StoredBatch, StoredItem } from './store.ts';
@@ -24,6 +25,12 @@ export interface Plan {
   readonly dueInMs: number | null;
 }
 
+export interface PlanOptions {
+  readonly limits: PlanLimits;
+  readonly deferrals: Deferrals;
+  readonly nowMs: number;
+}
+
 const NOTHING: Plan = { changes: null, batch: null, dueInMs: null };
 
 /** Code of the reason of items whose recipient has failed too often. */
@@ -36,12 +43,12 @@ export const RECIPIENT_PARKED = 'RECIPIENT_PARKED';
 export async function planBatch(
   store: CollectorStore,
   lane: Lane,
-  { limits, nowMs }: { readonly limits: PlanLimits; readonly nowMs: number },
+  { limits, deferrals, nowMs }: PlanOptions,
 ): Promise<Plan> {
-  const waiting = await store.read({ waitingIn: lane, limit: limits.maxItems });
+  const { waiting, nextMs } = await readWaiting(store, lane, { limits, deferrals });
   const [oldest] = waiting;
-  if (!oldest) return NOTHING;
-  const moves = await moveFailed(store, waiting, limits);
+  if (!oldest) return { ...NOTHING, dueInMs: nextMs === null ? null : Math.max(0, nextMs - nowMs) };
+  const moves = await moveFailed(store, waiting, { limits, deferrals });
   if (moves.length > 0) return { ...NOTHING, changes: { items: moves } };
   if (lane === 'apart') return openBatch(lane, fill(sameRecipient(waiting), limits), limits);
   const filled = fill(waiting, limits);
@@ -50,10 +57,36 @@ export async function planBatch(
   return isFull || dueInMs <= 0 ? openBatch(lane, filled, limits) : { ...NOTHING, dueInMs };
 }
 
+/** Pending items that are read at once behind those of recipients who are above a limit. */
+const PAGE = 1_000;
+
+/** Reads the first items of a lane that may be tried now, and when the next of the others may. */
+async function readWaiting(
+  store: CollectorStore,
+  lane: Lane,
+  { limits: { maxItems }, deferrals }: Pick<PlanOptions, 'limits' | 'deferrals'>,
+): Promise<{ readonly waiting: readonly StoredItem[]; readonly nextMs: number | null }> {
+  let nextMs: number | null = null;
+  const isReady = (item: StoredItem) => {
+    // Together with others they are moved to the lane in which they wait.
+    if (lane === 'together' && recipientsOf(item).some(deferrals.isDeferred)) return true;
+    const untilMs = deferrals.untilOf(item);
+    if (untilMs !== null) nextMs = Math.min(nextMs ?? untilMs, untilMs);
+    return untilMs === null;
+  };
+  let page = await store.read({ waitingIn: lane, limit: maxItems });
+  let waiting = page.filter(isReady);
+  for (let isLast = page.length < maxItems; waiting.length === 0 && !isLast; isLast = page.length < PAGE) {
+    page = await store.read({ state: 'pending', after: page.at(-1)?.sequence ?? 0, limit: PAGE });
+    waiting = page.filter((item) => item.batchKey === null && item.lane === lane).filter(isReady);
+  }
+  return { waiting: waiting.slice(0, maxItems), nextMs };
+}
+
 async function moveFailed(
   store: CollectorStore,
   waiting: readonly StoredItem[],
-  { maxFailures }: PlanLimits,
+  { limits: { maxFailures }, deferrals }: Pick<PlanOptions, 'limits' | 'deferrals'>,
 ): Promise<ItemChange[]> {
   const recipients = await store.readRecipients([...new Set(waiting.flatMap(recipientsOf))]);
   const failures = new Map(recipients.map(({ address, failures: count }) => [address, count]));
@@ -65,7 +98,8 @@ async function moveFailed(
       const reason = { code: RECIPIENT_PARKED, message };
       return [{ item, to: { state: 'quarantined', reason, isReportDue: true } }];
     }
-    return failed.length > 0 && item.lane === 'together' ? [{ item, to: { lane: 'apart' } }] : [];
+    const isHeld = failed.length > 0 || recipientsOf(item).some(deferrals.isDeferred);
+    return isHeld && item.lane === 'together' ? [{ item, to: { lane: 'apart' } }] : [];
   });
 }
 

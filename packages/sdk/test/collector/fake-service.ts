@@ -27,10 +27,14 @@ export interface FakeService {
   /** Ids of the events whose pipelines were executed, in order. */
   readonly paid: readonly string[];
   readonly inits: readonly (readonly string[])[];
+  /** HTTP status of each init that was refused, in order. */
+  readonly refused: readonly number[];
   /** Ids of the events that merged payloads may list, by their proof hashes. */
   readonly ids: Map<string, string>;
   /** Largest number of pipelines of a batch that the daily limit lets through. */
   limit: number;
+  /** Tokens of a day by recipient. The error of a cap names the recipient if `isNamed`. */
+  readonly caps: Map<string, { readonly tokens: number; readonly isNamed: boolean }>;
   /** Called with each request before and after it is served; what it throws or awaits happens to the caller. */
   onRequest: (when: 'before' | 'after', operation: string) => Promise<void> | void;
 }
@@ -45,7 +49,9 @@ export function createFakeService(
   const failedOnce = new Set<string>();
   const paid: string[] = [];
   const inits: string[][] = [];
+  const refused: number[] = [];
   const ids = new Map<string, string>();
+  const received = new Map<string, number>();
 
   function init(key: string, body: string): Answer {
     const earlier = batches.get(key);
@@ -55,8 +61,12 @@ export function createFakeService(
       return { status: 200, body: initBody(earlier.id), headers: { 'idempotency-replayed': 'true' } };
     }
     const problem = problemOf(pipelines);
-    if (problem) return problem;
+    if (problem) {
+      refused.push(problem.status);
+      return problem;
+    }
     const id = `00000000-0000-8000-8000-${String(batches.size).padStart(12, '0')}`;
+    for (const [to, tokens] of tokensOf(pipelines)) received.set(to, (received.get(to) ?? 0) + tokens);
     batches.set(key, { id, body, pipelines, status: 'FINALIZED', result: undefined });
     inits.push(pipelines.flatMap(idsOf));
     return { status: 200, body: initBody(id), headers: { 'idempotency-replayed': 'false' } };
@@ -97,6 +107,15 @@ export function createFakeService(
         recipients.map((recipient) => ({ place: `pipelines[${i}].actions[0].toAddress`, recipient })),
       );
       return failure(409, 'ERR_RECIPIENT_HELD_BACK', 'stopped a batch.', named);
+    }
+    const capped = [...tokensOf(pipelines)].filter(([to, tokens]) => {
+      const cap = fake.caps.get(to)?.tokens ?? Number.POSITIVE_INFINITY;
+      return (received.get(to) ?? 0) + tokens > cap;
+    });
+    if (capped.length > 0) {
+      const named = capped.flatMap(([recipient]) => (fake.caps.get(recipient)?.isNamed ? [{ recipient }] : []));
+      const answered = failure(429, 'ERR_POLICY_CAP_REACHED', 'Above the cap of a day.', named);
+      return { ...answered, headers: { 'retry-after': '36000' } };
     }
     if (pipelines.length > fake.limit) return failure(400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', 'Too much for today.');
     return null;
@@ -195,8 +214,10 @@ export function createFakeService(
     },
     paid,
     inits,
+    refused,
     ids,
     limit: Number.POSITIVE_INFINITY,
+    caps: new Map(),
     onRequest: () => undefined,
   };
   return fake;
@@ -209,13 +230,23 @@ interface Answer {
 }
 
 interface Named {
-  readonly place: string;
+  readonly place?: string;
   readonly recipient?: string | undefined;
 }
 
 function failure(status: number, error: string, message: string, named: readonly Named[] = []): Answer {
   const problems = named.map((each) => ({ code: error, message, ...each }));
   return { status, body: { error, message, ...(problems.length > 0 && { problems }) } };
+}
+
+/** Adds up what each recipient gets. */
+function tokensOf(pipelines: readonly Pipeline[]): Map<string, number> {
+  const tokens = new Map<string, number>();
+  for (const action of pipelines.flatMap(({ actions }) => actions)) {
+    if (action.action !== 'AIRDROP') continue;
+    tokens.set(action.toAddress, (tokens.get(action.toAddress) ?? 0) + Number(action.amount));
+  }
+  return tokens;
 }
 
 function recipientsOf(pipeline: Pipeline | undefined): string[] {

@@ -89,7 +89,8 @@ describe('a wallet that signs unattended, verifying on chain', () => {
     const { wallet, counted } = countingWallet();
     const lying: typeof fetch = async (input, init) => {
       const response = await fetch(input, init);
-      const body = await response.clone().json();
+      // Each answer of the service is a JSON object.
+      const body = (await response.clone().json()) as Readonly<Record<string, unknown>>;
       if (body.status !== 'EXECUTED') return response;
       const failed = { ...NOTHING_EXECUTED, failedRecipient: { pipeline: 0, action: 0, recipient, reason: 'Frozen.' } };
       const key = 'result' in body ? 'result' : 'executeResult';

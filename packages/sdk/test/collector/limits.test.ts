@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFlywheelError } from '@flywheel/sdk';
+import { type Collector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
+
+let world: CollectorWorld;
+before(async () => {
+  world = await openCollectorWorld();
+});
+
+describe('a collector that a limit refuses', () => {
+  for (const isNamed of [true, false]) {
+    it(`pays all others beside a recipient above its cap, ${isNamed ? 'who is named' : 'who is not named'}`, async () => {
+      const service = world.serve();
+      service.caps.set('greedy', { tokens: 1, isNamed });
+      const collector = await world.open(service, createVolatileMemoryStore());
+      for (const id of ['g0', 'g1', 'g2']) await collector.collect(event(id, 'greedy'));
+      const others = Array.from({ length: 20 }, (_, i) => `e${i}`);
+      await Promise.all(others.map((id, i) => collector.collect(event(id, `to${i}`))));
+      await until(() => service.paid.length === 21);
+      const [paid] = ['g0', 'g1', 'g2'].filter((id) => service.paid.includes(id));
+      assert.deepEqual(service.paid.toSorted(), [paid, ...others].toSorted());
+      await dropWhenFree(collector, paid === 'g2' ? 'g1' : 'g2');
+      await collector.stop();
+    });
+  }
+
+  it('puts later events of such a recipient in no batch of others', async () => {
+    const service = world.serve();
+    service.caps.set('greedy', { tokens: 0, isNamed: true });
+    const collector = await world.open(service, createVolatileMemoryStore());
+    await collector.collect(event('g0', 'greedy'));
+    await until(async () => collector.metrics().waitingFor?.kind === 'waiting' && (await isFree(collector, 'g0')));
+    const before = service.refused.length;
+    await Promise.all(['greedy', 'ada', 'bob'].map((to) => collector.collect(event(`of ${to}`, to))));
+    await until(() => service.paid.length === 2);
+    assert.deepEqual(service.refused.slice(before), [], 'the recipient is known to be above the cap');
+    await collector.stop();
+  });
+
+  it('divides a batch whose events share one pipeline', async () => {
+    const service = world.serve();
+    service.caps.set('ada', { tokens: 4, isNamed: false });
+    const events = Array.from({ length: 10 }, (_, i) => event(`e${i}`, 'ada'));
+    nameEvents(service, events);
+    const options = { mergeAirdrops: true, maxItems: 10, maxAgeMs: 600_000 };
+    const collector = await world.open(service, createVolatileMemoryStore(), options);
+    await Promise.all(events.map((each) => collector.collect(each)));
+    const idle = collector.idle().catch(() => undefined);
+    await until(() => service.paid.length === 4);
+    assert.equal(new Set(service.paid).size, 4);
+    await collector.stop();
+    await idle;
+  });
+});
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await sleep(5);
+}
+
+async function isFree(collector: Collector, id: string): Promise<boolean> {
+  return (await collector.status(id))?.isInBatch === false;
+}
+
+/** Drops an item as soon as it is in no batch. */
+async function dropWhenFree(collector: Collector, id: string): Promise<void> {
+  await until(async () => {
+    try {
+      return (await collector.drop(id)).state === 'dropped';
+    } catch (error) {
+      assert.ok(isFlywheelError(error, 'ERR_ITEM_STATE'), String(error));
+      return false;
+    }
+  });
+}
