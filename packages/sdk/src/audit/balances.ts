@@ -16,6 +16,8 @@ export interface OwnedTokens extends Change {
   readonly account: string;
   readonly mint: string;
   readonly decimals: number;
+  /** True if it belongs to the vault before the transaction. */
+  readonly wasOwned: boolean;
 }
 
 /** A change of a token account's balance. A mint is null while the account does not belong to the vault. */
@@ -41,7 +43,7 @@ export function ownedTokensOf(transaction: ChainTransaction, vault: string): rea
   for (const [list, side] of SIDES) {
     for (const { amount, ...held } of heldBy(transaction, vault, list)) {
       const key = `${held.account} ${held.mint}`;
-      found.set(key, { ...(found.get(key) ?? { ...held, before: 0n, after: 0n }), [side]: amount });
+      found.set(key, { ...(found.get(key) ?? { ...held, ...NOTHING, wasOwned: side === 'before' }), [side]: amount });
     }
   }
   return [...found.values()];
@@ -74,6 +76,8 @@ const SIDES = [
   ['preTokenBalances', 'before'],
   ['postTokenBalances', 'after'],
 ] as const;
+
+const NOTHING = { before: 0n, after: 0n } as const;
 
 /** The balances of a vault before or after a transaction. */
 function heldBy(transaction: ChainTransaction, vault: string, list: (typeof SIDES)[number][0]) {

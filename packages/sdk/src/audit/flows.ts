@@ -19,6 +19,7 @@ import {
   BATCH_DISCRIMINATOR,
   BURN_CHECKED_DISCRIMINATOR,
   BURN_DISCRIMINATOR,
+  CLOSE_ACCOUNT_DISCRIMINATOR,
   getBatchInstructionDataDecoder,
   getBurnCheckedInstructionDataDecoder,
   getBurnInstructionDataDecoder,
@@ -71,10 +72,12 @@ export interface VaultMovements {
 /**
  * Finds all that a successful transaction moved into or out of a vault. What an instruction takes out is counted as that
  * instruction says; the rest of a balance's change is a deposit, or unexplained if it is negative. So a deposit does not hide
- * an outflow of the same transaction, and deposits less outflows always equal the balance's change.
+ * an outflow of the same transaction, and deposits less outflows always equal the balance's change. Tokens that a stranger moves in
+ * an account before the vault becomes its owner are none of the vault's: they count only if the vault itself signs.
  */
 export function movementsOf(transaction: ChainTransaction, vault: string): VaultMovements {
   const owned = ownedTokensOf(transaction, vault);
+  const held = new Set(owned.filter(({ wasOwned }) => wasOwned));
   const pipelines: ExecutedPipeline[] = [];
   const flows: Flow[] = [];
   for (const call of transaction.calls) {
@@ -85,8 +88,10 @@ export function movementsOf(transaction: ChainTransaction, vault: string): Vault
     for (const { instruction, height } of flatten(call)) {
       if (creation !== null && height <= creation) creation = null;
       for (const part of partsOf(instruction)) {
-        const taken = takenBy(part, vault, owned);
+        const taken = takenBy(part, { vault, owned, held });
         if (taken !== null) flows.push(toFlow(taken, proof, creation !== null));
+        const closed = closedBy(part);
+        for (const tokens of held) if (tokens.account === closed) held.delete(tokens);
       }
       if (creation === null && instruction.programAddress === ASSOCIATED_TOKEN_PROGRAM_ADDRESS) creation = height;
     }
@@ -99,6 +104,13 @@ interface Taken {
   readonly amount: bigint;
   /** null for a burn. */
   readonly to: string | null;
+}
+
+interface Holdings {
+  readonly vault: string;
+  readonly owned: readonly OwnedTokens[];
+  /** Those that were the vault's before the transaction, and that no earlier instruction of it closed. */
+  readonly held: ReadonlySet<OwnedTokens>;
 }
 
 function* flatten({ instruction, inner }: ChainTransaction['calls'][number]) {
@@ -129,10 +141,16 @@ function toFlow({ mint, amount, to }: Taken, proof: VaultProof | null, isCreatio
 }
 
 /** What an instruction takes out of the vault; null for nothing, and for a transfer between two accounts of the vault. */
-function takenBy(instruction: Instruction, vault: string, owned: readonly OwnedTokens[]): Taken | null {
+function takenBy(instruction: Instruction, holdings: Holdings): Taken | null {
   const { programAddress } = instruction;
-  if (programAddress === SYSTEM_PROGRAM_ADDRESS) return lamportsTaken(instruction, vault);
-  return isTokenProgram(programAddress) ? tokensTaken(instruction, owned) : null;
+  if (programAddress === SYSTEM_PROGRAM_ADDRESS) return lamportsTaken(instruction, holdings.vault);
+  return isTokenProgram(programAddress) ? tokensTaken(instruction, holdings) : null;
+}
+
+/** The token account that an instruction closes. Whoever creates it again at the same address begins with their own tokens. */
+function closedBy({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): string | null {
+  const isClose = isTokenProgram(programAddress) && data[0] === CLOSE_ACCOUNT_DISCRIMINATOR;
+  return isClose ? (accounts[0]?.address ?? null) : null;
 }
 
 function lamportsTaken({ accounts = [], data = new Uint8Array() }: Instruction, vault: string): Taken | null {
@@ -159,7 +177,7 @@ function lamportsTaken({ accounts = [], data = new Uint8Array() }: Instruction, 
 
 function tokensTaken(
   { accounts = [], data = new Uint8Array() }: Instruction,
-  owned: readonly OwnedTokens[],
+  { vault, owned, held }: Holdings,
 ): Taken | null {
   const [kind, subkind] = data;
   const at = (index: number) => accounts[index]?.address ?? null;
@@ -168,21 +186,23 @@ function tokensTaken(
   const source = sources.find(({ mint }) => mint === at(1)) ?? sources[0];
   if (!source) return null;
   const { mint } = source;
-  const transferred = (amount: bigint, to: string | null): Taken | null =>
-    owned.some(({ account }) => account === to) ? null : { mint, amount, to };
+  const taken = (amount: bigint, to: string | null, authority: string | null): Taken | null =>
+    held.has(source) || authority === vault ? { mint, amount, to } : null;
+  const transferred = (amount: bigint, to: string | null, authority: string | null): Taken | null =>
+    [...held].some(({ account }) => account === to) ? null : taken(amount, to, authority);
   switch (kind) {
     case TRANSFER_DISCRIMINATOR:
-      return transferred(getTransferInstructionDataDecoder().decode(data).amount, at(1));
+      return transferred(getTransferInstructionDataDecoder().decode(data).amount, at(1), at(2));
     case TRANSFER_CHECKED_DISCRIMINATOR:
-      return transferred(getTransferCheckedInstructionDataDecoder().decode(data).amount, at(2));
+      return transferred(getTransferCheckedInstructionDataDecoder().decode(data).amount, at(2), at(3));
     case TRANSFER_CHECKED_WITH_FEE_DISCRIMINATOR:
       return subkind === TRANSFER_CHECKED_WITH_FEE_TRANSFER_FEE_DISCRIMINATOR
-        ? transferred(getTransferCheckedWithFeeInstructionDataDecoder().decode(data).amount, at(2))
+        ? transferred(getTransferCheckedWithFeeInstructionDataDecoder().decode(data).amount, at(2), at(3))
         : null;
     case BURN_DISCRIMINATOR:
-      return { mint, amount: getBurnInstructionDataDecoder().decode(data).amount, to: null };
+      return taken(getBurnInstructionDataDecoder().decode(data).amount, null, at(2));
     case BURN_CHECKED_DISCRIMINATOR:
-      return { mint, amount: getBurnCheckedInstructionDataDecoder().decode(data).amount, to: null };
+      return taken(getBurnCheckedInstructionDataDecoder().decode(data).amount, null, at(2));
     default:
       return null;
   }

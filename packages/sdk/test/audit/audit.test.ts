@@ -2,9 +2,22 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AuditOptions, type AuditQuery, type AuditRecord, auditVault } from '@flywheel/sdk';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { addressNamed, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
-import { AccountRole, createNoopSigner } from '@solana/kit';
-import { getTransferCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import {
+  addressNamed,
+  openSyntheticVault,
+  type SyntheticCall,
+  type SyntheticVault,
+} from '@flywheel/testing/synthetic-vault';
+import { AccountRole, type Address, createNoopSigner } from '@solana/kit';
+import {
+  AuthorityType,
+  getBurnInstruction,
+  getCloseAccountInstruction,
+  getSetAuthorityInstruction,
+  getTransferCheckedInstruction,
+  getTransferInstruction,
+  TOKEN_PROGRAM_ADDRESS,
+} from '@solana-program/token';
 
 describe('an audit', () => {
   it('finds every outflow without a proof, also one that a deposit of the same transaction covers', async () => {
@@ -37,6 +50,53 @@ describe('an audit', () => {
     );
     const tokens = report.assets.find(({ mint }) => mint === vault.mint);
     assert.deepEqual([tokens?.unexplained, tokens?.deposited], [100n, 1_040n]);
+  });
+
+  it('counts nothing that a stranger moves in an account before the vault becomes its owner', async () => {
+    for (const was of ['the stranger', 'the vault', 'none'] as const) {
+      for (const { how, left } of strangersMoves) {
+        await using vault = await openSyntheticVault();
+        vault.depositTokens(10n);
+        const account = addressNamed('gift');
+        const close = { account, destination: vault.stranger, owner: createNoopSigner(vault.stranger) };
+        const opened = { [account]: { mint: vault.mint, owner: vault.vault, amount: left } };
+        // The stranger has kept the right to close the empty account of the vault, and creates it again as their own.
+        const isVaults = was === 'the vault';
+        const before = { mint: vault.mint, owner: isVaults ? vault.vault : vault.stranger, amount: 0n };
+        if (was !== 'none') vault.land([], { opened: { [account]: before }, named: [account, TOKEN_PROGRAM_ADDRESS] });
+        vault.land(
+          [
+            ...(isVaults ? [{ instruction: getCloseAccountInstruction(close) }] : []),
+            ...how(vault, account),
+            giveTo(vault.vault, vault, account),
+          ],
+          { closed: [account], opened, named: [vault.vault] },
+        );
+        const { report, records } = await audit(vault, { multisig: vault.multisig });
+        assert.deepEqual([outflows(records), report.isExplained, report.gaps], [[], true, []], `it was of ${was}`);
+        const tokens = report.assets.find(({ mint }) => mint === vault.mint);
+        assert.deepEqual([tokens?.deposited, tokens?.closing], [10n + left, 10n + left]);
+      }
+    }
+  });
+
+  it('finds what goes out through an account that the vault owns only afterwards', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    const [account, authority] = [addressNamed('detour'), createNoopSigner(vault.stranger)];
+    const opened = { [account]: { mint: vault.mint, owner: vault.stranger, amount: 0n } };
+    vault.land([], { opened, named: [account, TOKEN_PROGRAM_ADDRESS] });
+    const [out, on, back] = [
+      { source: vault.tokens, destination: account },
+      { source: account, destination: vault.strangerTokens },
+      { source: addressNamed('funder tokens'), destination: vault.tokens },
+    ].map((way) => ({ instruction: getTransferInstruction({ ...way, amount: 60n, authority }) }));
+    assert.ok(out && on && back);
+    const owners = { [account]: vault.vault };
+    const taken = vault.land([out, on, back, giveTo(vault.vault, vault, account)], { owners });
+    const { report, records } = await audit(vault, { multisig: vault.multisig });
+    assert.deepEqual(outflows(records), [[taken, 60n, vault.mint]]);
+    assert.deepEqual([report.isExplained, report.gaps], [false, []]);
   });
 
   it('follows token accounts that the vault no longer owns, back to their beginning', async () => {
@@ -167,6 +227,39 @@ function transferTokens({ tokens, strangerTokens, mint, stranger }: SyntheticVau
   const authority = createNoopSigner(stranger);
   const transfer = { source: tokens, destination: strangerTokens, mint, amount, decimals: 6, authority };
   return { instruction: getTransferCheckedInstruction(transfer) };
+}
+
+/** Instructions of a stranger with their own tokens, and what they leave in the account. */
+const strangersMoves: readonly {
+  readonly how: (vault: SyntheticVault, account: Address) => SyntheticCall[];
+  readonly left: bigint;
+}[] = [
+  {
+    how: ({ stranger, strangerTokens }, source) => {
+      const transfer = { source, destination: strangerTokens, amount: 1_000n, authority: createNoopSigner(stranger) };
+      return [{ instruction: getTransferInstruction(transfer) }];
+    },
+    left: 0n,
+  },
+  {
+    how: ({ stranger, strangerTokens, mint }, source) => {
+      const transfer = { source, destination: strangerTokens, mint, amount: 1_000n, decimals: 6 };
+      return [{ instruction: getTransferCheckedInstruction({ ...transfer, authority: createNoopSigner(stranger) }) }];
+    },
+    left: 5n,
+  },
+  {
+    how: ({ stranger, mint }, account) => {
+      const burn = { account, mint, amount: 1_000n, authority: createNoopSigner(stranger) };
+      return [{ instruction: getBurnInstruction(burn) }];
+    },
+    left: 0n,
+  },
+];
+
+function giveTo(newAuthority: Address, { stranger }: SyntheticVault, owned: Address): SyntheticCall {
+  const change = { owned, owner: createNoopSigner(stranger), newAuthority };
+  return { instruction: getSetAuthorityInstruction({ ...change, authorityType: AuthorityType.AccountOwner }) };
 }
 
 function moved({ tokens, strangerTokens }: SyntheticVault, amount: bigint) {
