@@ -149,7 +149,7 @@ export const ERROR_NOTES: {
   },
   ERR_RATE_LIMITED: {
     remedy:
-      'Wait for `Retry-After` seconds. The headers `RateLimit` and `RateLimit-Policy` say how many requests are left.',
+      'Wait for `Retry-After` seconds. The headers `RateLimit` and `RateLimit-Policy` say how many requests of the key or wallet are left; other limits send `Retry-After` alone.',
     example: { requests: 10, seconds: 60, retryAfterSeconds: 41 },
   },
   ERR_TOO_MANY_OPEN_BATCHES: {

@@ -17,7 +17,7 @@ export function addRecoverOperatorCommand(program: Command, context: Context): v
     .argument('<address>', 'address of the lost operator')
     .addHelpText(
       'after',
-      '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel recover-operator 7Fq2…',
+      '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… OPERATOR_ADDRESS=… COMPANY_ADDRESS=… flywheel recover-operator 7Fq2…',
     )
     .action(async (lost: string) => {
       if (!isAddress(lost)) throw new CliError('ERR_USAGE', `${lost} is not an address: base58 of 32 bytes is needed.`);

@@ -152,7 +152,7 @@ export async function checkLimits({ url, name }: Node): Promise<Check> {
 /** Drafts of `RateLimit-Limit` and what providers use: `x-ratelimit-rps-limit`, `x-ratelimit-method-limit`. */
 const LIMIT_HEADER = /^(x-)?rate-?limit-(.+-)?limit$|^ratelimit(-policy)?$/;
 const LIMIT_REMEDY =
-  'Use a plan with a higher limit: the check before an approval makes one call per pipeline, and waits after each refusal.';
+  'Use a plan with a higher limit: the check before an approval makes about one call for every three pipelines, and waits after each refusal.';
 
 /** Two seconds behind, and half a minute: blockhashes live for a minute. */
 const MAX_CONFIRMED_LAG = 5n;
