@@ -27,8 +27,8 @@ end
 -- Sets txn.shard to the number of the shard that has the thing, or else of one that its project may have left for another one (409): that
 -- answers 503. Sets txn.unsure if none says so and one did not answer; one that is down is not asked. The shard in txn.preferred is asked first, because several may
 -- know a wallet.
-core.register_action('find_shard', { 'http-req' }, function(txn, kind)
-  local value = txn:get_var('txn.value')
+core.register_action('find_shard', { 'http-req' }, function(txn)
+  local kind, value = txn:get_var('txn.kind'), txn:get_var('txn.value')
   if value == nil or (kind ~= 'proof' and not value:match('^[%w_-]+$')) then return end
   local preferred = tonumber(txn:get_var('txn.preferred')) or 1
   local is_sure, moving = true, nil
@@ -43,7 +43,7 @@ core.register_action('find_shard', { 'http-req' }, function(txn, kind)
     if status == 409 then moving = shard else is_sure = is_sure and status == 404 end
   end
   if moving then txn:set_var('txn.shard', moving) elseif not is_sure then txn:set_var('txn.unsure', true) end
-end, 1)
+end)
 
 -- While the shard in txn.preferred is down, changes it to one that is up. This moves nobody there. A person who is signed in to the first
 -- only is not answered by another one, which would say that there is no session.

@@ -18,7 +18,11 @@ export interface ShardProxy {
 
 const DEPLOY = fileURLToPath(new URL('../../../deploy/haproxy/', import.meta.url));
 
-export async function startShardProxy([first, second]: readonly [ShardAddress, ShardAddress]): Promise<ShardProxy> {
+/** @param more variables of `deploy/haproxy/shards.cfg`. */
+export async function startShardProxy(
+  [first, second]: readonly [ShardAddress, ShardAddress],
+  more: Readonly<Record<string, string>> = {},
+): Promise<ShardProxy> {
   const listen = `127.0.0.1:${await findFreePort()}`;
   const url = `http://${listen}`;
   const environment = {
@@ -28,6 +32,7 @@ export async function startShardProxy([first, second]: readonly [ShardAddress, S
     SHARD_1: new URL(first.url).host,
     SHARD_2: new URL(second.url).host,
     SESSION_COOKIE: 'flywheel_session',
+    ...more,
   };
   const isReady = () =>
     fetch(`${url}/health/live`).then(
