@@ -25,7 +25,10 @@ describe('the served guide', () => {
       if (!(response.headers.get('content-type') ?? '').startsWith('text/html')) continue;
       waiting.push(...linksOf(pages.get(path) ?? '', path).map(([linked]) => linked));
     }
-    for (const path of ['/docs/guide', '/docs/operating', '/docs/errors', '/docs/decisions', '/docs/flywheel.svg']) {
+    for (const path of [
+      ...['/docs/guide', '/docs/operating', '/docs/errors', '/docs/decisions', '/docs/flywheel.svg'],
+      ...['/docs/examples/run-batch.ts', '/docs/examples/approve.py', '/docs/examples/verify_proof.py'],
+    ]) {
       assert.ok(pages.has(path), `${path} is linked from nowhere`);
     }
     for (const [path, page] of pages) {

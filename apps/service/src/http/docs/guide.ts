@@ -20,7 +20,7 @@ const CONTENTS_FILE = 'docs/README.md';
 export function readGuide(root: string): ReadonlyMap<string, GuideFile> {
   const files = [
     ...filesBelow(root, 'docs', ['.md', '.svg']),
-    ...filesBelow(root, 'examples', ['.ts', '.js', '.json']),
+    ...filesBelow(root, 'examples', ['.ts', '.js', '.json', '.py']),
   ];
   const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   const resolver = (file: string) => createLinkResolver(file, new Set(files));
