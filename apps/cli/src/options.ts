@@ -98,6 +98,17 @@ export function parseWholeNumber(min: number, max: number): (text: string) => nu
   };
 }
 
+/** The expiry of a key that does not expire. */
+export const NEVER = 'never';
+
+/** Parses `2027-01-31`, which is its start in UTC, `2027-01-31T12:00:00Z`, or `never`. @returns ISO 8601, or `never`. */
+export function parseExpiry(text: string): string {
+  if (text === NEVER) return NEVER;
+  const time = new Date(text);
+  if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();
+  throw new InvalidArgumentError(`It must be a day or a time in UTC, such as 2027-01-31T12:00:00Z, or ${NEVER}.`);
+}
+
 export function parseAddress(text: string): Address {
   if (isAddress(text)) return text;
   throw new InvalidArgumentError('It must be an address: 32 bytes in base58.');

@@ -111,6 +111,32 @@ describe('flywheel project, keys and register', () => {
     );
   });
 
+  it('keys rotate keeps the expiry of the old key unless --expires names another one', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const expiryOf = async (keyId: string) => {
+      const { keys } = await run<{ keys: KeySummary[] }>('keys', 'list', ...who);
+      return keys.find((key) => key.keyId === keyId)?.expiresAt;
+    };
+    const rotate = (keyId: string, ...words: readonly string[]) =>
+      run<RotatedKey>('keys', 'rotate', ...who, '--key', keyId, ...words);
+    const first = await run<CreatedKey>('keys', 'create', ...who, '--expires', '2099-01-31');
+    const second = await rotate(first.keyId);
+    assert.equal(await expiryOf(second.keyId), '2099-01-31T00:00:00.000Z');
+    const third = await rotate(second.keyId, '--expires', '2099-02-01T12:00:00Z');
+    assert.equal(await expiryOf(third.keyId), '2099-02-01T12:00:00.000Z');
+    const fourth = await rotate(third.keyId, '--expires', 'never');
+    assert.equal(await expiryOf(fourth.keyId), undefined);
+    assert.equal((await failure('keys', 'create', ...who, '--expires', 'tomorrow')).error, 'ERR_USAGE');
+  });
+
+  it('keys rotate says that the old key has ended if there is no overlap', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const { keyId } = await run<CreatedKey>('keys', 'create', ...who);
+    const words = ['keys', 'rotate', ...who, '--key', keyId, '--overlap-hours', '0'];
+    const { stdout } = await runCommand(words, env);
+    assert.match(stdout, /\nThe old key stopped working\.\n$/);
+  });
+
   it('mint shows a token and what its registration costs, and exits with 3 if it cannot be registered', async () => {
     const { stdout, exitCode } = await runCommand(['mint', mint, '--wallet', walletFile], env);
     assert.equal(exitCode, 0);

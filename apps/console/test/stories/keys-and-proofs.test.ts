@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { KeySummary } from '@flywheel/api';
 import { proofHash, writeMergedPayload } from '@flywheel/protocol';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import {
   approve,
+  askApi,
   checkScreen,
   fund,
   initByApi,
@@ -52,6 +54,46 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await confirm.click();
     await page.getByText('1 inactive key').waitFor();
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [false, true]);
+  });
+
+  it('rotate a key without an overlap, and show the new one, which expires when the old one would', async () => {
+    const person = await story.visit(PHONE);
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    const keysNamed = async (name: string): Promise<readonly KeySummary[]> => {
+      const { keys }: { readonly keys: readonly KeySummary[] } = JSON.parse(
+        (await askApi(person, `/projects/${projectId}/keys`)).text,
+      );
+      return keys.filter((key) => key.name === name);
+    };
+    await page.goto(`/p/${projectId}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('nightly');
+    await page.getByLabel('Expires').selectOption({ label: 'in 30 days' });
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    const secret = page.getByTestId('secret');
+    const old = (await secret.textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    const [created] = await keysNamed('nightly');
+    assert.ok(created?.expiresAt);
+    await page.getByRole('button', { name: 'Rotate nightly' }).click();
+    await page.getByLabel('Keep the old key working for').selectOption({ label: 'no time: it stops now' });
+    await page.getByRole('button', { name: 'Create the new key' }).click();
+    await page.getByText('The old key stopped working.').waitFor();
+    const next = (await secret.textContent()) ?? '';
+    await checkScreen(person, 'key-rotated-at-once');
+    const answers = async (key: string) => (await getCurrent(story.world.url, key)).status !== 401;
+    assert.deepEqual([await answers(old), await answers(next)], [false, true]);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('1 inactive key').waitFor();
+    assert.deepEqual(
+      (await keysNamed('nightly')).map(({ state, expiresAt }) => [state, state === 'active' && expiresAt]),
+      [
+        ['active', created.expiresAt],
+        ['expired', false],
+      ],
+    );
   });
 
   it('change a limit, and show by whom, from what and to what', async () => {

@@ -4,10 +4,11 @@ import { CONSOLE_OPERATIONS, type KeySummary } from '@flywheel/api';
 import type { Command } from 'commander';
 import { type Context, programName } from '../../context.ts';
 import { layOutTable } from '../../format.ts';
-import { parseScopes, parseWholeNumber } from '../../options.ts';
+import { NEVER, parseExpiry, parseScopes, parseWholeNumber } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {
+  readonly expires?: string;
   readonly scopes?: ReturnType<typeof parseScopes>;
   readonly name?: string;
 }
@@ -15,6 +16,7 @@ interface CreateOptions extends ProjectOptions {
 interface RotateOptions extends ProjectOptions {
   readonly key: string;
   readonly overlapHours?: number;
+  readonly expires?: string;
   readonly name?: string;
 }
 
@@ -22,6 +24,7 @@ interface RevokeOptions extends ProjectOptions {
   readonly key: string;
 }
 
+const EXPIRY_FORMS = `a day or a time, in UTC, such as 2027-01-31 or 2027-01-31T12:00:00Z, or ${NEVER}`;
 const SECONDS_PER_HOUR = 3_600;
 /** The service accepts at most thirty days. */
 const MAX_OVERLAP_HOURS = 720;
@@ -58,12 +61,17 @@ function addCreate(keys: Command, context: Context): void {
     .description('Create an API key. It is shown only once: the service stores its hash.')
     .option('--scopes <list>', 'burn, airdrop or burn,airdrop; default: the project’s scopes', parseScopes)
     .option('--name <name>', 'name of the key')
+    .option('--expires <date>', `when the key expires: ${EXPIRY_FORMS}; default: never`, parseExpiry)
     .addHelpText('after', '\nExample:\n  flywheel keys create --wallet wallet.json --project 0198a3c2-… --scopes burn')
-    .action(async ({ scopes, name, ...options }: CreateOptions) => {
+    .action(async ({ scopes, name, expires, ...options }: CreateOptions) => {
       const { console, projectId } = await signIn(context, options);
       const created = await console.callOnce(CONSOLE_OPERATIONS.createKey, {
         params: { projectId },
-        body: { ...(scopes === undefined ? {} : { scopes }), ...(name === undefined ? {} : { name }) },
+        body: {
+          ...(scopes === undefined ? {} : { scopes }),
+          ...(name === undefined ? {} : { name }),
+          ...expiryField(expires),
+        },
       });
       const revoke = `${programName(context)} keys revoke --wallet ${options.wallet} --project ${projectId} --key ${created.keyId}`;
       output.result(created, `${describeNewKey(created)}\nTo revoke it:\n  ${revoke}`);
@@ -74,7 +82,7 @@ function addRotate(keys: Command, context: Context): void {
   const { output } = context;
   addProjectOptions(keys.command('rotate'))
     .summary('replace an API key; both work for a while')
-    .description('Replace an API key by a new one with the same scopes. Both work until the overlap ends.')
+    .description('Replace an API key by a new one with the same scopes and expiry. Both work until the overlap ends.')
     .requiredOption('--key <id>', 'id of the key to replace, as in flywheel keys list')
     .option(
       '--overlap-hours <hours>',
@@ -82,20 +90,30 @@ function addRotate(keys: Command, context: Context): void {
       parseWholeNumber(0, MAX_OVERLAP_HOURS),
     )
     .option('--name <name>', 'name of the new key; default: the old key’s name')
+    .option(
+      '--expires <date>',
+      `when the new key expires: ${EXPIRY_FORMS}; default: when the old key would`,
+      parseExpiry,
+    )
     .addHelpText(
       'after',
       '\nExample:\n  flywheel keys rotate --wallet wallet.json --project 0198a3c2-… --key 0198a3d0-… --overlap-hours 2',
     )
-    .action(async ({ key: keyId, overlapHours, name, ...options }: RotateOptions) => {
+    .action(async ({ key: keyId, overlapHours, name, expires, ...options }: RotateOptions) => {
       const { console, projectId } = await signIn(context, options);
+      const { keys: listed } = await console.call(CONSOLE_OPERATIONS.listKeys, { params: { projectId } });
+      const old = listed.find((key) => key.keyId === keyId);
       const rotated = await console.callOnce(CONSOLE_OPERATIONS.rotateKey, {
         params: { projectId, keyId },
         body: {
           ...(overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR }),
           ...(name === undefined ? {} : { name }),
+          ...expiryField(expires ?? old?.expiresAt),
         },
       });
-      output.result(rotated, `${describeNewKey(rotated)}\nThe old key works until ${rotated.replacedExpiresAt}.`);
+      const end =
+        overlapHours === 0 ? 'The old key stopped working.' : `The old key works until ${rotated.replacedExpiresAt}.`;
+      output.result(rotated, `${describeNewKey(rotated)}\n${end}`);
     });
 }
 
@@ -119,6 +137,11 @@ function addRevoke(keys: Command, context: Context): void {
         cancelledBatches === 0 ? '' : `\n${cancelledBatches} of its batches, not approved yet, cancelled.`;
       output.result(revoked, `Key ${revoked.keyId} revoked at ${revoked.revokedAt}.${cancelled}`);
     });
+}
+
+/** The field of a request that creates a key; absent for a key that never expires. */
+function expiryField(expires: string | undefined): { readonly expiresAt?: string } {
+  return expires === undefined || expires === NEVER ? {} : { expiresAt: expires };
 }
 
 function describeNewKey({ keyId, apiKey }: { readonly keyId: string; readonly apiKey: string }): string {

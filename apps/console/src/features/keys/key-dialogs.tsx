@@ -30,18 +30,10 @@ export function CreateKeyDialog({ projectId, scopes, isOpen, onClose }: CreateKe
   );
 }
 
-const DAY_MS = 86_400_000;
-const LIFETIMES = [
-  { days: 0, label: 'never' },
-  { days: 30, label: 'in 30 days' },
-  { days: 90, label: 'in 90 days' },
-  { days: 365, label: 'in a year' },
-];
-
 function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps, 'isOpen'>) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
-  const [days, setDays] = useState(0);
+  const [expiry, setExpiry] = useState<Expiry>('0');
   const [removed, setRemoved] = useState<ReadonlySet<Scope>>(new Set());
   const selected = scopes.filter((scope) => !removed.has(scope));
   const create = useMutation({
@@ -51,10 +43,11 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
         body: {
           scopes: selected,
           ...(name === '' ? {} : { name }),
-          ...(days === 0 ? {} : { expiresAt: new Date(Date.now() + days * DAY_MS).toISOString() }),
+          ...expiresAtOf(expiry),
         },
       }),
-    onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
+    // Not awaited: the secret must not wait for the list.
+    onSuccess: () => void queries.invalidateQueries(keysQuery(projectId)),
   });
   if (create.data) {
     return <NewKey secret={create.data.apiKey} onClose={onClose} />;
@@ -85,13 +78,7 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
           </Checkbox>
         ))}
       </div>
-      <SelectField label="Expires" value={days} onChange={({ target }) => setDays(Number(target.value))}>
-        {LIFETIMES.map((lifetime) => (
-          <option key={lifetime.days} value={lifetime.days}>
-            {lifetime.label}
-          </option>
-        ))}
-      </SelectField>
+      <ExpiryField value={expiry} onChange={setExpiry} />
       {create.error && <ErrorNotice error={create.error} />}
       <DialogButtons>
         <Button type="submit" tone="primary" isBusy={create.isPending} disabled={selected.length === 0}>
@@ -100,6 +87,53 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
       </DialogButtons>
     </form>
   );
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days until a key expires. */
+const LIFETIMES = { '0': 'never', '30': 'in 30 days', '90': 'in 90 days', '365': 'in a year' } as const;
+
+/** A lifetime, or the expiry of the key that a new one replaces. */
+type Expiry = keyof typeof LIFETIMES | 'old';
+
+interface ExpiryFieldProps {
+  readonly value: Expiry;
+  readonly onChange: (value: Expiry) => void;
+  /** Expiry of the key that is replaced; undefined if it has none. */
+  readonly oldExpiresAt?: string | undefined;
+}
+
+/** Selects when a new key expires. */
+function ExpiryField({ value, onChange, oldExpiresAt }: ExpiryFieldProps) {
+  const hint = value === 'old' && oldExpiresAt !== undefined && (
+    <>
+      The new key expires at <TimeText at={oldExpiresAt} />.
+    </>
+  );
+  const choices = Object.entries(LIFETIMES);
+  return (
+    <SelectField
+      label="Expires"
+      value={value}
+      hint={hint}
+      // Every option is an `Expiry`.
+      onChange={({ target }) => onChange(target.value as Expiry)}
+    >
+      {oldExpiresAt !== undefined && <option value="old">when the old key would</option>}
+      {choices.map(([days, label]) => (
+        <option key={days} value={days}>
+          {label}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+/** The field of a request that creates a key; absent for a key that never expires. */
+function expiresAtOf(expiry: Expiry, oldExpiresAt?: string): { readonly expiresAt?: string } {
+  if (expiry === 'old') return oldExpiresAt === undefined ? {} : { expiresAt: oldExpiresAt };
+  return expiry === '0' ? {} : { expiresAt: new Date(Date.now() + Number(expiry) * DAY_MS).toISOString() };
 }
 
 export interface KeyDialogProps {
@@ -121,14 +155,23 @@ export function RotateKeyDialog({ isOpen, onClose, ...rest }: KeyDialogProps) {
 function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   const queries = useQueryClient();
   const [overlapSeconds, setOverlapSeconds] = useState(DEFAULT_OVERLAP_SECONDS);
+  const oldExpiresAt = apiKey.expiresAt;
+  const [expiry, setExpiry] = useState<Expiry>(oldExpiresAt === undefined ? '0' : 'old');
   const rotate = useMutation({
-    mutationFn: () => rotateKey(projectId, apiKey.keyId, { overlapSeconds }),
-    onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
+    mutationFn: () => rotateKey(projectId, apiKey.keyId, { overlapSeconds, ...expiresAtOf(expiry, oldExpiresAt) }),
+    // Not awaited: the secret must not wait for the list.
+    onSuccess: () => void queries.invalidateQueries(keysQuery(projectId)),
   });
   if (rotate.data) {
     return (
       <NewKey secret={rotate.data.apiKey} onClose={onClose}>
-        The old key works until <TimeText at={rotate.data.replacedExpiresAt} />. Switch to the new one before then.
+        {overlapSeconds === 0 ? (
+          'The old key stopped working. Switch to the new one now.'
+        ) : (
+          <>
+            The old key works until <TimeText at={rotate.data.replacedExpiresAt} />. Switch to the new one before then.
+          </>
+        )}
       </NewKey>
     );
   }
@@ -140,6 +183,7 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
     <form onSubmit={submit} className="flex flex-col gap-4">
       <p>The new key has the same name and scopes. Both keys work until the overlap ends.</p>
       <OverlapField label="Keep the old key working for" seconds={overlapSeconds} onChange={setOverlapSeconds} />
+      <ExpiryField value={expiry} onChange={setExpiry} oldExpiresAt={oldExpiresAt} />
       {rotate.error && <ErrorNotice error={rotate.error} />}
       <DialogButtons>
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>

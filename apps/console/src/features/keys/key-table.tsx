@@ -1,24 +1,29 @@
 import type { KeySummary } from '@flywheel/api';
-import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { TimeText } from '../../ui/text.tsx';
-import { displayName, RevokeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx';
+import { displayName } from './key-dialogs.tsx';
 
 export interface KeyTableProps {
   readonly label: string;
   readonly keys: readonly KeySummary[];
   /** All keys of the project, to find the successor of a rotated one. */
   readonly allKeys: readonly KeySummary[];
-  /** Without it the table has no buttons. */
-  readonly changeableIn?: string;
+  /** Called when a person wants to change a key. Without it the table has no buttons. */
+  readonly onChange?: (change: KeyChange) => void;
+}
+
+/** A dialog that a person has opened for a key. */
+export interface KeyChange {
+  readonly apiKey: KeySummary;
+  readonly dialog: 'rotate' | 'revoke';
 }
 
 /** Lists keys; a key that is being replaced shows how long both keys work. */
-export function KeyTable({ label, keys, allKeys, changeableIn }: KeyTableProps) {
+export function KeyTable({ label, keys, allKeys, onChange }: KeyTableProps) {
   const columns =
-    changeableIn === undefined
+    onChange === undefined
       ? COLUMNS
       : [
           ...COLUMNS,
@@ -26,7 +31,7 @@ export function KeyTable({ label, keys, allKeys, changeableIn }: KeyTableProps) 
             name: 'Change',
             isPlain: true,
             isNarrow: true,
-            render: (key: KeySummary) => <KeyActions projectId={changeableIn} apiKey={key} />,
+            render: (key: KeySummary) => <KeyActions apiKey={key} onChange={onChange} />,
           },
         ];
   const overlapOf = (old: KeySummary) => {
@@ -83,23 +88,29 @@ function KeyStatus({ state, revokedAt }: KeySummary) {
   }
 }
 
-function KeyActions({ projectId, apiKey }: { readonly projectId: string; readonly apiKey: KeySummary }) {
-  const [dialog, setDialog] = useState<'rotate' | 'revoke' | null>(null);
+interface KeyActionsProps {
+  readonly apiKey: KeySummary;
+  readonly onChange: (change: KeyChange) => void;
+}
+
+function KeyActions({ apiKey, onChange }: KeyActionsProps) {
   if (apiKey.state === 'revoked' || apiKey.state === 'expired') return null;
-  const close = () => setDialog(null);
   const name = displayName(apiKey);
   return (
     <span className="flex gap-2 md:justify-end">
       {apiKey.state === 'active' && (
-        <Button size="small" aria-label={`Rotate ${name}`} onClick={() => setDialog('rotate')}>
+        <Button size="small" aria-label={`Rotate ${name}`} onClick={() => onChange({ apiKey, dialog: 'rotate' })}>
           Rotate
         </Button>
       )}
-      <Button size="small" tone="danger" aria-label={`Revoke ${name}`} onClick={() => setDialog('revoke')}>
+      <Button
+        size="small"
+        tone="danger"
+        aria-label={`Revoke ${name}`}
+        onClick={() => onChange({ apiKey, dialog: 'revoke' })}
+      >
         Revoke
       </Button>
-      <RotateKeyDialog {...{ projectId, apiKey }} isOpen={dialog === 'rotate'} onClose={close} />
-      <RevokeKeyDialog {...{ projectId, apiKey }} isOpen={dialog === 'revoke'} onClose={close} />
     </span>
   );
 }

@@ -11,8 +11,8 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
-import { CreateKeyDialog } from './key-dialogs.tsx';
-import { KeyTable } from './key-table.tsx';
+import { CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from './key-dialogs.tsx';
+import { type KeyChange, KeyTable } from './key-table.tsx';
 
 /** The API keys of a project: create, rotate, revoke. */
 export function Keys() {
@@ -21,7 +21,15 @@ export function Keys() {
   const project = useQuery(projectQuery(projectId));
   const mayChange = useOwnsProject(projectId);
   const [isCreating, setCreating] = useState(false);
+  // A change outlives the row of its key, which loses its buttons when the key stops working. The closed dialog keeps the key.
+  const [change, setChange] = useState<KeyChange | null>(null);
+  const [isChanging, setChanging] = useState(false);
   const open = () => setCreating(true);
+  const openChange = (next: KeyChange) => {
+    setChange(next);
+    setChanging(true);
+  };
+  const closeChange = () => setChanging(false);
   return (
     <Page
       title="API keys"
@@ -39,7 +47,7 @@ export function Keys() {
           all.length === 0 ? (
             <NoKeys onCreate={open} />
           ) : (
-            <KeyLists keys={all} {...(mayChange && { changeableIn: projectId })} />
+            <KeyLists keys={all} {...(mayChange && { onChange: openChange })} />
           )
         }
       </QueryView>
@@ -49,13 +57,27 @@ export function Keys() {
         isOpen={isCreating}
         onClose={() => setCreating(false)}
       />
+      {change && (
+        <>
+          <RotateKeyDialog
+            {...{ projectId, apiKey: change.apiKey }}
+            isOpen={isChanging && change.dialog === 'rotate'}
+            onClose={closeChange}
+          />
+          <RevokeKeyDialog
+            {...{ projectId, apiKey: change.apiKey }}
+            isOpen={isChanging && change.dialog === 'revoke'}
+            onClose={closeChange}
+          />
+        </>
+      )}
     </Page>
   );
 }
 
 interface KeyListsProps {
   readonly keys: readonly KeySummary[];
-  readonly changeableIn?: string;
+  readonly onChange?: (change: KeyChange) => void;
 }
 
 function KeyLists({ keys, ...rest }: KeyListsProps) {
