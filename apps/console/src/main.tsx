@@ -8,7 +8,12 @@ const STALE_MS = 5_000;
 const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: endSession }),
   mutationCache: new MutationCache({ onError: endSession }),
-  defaultOptions: { queries: { retry: false, staleTime: STALE_MS }, mutations: { retry: false } },
+  // A browser that says it is offline is asked all the same: a read then fails and the page says so, and a signature or a
+  // change never waits to be sent later, when the person has gone on.
+  defaultOptions: {
+    queries: { retry: false, staleTime: STALE_MS, networkMode: 'always' },
+    mutations: { retry: false, networkMode: 'always' },
+  },
 });
 
 /** Makes every screen ask to sign in once any answer says that the session has ended. */

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '../browser.ts';
-import { checkScreenOnBoth, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
+import {
+  askApi,
+  checkScreenOnBoth,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
 
 const API = '**/console/api/**';
 /** The project that a screen is about, and nothing below it. */
@@ -30,6 +39,28 @@ describe('a page whose service is away, in a browser', { skip: noBrowser }, () =
     await checkScreenOnBoth(person, 'service-away');
     await page.unroute(API);
     await banner.waitFor({ state: 'detached' });
+  });
+
+  it('says so while the browser is offline, and sends no change later that a person made meanwhile', async () => {
+    const { page, visit } = person;
+    // The code of both screens is loaded before.
+    await page.goto(`/p/${project.projectId}/vault`);
+    await page.getByText('Needed by open batches').first().waitFor();
+    await page.getByRole('link', { name: 'Settings' }).first().click();
+    await page.getByRole('button', { name: 'Change limits' }).click();
+    await page.getByLabel('Daily burn limit, whole tokens').fill('7');
+    await visit.context.setOffline(true);
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    const refused = page.getByRole('main').getByRole('alert').filter({ hasText: 'No service answers at' });
+    await refused.waitFor();
+    await page.getByRole('link', { name: 'Vault' }).first().click();
+    const unread = page.getByRole('alert').filter({ hasText: 'No service answers at' });
+    await unread.first().waitFor();
+    await visit.context.setOffline(false);
+    await page.getByText('Needed by open batches').first().waitFor();
+    await unread.waitFor({ state: 'detached' });
+    const settings = await askApi(person, `/projects/${project.projectId}/settings`);
+    assert.equal(JSON.parse(settings.text).burnLimit, '1000');
   });
 
   it('says what an empty list will hold, and how to get the first', async () => {
