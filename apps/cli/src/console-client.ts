@@ -18,6 +18,7 @@ import { encodeBase58 } from '@flywheel/protocol';
 import {
   type Connection,
   FlywheelError,
+  isFlywheelError,
   type RegistrationInput,
   type RegistrationRefusal,
   type RegistrationTerms,
@@ -28,6 +29,7 @@ import {
   verifyRegistered,
 } from '@flywheel/sdk';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
+import { CliError } from './errors.ts';
 
 type Request<O extends Operation> = OperationRequest<O> & RequestParts;
 type Body<O extends Operation> = OperationReply<O>['body'];
@@ -162,16 +164,54 @@ export function createConsoleClient({ url, ...options }: ConsoleClientOptions): 
         onVerified: async (verified) => onVerified?.(verified, registration),
         ...(onRefused !== undefined && { onRefused }),
       });
-      const { body: project } = await sendRequest(
-        connection,
-        CONSOLE_OPERATIONS.confirmRegistration,
-        { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
-        { repeatable: false, timeoutMs: CONFIRM_TIMEOUT_MS },
-      );
-      await verifyRegistered(rpcUrl, terms, project);
+      const project = await confirmRegistration(connection, registration.registrationId, signedTransaction);
+      await compareRegistered(rpcUrl, terms, project);
       return { project, registration, terms };
     },
   };
+}
+
+const SERVER_ERROR = 500;
+
+/**
+ * Sends the transaction of a registration that the wallet has signed. It is not repeated after a lost answer.
+ * @throws CliError without an answer that tells if the project exists: another registration would be paid for too.
+ */
+async function confirmRegistration(
+  connection: Connection,
+  registrationId: string,
+  signedTransaction: string,
+): Promise<RegisteredProject> {
+  try {
+    const request = { params: { registrationId }, body: { signedTransaction } };
+    const options = { repeatable: false, timeoutMs: CONFIRM_TIMEOUT_MS };
+    return (await sendRequest(connection, CONSOLE_OPERATIONS.confirmRegistration, request, options)).body;
+  } catch (error) {
+    if (!isFlywheelError(error) || (error.status !== null && error.status < SERVER_ERROR)) throw error;
+    throw new CliError(
+      error.code,
+      `${error.message} The wallet has signed, so the project may exist. Look with flywheel project show in a minute, before you register again; if it exists, flywheel keys create makes an API key for it.`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Compares a project with the chain.
+ * @throws CliError that has the API key, which the service shows only once.
+ */
+async function compareRegistered(rpcUrl: string, terms: RegistrationTerms, project: RegisteredProject): Promise<void> {
+  try {
+    await verifyRegistered(rpcUrl, terms, project);
+  } catch (error) {
+    if (!isFlywheelError(error)) throw error;
+    const { projectId, apiKey } = project;
+    throw new CliError(
+      error.code,
+      `${error.message} The service has created project ${projectId}; do not register again for the same reason. Its API key, shown only once: ${apiKey}`,
+      { cause: error },
+    );
+  }
 }
 
 /**

@@ -27,11 +27,16 @@ export type CliErrorCode =
 
 /** An error with a code; its message ends with the next step. */
 export class CliError extends Error {
-  readonly code: CliErrorCode;
+  readonly code: CliErrorCode | FlywheelErrorCode;
   /** Overrides the exit code that belongs to `code`. */
   readonly exitCode: number | null;
 
-  constructor(code: CliErrorCode, message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
+  /** @param code one of the SDK's or the service's for an error of theirs whose next step depends on the command. */
+  constructor(
+    code: CliErrorCode | FlywheelErrorCode,
+    message: string,
+    options: ErrorOptions & { readonly exitCode?: number } = {},
+  ) {
     super(message, options);
     this.name = 'CliError';
     this.code = code;

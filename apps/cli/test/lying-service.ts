@@ -7,7 +7,8 @@ import type { Base64EncodedWireTransaction } from '@solana/kit';
 /** Changes the answers of the paths that match. */
 export interface Lie {
   readonly path: RegExp;
-  readonly change: (answer: string) => Promise<string> | string;
+  /** Null for no answer: the connection is closed. */
+  readonly change: (answer: string) => Promise<string> | string | null;
 }
 
 export interface LyingService {
@@ -28,8 +29,12 @@ export async function openLyingService(world: World): Promise<LyingService> {
     outgoing.end(body);
     const [answer]: IncomingMessage[] = await once(outgoing, 'response');
     if (!answer) throw new Error('The service gave no answer.');
-    let changed = await text(answer);
+    let changed: string | null = await text(answer);
     if (told?.path.test(incoming.url ?? '')) changed = await told.change(changed);
+    if (changed === null) {
+      response.destroy();
+      return;
+    }
     const { 'content-length': _length, 'content-encoding': _encoding, ...headers } = answer.headers;
     response.writeHead(answer.statusCode ?? 500, headers).end(changed);
   });

@@ -110,6 +110,16 @@ describe('flywheel register with a service that lies', () => {
       message,
       new RegExp(`deposit nothing into ${stranger}: The service shows the vault ${stranger}; it is`),
     );
+    assert.match(message, /Its API key, shown only once: fwk_\w+$/, 'the key is lost');
+  });
+
+  it('says where to look before another registration if the answer to the signature is lost', async () => {
+    const { result, stderr } = await register(() => ({ path: /\/confirm$/, change: () => null }));
+    assert.equal(result.exitCode, 4);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_UNREACHABLE');
+    assert.match(message, /the project may exist\. Look with flywheel project show/);
+    assert.doesNotMatch(message, /npm start/);
   });
 
   it('verifies at a node that the wallet’s holder names if the service is on another machine', async () => {

@@ -315,7 +315,34 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
       const alert = page.getByRole('alert').filter({ hasText: /deposit nothing into .*The service shows the vault / });
       await alert.waitFor();
       assert.equal(await page.getByText('Project created').count(), 0);
+      assert.equal(await page.getByTestId('vault-address').count(), 0, 'there is an address to deposit to');
+      // Only this answer has the key, also of a project that is good and that the node does not know yet.
+      assert.match((await page.getByTestId('secret').textContent()) ?? '', /^fwk_/);
+      await checkScreenOnBoth(visitor, 'registered-elsewhere');
       await undo();
+      page.once('dialog', (dialog) => void dialog.accept());
+      await page.getByRole('link', { name: 'Flywheel' }).first().click();
+      await page.getByRole('heading', { name: 'Your projects' }).waitFor();
+    });
+
+    it('nothing, but its answer to the signature is lost: the page says where to look, and signs no second time', async () => {
+      const { page } = visitor;
+      await openRegistrationReview(page);
+      await page.getByText('One-time cost, paid by your wallet').waitFor();
+      await page.route(/\/confirm$/, async (route) => {
+        await route.fetch();
+        await route.abort('connectionreset');
+      });
+      const button = page.getByRole('button', { name: 'Sign and create the project' });
+      await button.click();
+      const notice = page.getByRole('status').filter({ hasText: 'Look in Your projects before you sign again' });
+      await notice.waitFor();
+      await page.unroute(/\/confirm$/);
+      assert.equal(await button.isDisabled(), true, 'the button can be pressed');
+      await checkScreenOnBoth(visitor, 'registered-without-answer');
+      await notice.getByRole('link', { name: 'Your projects' }).click();
+      await page.getByRole('heading', { name: 'Your projects' }).waitFor();
+      await page.getByRole('main').getByRole('list').getByRole('link').first().waitFor();
     });
   });
 

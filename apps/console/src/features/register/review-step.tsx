@@ -1,38 +1,36 @@
-import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
+import { REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { groupDigits, pluralize } from '@flywheel/protocol';
 import {
+  isFlywheelError,
   type RegistrationRefusal,
   type RegistrationTerms,
   type RegistrationVerification,
   verifyAndSignRegistration,
-  verifyRegistered,
   verifyRegistration,
 } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { type Environment, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
-import { keepRegistration, readRegistrationPins } from '../../lib/pins.ts';
-import { initSample } from '../../lib/samples.ts';
+import { readRegistrationPins } from '../../lib/pins.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
 import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
-import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { parseDraft } from '../proof-types/draft.ts';
-import { DepositPanel } from '../vault/deposit-panel.tsx';
+import { Created, type CreatedProject } from './created.tsx';
 import type { RegistrationDraft } from './draft.ts';
 import { IssueList, KeyNews, UnknownServiceKey } from './service-keys.tsx';
 
 /** The service answers once the cluster has confirmed the transaction. */
 const CONFIRM_TIMEOUT_MS = 90_000;
+/** The service may have sent the transaction before it failed. */
+const SERVER_ERROR = 500;
 
 export interface ReviewStepProps {
   readonly draft: RegistrationDraft;
@@ -69,7 +67,7 @@ export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
     setTrusted(accepted);
     preview.mutate(accepted);
   };
-  if (registration.data) return <Created project={registration.data} draft={draft} />;
+  if (registration.data?.outcome === 'created') return <Created {...registration.data} draft={draft} />;
   if (registration.isPending) return <Creating />;
   return (
     <div className="flex flex-col gap-5">
@@ -107,9 +105,14 @@ export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
         </>
       )}
       {registration.error && <ErrorNotice error={registration.error} />}
+      {registration.data && <NoAnswer error={registration.data.error} />}
       <div className="flex flex-col gap-2">
         <div>
-          <Button tone="primary" disabled={terms === null} onClick={() => terms && registration.mutate(terms)}>
+          <Button
+            tone="primary"
+            disabled={terms === null || registration.isSuccess}
+            onClick={() => terms && registration.mutate(terms)}
+          >
             Sign and create the project
           </Button>
         </div>
@@ -199,29 +202,38 @@ async function previewRegistration(
   return { warnings: registration.warnings, verification, isFirst: expect === undefined };
 }
 
+/** The end of a registration that the wallet has signed. Without an answer to the signature the project may exist or not. */
+type Outcome =
+  | ({ readonly outcome: 'created' } & CreatedProject)
+  | { readonly outcome: 'unknown'; readonly error: Error };
+
 /**
  * Creates a new registration, verifies it and signs it: its transaction expires after about a minute, so the preview’s may
- * be too old. Its members must be those that were shown. The chain is compared afterwards.
+ * be too old. Its members must be those that were shown. The chain is not compared yet.
  */
 async function register(
   draft: RegistrationDraft,
   { wallet, mint, company, operator, recovery }: RegistrationTerms,
   environment: Environment | undefined,
-): Promise<RegisteredProject> {
+): Promise<Outcome> {
   const rpcUrl = rpcUrlOf(environment);
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
   const { place } = await readRegistrationPins(rpcUrl, []);
   const signer = await walletSigner(wallet, walletChain(environment));
   const input = { wallet: signer, mint, registration, expect: { company, operator, recovery } };
   const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input);
-  const project = await call(
-    REGISTRATION_OPERATIONS.confirmRegistration,
-    { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
-    { timeoutMs: CONFIRM_TIMEOUT_MS },
-  );
-  await verifyRegistered(rpcUrl, terms, project);
-  keepRegistration(place, terms);
-  return project;
+  try {
+    const project = await call(
+      REGISTRATION_OPERATIONS.confirmRegistration,
+      { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
+      { timeoutMs: CONFIRM_TIMEOUT_MS },
+    );
+    return { outcome: 'created', project, terms, place, rpcUrl };
+  } catch (error) {
+    const isRefusal = isFlywheelError(error) && error.status !== null && error.status < SERVER_ERROR;
+    if (isRefusal || !(error instanceof Error)) throw error;
+    return { outcome: 'unknown', error };
+  }
 }
 
 function rpcUrlOf(environment: Environment | undefined): string {
@@ -241,6 +253,27 @@ function requestOf(draft: RegistrationDraft) {
   };
 }
 
+/** Says that the project may exist: a second registration would be paid for too. */
+function NoAnswer({ error }: { readonly error: Error }) {
+  return (
+    <div className="flex flex-col gap-3">
+      <ErrorNotice error={error} />
+      <Notice
+        tone="waiting"
+        title="The project may exist. Look in Your projects before you sign again"
+        action={
+          <ButtonLink to="/" size="small">
+            Your projects
+          </ButtonLink>
+        }
+      >
+        Your wallet has signed, and a second registration costs as much again. The transaction can take effect for about
+        two minutes. If the project is there, create an API key for it under <em>API keys</em>.
+      </Notice>
+    </div>
+  );
+}
+
 function Creating() {
   return (
     <div role="status" className="flex flex-col items-center gap-4 py-16 text-center">
@@ -249,47 +282,6 @@ function Creating() {
       <p className="text-quiet">
         Approve the transaction in your wallet. The cluster then confirms it within a few seconds.
       </p>
-    </div>
-  );
-}
-
-interface CreatedProps {
-  readonly project: RegisteredProject;
-  readonly draft: RegistrationDraft;
-}
-
-/** Shows the API key, which is readable only once, the vault to fund, and a first request. */
-function Created({ project, draft }: CreatedProps) {
-  const { projectId, apiKey, vaultAddress, mintAddress } = project;
-  // The browser asks before it leaves the site, and this page before it shows another screen than the project’s.
-  useBlocker({
-    shouldBlockFn: ({ next: { pathname } }) =>
-      !pathname.startsWith(`/p/${projectId}`) && !confirm('The API key is shown only once. Leave without it?'),
-    enableBeforeUnload: true,
-  });
-  return (
-    <div className="flex flex-col gap-6">
-      <div className="flex items-center gap-3">
-        <Ring size={32} progress={1} className="text-done" />
-        <h2 className="text-lg font-semibold">Project created</h2>
-      </div>
-      <OneTimeSecret
-        name="Your API key"
-        secret={apiKey}
-        ifLost="If you lose it, create another one on the Keys page and revoke this one."
-      />
-      <DepositPanel vault={vaultAddress} mint={mintAddress} decimals={draft.token?.decimals ?? 0} />
-      <Panel title="First request">
-        <CodeBlock
-          label="Creates a batch with one burn"
-          code={initSample({ apiKey, type: draft.proofTypes[0]?.type ?? 'WATCH_AD' })}
-        />
-      </Panel>
-      <div className="flex flex-wrap gap-3">
-        <ButtonLink to="/p/$projectId" params={{ projectId }} tone="primary">
-          I have stored the key
-        </ButtonLink>
-      </div>
     </div>
   );
 }
