@@ -4,6 +4,7 @@ import type { KeySummary } from '@flywheel/api';
 import { proofHash, writeMergedPayload } from '@flywheel/protocol';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
+import { alterAnswers } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -17,6 +18,7 @@ import {
   signIn,
 } from './story.ts';
 
+const USAGE_ERROR = { error: 'ERR_INVALID_REQUEST', message: 'The usage cannot be read.' };
 const PHONE = { size: 'phone', colorScheme: 'dark' } as const;
 
 describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
@@ -128,6 +130,17 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await approve(owner);
     await owner.page.getByText('2 of 2 pipelines executed.').waitFor();
 
+    // The project is younger than a day: 2.5 of 1,000 tokens is its pace of one.
+    const usage = /\/usage\?/;
+    await owner.page.route(usage, (route) => route.fulfill({ status: 400, json: USAGE_ERROR }));
+    await owner.page.goto(`/p/${project.projectId}/vault`);
+    const failed = owner.page.getByRole('alert').filter({ hasText: USAGE_ERROR.message });
+    await failed.waitFor();
+    assert.equal(await owner.page.getByText('No burns or airdrops').count(), 0);
+    await owner.page.unroute(usage);
+    await failed.getByRole('button', { name: 'Retry' }).click();
+    await owner.page.getByText('At the pace of the last 1 day, the tokens last 399 days.').waitFor();
+
     const stranger = await story.visit(PHONE);
     const { page } = stranger;
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload })}`);
@@ -135,6 +148,25 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Proven' }).waitFor();
     await page.getByText('Memo found, signed by the vault').waitFor();
     await checkScreen(stranger, 'proof-proven');
+
+    // The service’s word alone is no proof: the chain that this page reads decides.
+    const node = story.world.localnet.url;
+    const failTransaction = (text: string) =>
+      text.replaceAll('"err":null', '"err":{"InstructionError":[0,"InvalidArgument"]}');
+    const undo = await alterAnswers(page, { of: node, change: failTransaction });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Do not rely on this answer' }).waitFor();
+    await page.getByText('Memo not found in this transaction').waitFor();
+    assert.equal(await page.getByRole('heading', { name: 'Proven' }).count(), 0);
+    await checkScreen(stranger, 'proof-refuted');
+    await undo();
+    const forget = await alterAnswers(page, { of: node, change: forgetTransaction });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Not confirmed by this page' }).waitFor();
+    await page.getByText('does not know this transaction').waitFor();
+    await checkScreen(stranger, 'proof-unconfirmed');
+    await forget();
+
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload: payload.trim() })}`);
     await page.getByRole('heading', { name: 'No proof found' }).waitFor();
     await checkScreen(stranger, 'proof-nothing');
@@ -164,3 +196,9 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await checkScreen(stranger, 'vault-public');
   });
 });
+
+/** Makes a node’s answer the one about a transaction that it does not have. */
+function forgetTransaction(text: string): string {
+  const { result, ...answer } = JSON.parse(text);
+  return JSON.stringify({ ...answer, result: result?.transaction === undefined ? result : null });
+}

@@ -1,15 +1,13 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
-import { readVaultProofs } from '@flywheel/sdk';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
-import { useEnvironment } from '../../lib/api/environment.ts';
+import { CircleAlert, CircleCheck, CircleDashed, CircleSlash } from 'lucide-react';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
+import { type OwnCheck, useOwnChecks } from './own-check.ts';
 import { linkTo } from './proof-address.ts';
 import type { MergedEvent, ProofQuestion } from './proof-query.ts';
 
@@ -33,7 +31,18 @@ const VERDICTS = {
   nothing: { word: 'No proof found', Icon: CircleSlash, className: 'text-quiet', box: 'bg-sunken' },
 } as const;
 
-/** For an answer about another hash than the question’s. */
+/** While this page reads the chain itself. */
+const CHECKING = { word: 'Checking the chain', Icon: CircleDashed, className: 'text-quiet', box: 'bg-sunken' } as const;
+
+/** For a transaction that this page could not read. */
+const UNCONFIRMED = {
+  word: 'Not confirmed by this page',
+  Icon: CircleAlert,
+  className: 'text-waiting',
+  box: 'border-waiting/50 bg-waiting-wash',
+} as const;
+
+/** For an answer about another hash than the question’s, and for one that the chain refutes. */
 const UNRELIABLE = {
   word: 'Do not rely on this answer',
   Icon: CircleAlert,
@@ -44,7 +53,8 @@ const UNRELIABLE = {
 /** Shows the verdict first and the evidence below it. */
 export function ProofResult({ check, ownHash, merged, question }: ProofResultProps) {
   const isSameHash = ownHash === null || check.hash === undefined || ownHash === check.hash;
-  const { word, Icon, className, box } = isSameHash ? VERDICTS[check.verdict] : UNRELIABLE;
+  const own = useOwnChecks(check.pipelines);
+  const { word, Icon, className, box } = isSameHash ? verdictOf(check.verdict, own) : UNRELIABLE;
   return (
     <div className="flex flex-col gap-4">
       <section className={cn('flex flex-wrap items-start gap-4 rounded-lg border p-4', box)}>
@@ -53,7 +63,7 @@ export function ProofResult({ check, ownHash, merged, question }: ProofResultPro
           <h2 className={cn('text-xl font-semibold', className)}>{word}</h2>
           <p className="break-words">
             {isSameHash ? (
-              <MessageText text={check.message} />
+              <VerdictText check={check} own={own} />
             ) : (
               `The service answered for hash ${check.hash}. This page computed ${ownHash} from the same type and payload.`
             )}
@@ -75,14 +85,40 @@ export function ProofResult({ check, ownHash, merged, question }: ProofResultPro
           confirmation={check.hash !== undefined && isSameHash ? 'Computed by this page too: it matches' : null}
         />
       )}
-      {check.pipelines.map((pipeline) => (
+      {check.pipelines.map((pipeline, position) => (
         <Evidence
           key={`${pipeline.batchId} ${pipeline.pipeline}`}
           pipeline={pipeline}
+          own={own[position] ?? null}
           isOwnHash={ownHash === null ? null : pipeline.hash === ownHash}
         />
       ))}
     </div>
+  );
+}
+
+/** The headline: the service's verdict, if this page finds the same on chain. */
+function verdictOf(verdict: ProofCheck['verdict'], own: readonly (OwnCheck | null)[]) {
+  if (own.includes('missing')) return UNRELIABLE;
+  if (verdict !== 'proven' || isConfirmed(own)) return VERDICTS[verdict];
+  return own.includes('pending') ? CHECKING : UNCONFIRMED;
+}
+
+/** True if this page has found every memo that the service names, and there is one. */
+function isConfirmed(own: readonly (OwnCheck | null)[]): boolean {
+  const checked = own.filter((result) => result !== null);
+  return checked.length > 0 && checked.every((result) => result === 'found');
+}
+
+function VerdictText({ check, own }: { readonly check: ProofCheck; readonly own: readonly (OwnCheck | null)[] }) {
+  if (own.includes('missing')) {
+    return 'The service names a transaction with the memo. This page has read the transaction, and the memo is not in it.';
+  }
+  if (check.verdict !== 'proven' || isConfirmed(own)) return <MessageText text={check.message} />;
+  return (
+    <>
+      The service says: <MessageText text={check.message} />
+    </>
   );
 }
 
@@ -105,11 +141,13 @@ function HashPanel({ title, hash, confirmation }: HashPanelProps) {
 
 interface EvidenceProps {
   readonly pipeline: ProvenPipeline;
+  /** Null without a memo to look for. */
+  readonly own: OwnCheck | null;
   /** Compares with the hash of the question; null for a question about a signature. */
   readonly isOwnHash: boolean | null;
 }
 
-function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
+function Evidence({ pipeline, own, isOwnHash }: EvidenceProps) {
   const { type, batchIndex, isOnChain, memo, hash, signature, slot, executedAt } = pipeline;
   const items = [
     { name: 'Type', value: <code>{type}</code> },
@@ -121,9 +159,7 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
     ...(signature === undefined
       ? []
       : [{ name: 'Transaction', value: <AddressText address={signature} kind="signature" isLinked /> }]),
-    ...(signature === undefined || memo === undefined
-      ? []
-      : [{ name: 'Checked by this page', value: <OnChainCheck pipeline={pipeline} /> }]),
+    ...(own === null ? [] : [{ name: 'Checked by this page', value: <OnChainCheck own={own} /> }]),
     ...(slot === undefined ? [] : [{ name: 'Slot', value: slot }]),
     ...(executedAt === undefined ? [] : [{ name: 'Executed', value: <TimeText at={executedAt} /> }]),
     { name: 'Signed by the vault', value: <AddressText address={pipeline.vaultAddress} of="vault" isLinked /> },
@@ -162,19 +198,19 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
   );
 }
 
-/** Reads the transaction from the cluster and looks for the memo, independently of the service. */
-function OnChainCheck({ pipeline }: { readonly pipeline: ProvenPipeline }) {
-  const rpcUrl = useEnvironment()?.rpcUrl;
-  const { signature = '', memo = '', vaultAddress: vault } = pipeline;
-  const check = useQuery({
-    queryKey: ['memo', signature, memo, vault],
-    queryFn: async () => {
-      const found = await readVaultProofs(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
-      return found?.proofs.some(({ text }) => text === memo) ?? false;
-    },
-    enabled: rpcUrl !== undefined && signature !== '' && memo !== '',
-  });
-  if (check.data === true) return <StatusBadge status="done" label="Memo found, signed by the vault" />;
-  if (check.data === false) return <StatusBadge status="failed" label="Memo not found in this transaction" />;
-  return check.error ? 'The cluster did not answer this page' : <StatusBadge status="running" label="Checking" />;
+function OnChainCheck({ own }: { readonly own: OwnCheck }) {
+  switch (own) {
+    case 'pending':
+      return <StatusBadge status="running" label="Checking" />;
+    case 'found':
+      return <StatusBadge status="done" label="Memo found, signed by the vault" />;
+    case 'missing':
+      return <StatusBadge status="failed" label="Memo not found in this transaction" />;
+    case 'unknown':
+      return 'The node of this page does not know this transaction. It may keep no old ones.';
+    case 'unread':
+      return 'The cluster did not answer this page';
+    default:
+      return own satisfies never;
+  }
 }

@@ -8,7 +8,7 @@ import { projectQuery, usageQuery } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
 import { checkPin, describePinMismatch } from '../../lib/pins.ts';
 import { ButtonLink } from '../../ui/button.tsx';
-import { Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -174,24 +174,41 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
 }
 
 const PACE_DAYS = 30;
+const DAY_MS = 86_400_000;
 /** A pace of one month says nothing about more years. */
 const MAX_RUNWAY_DAYS = 3_650n;
 
-/** Says how long the tokens last at the pace of the last month. */
+/** Says how long the tokens last at the pace of the last month, or since the registration of a younger project. */
 function Runway({ project, available }: { readonly project: ProjectOverview; readonly available: string }) {
-  const { data: usage } = useQuery(usageQuery(project.id, PACE_DAYS));
-  const used = (usage?.days ?? []).reduce(
+  const usage = useQuery(usageQuery(project.id, PACE_DAYS));
+  if (usage.data === undefined) {
+    return (
+      <div className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
+        {usage.error && (
+          <ErrorNotice error={usage.error} isRetrying={usage.isFetching} onRetry={() => void usage.refetch()} />
+        )}
+      </div>
+    );
+  }
+  const paceDays = paceDaysOf(project, usage.dataUpdatedAt);
+  const used = usage.data.days.reduce(
     (sum, day) => sum + toFinestUnits(day.burned) + toFinestUnits(day.airdropped),
     0n,
   );
-  const days = used > 0n ? (toFinestUnits(available) * BigInt(PACE_DAYS)) / used : null;
+  const days = used > 0n ? (toFinestUnits(available) * BigInt(paceDays)) / used : null;
   return (
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null
-        ? `No burns or airdrops in the last ${PACE_DAYS} days.`
-        : `At the pace of the last ${PACE_DAYS} days, the tokens last ${runwayText(days)}.`}
+        ? `No burns or airdrops in the last ${pluralize(paceDays, 'day')}.`
+        : `At the pace of the last ${pluralize(paceDays, 'day')}, the tokens last ${runwayText(days)}.`}
     </p>
   );
+}
+
+/** Days that the pace is of: begun ones count, so that the first day is one. */
+function paceDaysOf({ dateCreated }: ProjectOverview, nowMs: number): number {
+  const age = Math.ceil((nowMs - Date.parse(dateCreated)) / DAY_MS);
+  return Math.min(PACE_DAYS, Math.max(1, age));
 }
 
 function runwayText(days: bigint): string {

@@ -1,0 +1,32 @@
+import type { ProvenPipeline } from '@flywheel/api';
+import { readVaultProofs } from '@flywheel/sdk';
+import { type UseQueryResult, useQueries } from '@tanstack/react-query';
+import { useEnvironment } from '../../lib/api/environment.ts';
+
+/**
+ * The result of looking for a memo in its transaction. `missing`: the transaction does not have it; `unknown`: the node does not
+ * have the transaction; `unread`: the node does not answer.
+ */
+export type OwnCheck = 'pending' | 'found' | 'missing' | 'unknown' | 'unread';
+
+/**
+ * Reads the transactions of pipelines from the cluster and looks for their memos, independently of the service.
+ * @returns a result for each pipeline; null for one without a memo on chain.
+ */
+export function useOwnChecks(pipelines: readonly ProvenPipeline[]): readonly (OwnCheck | null)[] {
+  const rpcUrl = useEnvironment()?.rpcUrl;
+  const queries = pipelines.map(({ signature = '', memo = '', vaultAddress: vault }) => ({
+    queryKey: ['memo', signature, memo, vault],
+    queryFn: async () => {
+      const read = await readVaultProofs(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
+      if (read === null) return 'unknown';
+      return read.proofs.some(({ text }) => text === memo) ? 'found' : 'missing';
+    },
+    enabled: rpcUrl !== undefined && signature !== '' && memo !== '',
+  }));
+  const results: readonly UseQueryResult<OwnCheck>[] = useQueries({ queries });
+  return pipelines.map(({ signature, memo }, position) => {
+    if (signature === undefined || memo === undefined) return null;
+    return results[position]?.data ?? (results[position]?.error ? 'unread' : 'pending');
+  });
+}
