@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pipeline, PreviewBatchResponse } from '@flywheel/api';
 import { readPipeline } from '../src/features/compose/pipeline-draft.ts';
-import { splitPipelines, totalPreviews } from '../src/features/compose/planned-batches.ts';
+import { planBatches, splitPipelines, totalPreviews } from '../src/features/compose/planned-batches.ts';
 
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 
@@ -24,6 +24,17 @@ describe('a composed batch', () => {
     for (const pipelines of batches) {
       assert.ok(Buffer.byteLength(JSON.stringify({ pipelines })) <= 2 * 1_024 * 1_024);
     }
+  });
+
+  it('keeps its idempotency key while it stays the same, and only then', () => {
+    const pipelines = Array.from({ length: 1_001 }, (_, index) => burnOf(index + 1));
+    const plan = planBatches(pipelines, []);
+    assert.deepEqual(planBatches(pipelines, plan), plan);
+    const [first, second] = planBatches([...pipelines, burnOf(9)], plan);
+    assert.equal(first?.idempotencyKey, plan[0]?.idempotencyKey);
+    assert.notEqual(second?.idempotencyKey, plan[1]?.idempotencyKey);
+    const [one, other] = planBatches([...pipelines.slice(0, 1_000), ...pipelines.slice(0, 1_000)], []);
+    assert.notEqual(one?.idempotencyKey, other?.idempotencyKey);
   });
 
   it('is read from the form, or names the first issue', () => {

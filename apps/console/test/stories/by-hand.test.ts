@@ -95,6 +95,8 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await checkScreenOnBoth(person, 'by-hand');
     await review.click();
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
+    await page.locator('article button[aria-expanded=false]').first().click();
+    await page.getByText(recipient, { exact: true }).waitFor();
     await checkScreenOnBoth(person, 'by-hand-review');
     await page.getByRole('button', { name: 'Create the batch' }).click();
     await untilVerified(person);
@@ -111,7 +113,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     const { projectId } = project;
     const batchId = await initByApi(story, project, [{ ...burnPipeline(3), type: TYPE, payload: '{"adId":"keys"}' }]);
     await page.goto(`/p/${projectId}`);
-    await page.getByText('Burned today').waitFor();
+    await page.getByText('Burn limit used today').waitFor();
     for (const [keys, place] of [
       ['gb', 'batches'],
       ['gk', 'keys'],
@@ -178,6 +180,38 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.emulateMedia({ reducedMotion: 'reduce' });
     assert.equal(await page.evaluate(moving), 0);
     await undo();
+  });
+
+  it('is created once if the answer is lost and the person goes back before the next attempt', async () => {
+    const { page } = person;
+    const { projectId } = project;
+    const count = async () => {
+      const { text } = await askApi(person, `/projects/${projectId}/batches`);
+      return (JSON.parse(text) as { readonly batches: readonly BatchRow[] }).batches.length;
+    };
+    const before = await count();
+    await page.goto(`/p/${projectId}/new`);
+    await page.getByLabel(/^Payload/).fill('{"adId":"lost"}');
+    await page.getByLabel('Whole tokens').fill('0.25');
+    page.once('dialog', (dialog) => void dialog.dismiss());
+    await page.getByRole('link', { name: 'Vault' }).first().click();
+    await page.getByRole('button', { name: 'Review' }).click();
+    const creation = /\/console\/api\/projects\/[^/]+\/batches$/;
+    await page.route(creation, async (route) => {
+      if (route.request().method() !== 'POST') return route.fallback();
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    const create = page.getByRole('button', { name: 'Create the batch' });
+    await create.click();
+    await page.getByRole('main').getByRole('alert').filter({ hasText: 'No service answers at' }).waitFor();
+    await page.unroute(creation);
+    assert.equal(await count(), before + 1, 'the service has created it');
+    await page.getByRole('button', { name: 'Back to editing' }).click();
+    await page.getByRole('button', { name: 'Review' }).click();
+    await create.click();
+    await page.waitForURL(`**/p/${projectId}/approve/*`);
+    assert.equal(await count(), before + 1);
   });
 
   it('is found in the palette by its number or id, among more than the newest fifty', async () => {

@@ -1,7 +1,7 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useBlocker, useParams } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
 import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
@@ -10,7 +10,7 @@ import { RadioGroup } from '../../ui/radio-group.tsx';
 import { AirdropFileEditor, type FileDraft, useAirdropPipelines } from './airdrop-file-editor.tsx';
 import { newPipeline, type PipelineDraft, readPipeline } from './pipeline-draft.ts';
 import { PipelineEditor } from './pipeline-editor.tsx';
-import { splitPipelines } from './planned-batches.ts';
+import { type PlannedBatch, planBatches } from './planned-batches.ts';
 import { Review } from './review.tsx';
 
 /** The screen that composes a batch: by hand, or as an airdrop from a file. */
@@ -42,17 +42,38 @@ interface ComposerProps {
 function Composer({ projectId, token, proofTypes }: ComposerProps) {
   const firstType = proofTypes[0]?.type ?? '';
   const [source, setSource] = useState<Source>('hand');
-  const [drafts, setDrafts] = useState<readonly PipelineDraft[]>(() => [newPipeline(firstType)]);
+  const [initial] = useState<readonly PipelineDraft[]>(() => [newPipeline(firstType)]);
+  const [drafts, setDrafts] = useState(initial);
   const [file, setFile] = useState<FileDraft>({ type: firstType || 'AIRDROP', file: null, duplicates: 'merge' });
   const airdrop = useAirdropPipelines(file, token);
-  const [reviewed, setReviewed] = useState<readonly (readonly Pipeline[])[] | null>(null);
-  if (reviewed) {
-    return <Review projectId={projectId} token={token} batches={reviewed} onBack={() => setReviewed(null)} />;
+  // Kept while the person edits: batches that stay the same keep their idempotency keys.
+  const [planned, setPlanned] = useState<readonly PlannedBatch[]>([]);
+  const [isReviewing, setReviewing] = useState(false);
+  const isCreated = useRef(false);
+  const hasDrafts = () => !isCreated.current && (drafts !== initial || file.file !== null);
+  useBlocker({
+    shouldBlockFn: () => hasDrafts() && !confirm('What you have composed is not created yet. Leave without it?'),
+    enableBeforeUnload: hasDrafts,
+  });
+  if (isReviewing) {
+    return (
+      <Review
+        projectId={projectId}
+        token={token}
+        batches={planned}
+        onBack={() => setReviewing(false)}
+        onCreated={() => {
+          isCreated.current = true;
+        }}
+      />
+    );
   }
   const written = readDrafts(drafts, token);
   const pipelines = source === 'hand' ? written : airdrop.pipelines;
   const review = () => {
-    if (pipelines) setReviewed(splitPipelines(pipelines));
+    if (!pipelines) return;
+    setPlanned(planBatches(pipelines, planned));
+    setReviewing(true);
   };
   return (
     <div className="flex flex-col gap-6">

@@ -102,6 +102,25 @@ export function splitPipelines(pipelines: readonly Pipeline[]): Pipeline[][] {
   return batches;
 }
 
+/** A batch to create. */
+export interface PlannedBatch {
+  readonly pipelines: readonly Pipeline[];
+  /** The service creates one batch for each key, however often it is asked. */
+  readonly idempotencyKey: string;
+}
+
+/**
+ * Splits pipelines into batches. One that is the same as at its place in the earlier plan keeps its key: it may have been
+ * created although the answer was lost.
+ */
+export function planBatches(pipelines: readonly Pipeline[], earlier: readonly PlannedBatch[]): PlannedBatch[] {
+  return splitPipelines(pipelines).map((batch, position) => {
+    const before = earlier[position];
+    const isSame = before !== undefined && JSON.stringify(before.pipelines) === JSON.stringify(batch);
+    return isSame ? before : { pipelines: batch, idempotencyKey: crypto.randomUUID() };
+  });
+}
+
 /** Rules that refuse a batch are among its problems. */
 function isWait({ effect }: MetRule): boolean {
   return effect !== 'refused' && effect !== 'capped';

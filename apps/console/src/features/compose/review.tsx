@@ -11,18 +11,20 @@ import { Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { AddressText, MessageText } from '../../ui/text.tsx';
 import { PipelineList } from '../batch/pipeline-list.tsx';
-import { type PreviewTotals, totalPreviews } from './planned-batches.ts';
+import { type PlannedBatch, type PreviewTotals, totalPreviews } from './planned-batches.ts';
 import { ReviewTotals } from './review-totals.tsx';
 
 interface ReviewProps {
   readonly projectId: string;
   readonly token: ProjectOverview['token'];
-  readonly batches: readonly (readonly Pipeline[])[];
+  readonly batches: readonly PlannedBatch[];
   readonly onBack: () => void;
+  /** Called when the service has created all batches. */
+  readonly onCreated: () => void;
 }
 
 /** Previews batches with the service, then creates them. */
-export function Review({ projectId, token, batches, onBack }: ReviewProps) {
+export function Review({ projectId, token, batches, onBack, onCreated }: ReviewProps) {
   const navigate = useNavigate();
   const [id] = useState(() => crypto.randomUUID());
   const [checked, setChecked] = useState(0);
@@ -36,6 +38,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
   const createBatches = () =>
     create.mutate(undefined, {
       onSuccess: ([batchId, ...others]) => {
+        onCreated();
         if (batchId === undefined || others.length > 0) return;
         void navigate({ to: '/p/$projectId/approve/$batchId', params: { projectId, batchId } });
       },
@@ -54,7 +57,9 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
   }
   const sums = preview.data && totalPreviews(preview.data);
   const sizes = preview.data?.flatMap((found) => found.pipelines) ?? [];
-  const pipelines = batches.flat().map((pipeline, position) => ({ ...pipeline, ...sizes[position] }));
+  const pipelines = batches
+    .flatMap((batch) => batch.pipelines)
+    .map((pipeline, position) => ({ ...pipeline, ...sizes[position] }));
   return (
     <div className="flex flex-col gap-6">
       <div>
@@ -66,7 +71,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
       {preview.error && <ErrorNotice error={preview.error} onRetry={() => void preview.refetch()} />}
       {sums && (
         <>
-          <PreviewIssues sums={sums} lineOf={(batch, path) => lineOf(batches[batch] ?? [], path)} />
+          <PreviewIssues sums={sums} lineOf={(batch, path) => lineOf(batches[batch]?.pipelines ?? [], path)} />
           <ReviewTotals projectId={projectId} sums={sums} token={token} />
         </>
       )}
@@ -121,7 +126,7 @@ function lineOf(pipelines: readonly Pipeline[], path: string): number | null {
 
 interface PreviewInput {
   readonly projectId: string;
-  readonly batches: readonly (readonly Pipeline[])[];
+  readonly batches: readonly PlannedBatch[];
   readonly onProgress?: (checked: number) => void;
 }
 
@@ -131,7 +136,7 @@ const PREVIEW_TIMEOUT_MS = 120_000;
 /** Previews each batch, one after the other; the service stores nothing. @throws FlywheelError */
 async function previewBatches({ projectId, batches, onProgress }: PreviewInput): Promise<PreviewBatchResponse[]> {
   const previews: PreviewBatchResponse[] = [];
-  for (const pipelines of batches) {
+  for (const { pipelines } of batches) {
     const body = { pipelines: [...pipelines] };
     previews.push(
       await call(
@@ -150,7 +155,7 @@ const INIT_TIMEOUT_MS = 120_000;
 
 interface CreateRequest {
   readonly projectId: string;
-  readonly batches: readonly (readonly Pipeline[])[];
+  readonly batches: readonly PlannedBatch[];
 }
 
 /**
@@ -159,17 +164,18 @@ interface CreateRequest {
  */
 function useCreateBatches({ projectId, batches }: CreateRequest) {
   const queries = useQueryClient();
-  const [keys] = useState(() => batches.map(() => crypto.randomUUID()));
   const [created, setCreated] = useState<readonly string[]>([]);
   const create = useMutation({
     mutationFn: async () => {
       const ids = [...created];
-      for (const [position, pipelines] of batches.entries()) {
-        const key = keys[position];
-        if (position < ids.length || key === undefined) continue;
+      for (const { pipelines, idempotencyKey } of batches.slice(created.length)) {
         const { batch } = await call(
           BATCH_OPERATIONS.initProjectBatch,
-          { params: { projectId }, headers: { 'x-idempotency-key': key }, body: { pipelines: [...pipelines] } },
+          {
+            params: { projectId },
+            headers: { 'x-idempotency-key': idempotencyKey },
+            body: { pipelines: [...pipelines] },
+          },
           { timeoutMs: INIT_TIMEOUT_MS, repeatable: true },
         );
         ids.push(batch.id);
