@@ -1,5 +1,5 @@
 import type { Pipeline } from '@flywheel/api';
-import { decimalOf, decodeInstruction, describeInstruction, proofMemo, shorten } from '@flywheel/protocol';
+import { decimalOf, decodeInstruction, describeInstruction, proofMemo } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { useMemo } from 'react';
@@ -74,7 +74,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
         {actions.map((action, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the actions of a pipeline never move.
           <li key={index} className="flex min-h-6 flex-wrap items-center gap-2 max-md:has-[button]:min-h-11">
-            <ActionText action={action} />
+            <ActionText action={action} isOpen={isOpen} />
           </li>
         ))}
       </ul>
@@ -126,8 +126,14 @@ function Section({ title, children }: { readonly title: string; readonly childre
   );
 }
 
+interface ActionTextProps {
+  readonly action: BatchAction;
+  /** The open card shows every character: it is what a wallet signs, and a phone has no tooltips. */
+  readonly isOpen: boolean;
+}
+
 /** Describes an action, with a dot in the colour of its kind. */
-function ActionText({ action }: { readonly action: BatchAction }) {
+function ActionText({ action, isOpen }: ActionTextProps) {
   switch (action.action) {
     case 'BURN':
       return (
@@ -140,17 +146,20 @@ function ActionText({ action }: { readonly action: BatchAction }) {
       return (
         <>
           <Kind className="bg-tide" word="Airdrop" />
-          <AddressText address={action.toAddress} of="recipient" isLinked />
+          {!isOpen && <AddressText address={action.toAddress} of="recipient" isLinked />}
           <Amount amount={decimalOf(action.amount)} unit="tokens" />
+          {isOpen && <WholeAddress word="To" address={action.toAddress} of="recipient" />}
         </>
       );
     case 'MEMO':
       return (
         <>
           <Kind className="bg-slate" word="Memo" />
-          <span className="min-w-0 truncate text-right" title={action.message}>
-            {action.message}
-          </span>
+          {isOpen ? (
+            <span className="basis-full pl-4 break-words whitespace-pre-wrap">{action.message}</span>
+          ) : (
+            <span className="min-w-0 truncate text-right">{action.message}</span>
+          )}
         </>
       );
     case 'WITHDRAW':
@@ -244,12 +253,12 @@ function InstructionList({ instructions }: { readonly instructions: readonly str
       {instructions.map((base64, position) => {
         const { programAddress, accounts, data } = decodeInstruction(base64);
         const addresses = accounts.map(({ address }) => address);
-        const { program, text } = describeInstruction({ programAddress, accounts: addresses, data }, shorten);
+        const { program, text } = describeInstruction({ programAddress, accounts: addresses, data });
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of a pipeline never move.
           <li key={position} className="flex gap-3 text-sm">
             <span className="tabular w-4 shrink-0 text-right text-xs leading-5 text-quiet">{position + 1}</span>
-            <span className="min-w-0 break-words">
+            <span className="min-w-0 wrap-anywhere">
               <span className="font-medium">{program}</span> <span className="text-quiet">{text}</span>
             </span>
           </li>

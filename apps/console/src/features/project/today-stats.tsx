@@ -37,8 +37,8 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
             </FundsNote>
           }
         />
-        <UsedToday name="Burned today" use={limits.burn} tone="ember" token={token} />
-        <UsedToday name="Airdropped today" use={limits.airdrop} tone="tide" token={token} />
+        <UsedToday name="Burn limit used today" use={limits.burn} tone="ember" token={token} />
+        <UsedToday name="Airdrop limit used today" use={limits.airdrop} tone="tide" token={token} />
       </Stats>
       <Stats>
         <OperatorStat
@@ -134,7 +134,8 @@ function UsedToday({ name, use, tone, token }: UsedTodayProps) {
         <span className="flex flex-col gap-1.5">
           <Meter share={shareOf(toFinestUnits(use.used), toFinestUnits(use.cap))} label={name} tone={tone} />
           <span>
-            <AmountText amount={use.left} /> left until <TimeText at={use.resetsAt} form="hour" />
+            <AmountText amount={use.left} /> left until <TimeText at={use.resetsAt} form="hour" />. Open batches are
+            included.
           </span>
         </span>
       }

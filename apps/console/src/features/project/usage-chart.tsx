@@ -44,7 +44,9 @@ export function UsageChart({ days, token }: UsageChartProps) {
           <Key className="bg-ember" name="Burned" amount={show(burned)} />
           <Key className="bg-tide" name="Airdropped" amount={show(airdropped)} />
         </span>
-        <span className="tabular text-quiet">{position === last ? 'today, UTC' : `on ${dayName(day)}, UTC`}</span>
+        <span className="tabular text-quiet">
+          {position === last ? 'today, UTC, open batches included' : `on ${dayName(day)}, UTC`}
+        </span>
       </figcaption>
       <div className="relative rounded-sm has-[:focus-visible]:outline-2 has-[:focus-visible]:outline-offset-2 has-[:focus-visible]:outline-accent">
         <Bars days={days} most={most} marked={hovered ?? chosen} />

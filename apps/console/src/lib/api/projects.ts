@@ -28,11 +28,12 @@ export function useOwnsProject(projectId: string): boolean {
   return data !== undefined && data.wallet === session?.wallet;
 }
 
-/** Reads the amounts burned and airdropped per UTC day. */
+/** Reads the amounts burned and airdropped per UTC day, with those of open batches, and polls them like the overview. */
 export function usageQuery(projectId: string, days: number) {
   return queryOptions({
     queryKey: ['project', projectId, 'usage', days],
     queryFn: () => call(PROJECT_OPERATIONS.getUsage, { params: { projectId }, query: { days: String(days) } }),
+    refetchInterval: OVERVIEW_EVERY_MS,
   });
 }
 
