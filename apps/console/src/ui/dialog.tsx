@@ -1,11 +1,22 @@
 import { X } from 'lucide-react';
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useId, useRef, useState } from 'react';
 
 export interface DialogProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
+}
+
+const HoldContext = createContext<(isHeld: boolean) => void>(() => undefined);
+
+/** Keeps the dialog around a component open while that is shown: only the component's own button closes it. */
+export function useHeldDialog(): void {
+  const hold = useContext(HoldContext);
+  useEffect(() => {
+    hold(true);
+    return () => hold(false);
+  }, [hold]);
 }
 
 /**
@@ -17,6 +28,7 @@ export interface DialogProps {
 export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const [isHeld, setHeld] = useState(false);
   useEffect(() => {
     const element = dialog.current;
     if (!element || element.open === isOpen) return;
@@ -26,7 +38,14 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={dialog}
-      onClose={onClose}
+      onCancel={(event) => {
+        if (isHeld) event.preventDefault();
+      }}
+      onClose={({ currentTarget }) => {
+        // A browser closes a dialog on the second Escape, whatever a page says to the first.
+        if (isHeld && isOpen) currentTarget.showModal();
+        else onClose();
+      }}
       aria-labelledby={titleId}
       // A dialog in a table cell must not inherit the cell’s text style.
       className="m-auto scroll-py-20 text-left whitespace-normal w-[min(560px,calc(100vw-32px))] rounded-lg border bg-raised p-0 text-ink open:arriving"
@@ -37,16 +56,20 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
             <h2 id={titleId} className="min-w-0 text-lg font-semibold break-words">
               {title}
             </h2>
-            <button
-              type="button"
-              onClick={onClose}
-              aria-label="Close"
-              className="-mr-2 grid size-11 shrink-0 place-items-center rounded text-quiet hover:text-ink md:size-8"
-            >
-              <X size={18} aria-hidden />
-            </button>
+            {!isHeld && (
+              <button
+                type="button"
+                onClick={onClose}
+                aria-label="Close"
+                className="-mr-2 grid size-11 shrink-0 place-items-center rounded text-quiet hover:text-ink md:size-8"
+              >
+                <X size={18} aria-hidden />
+              </button>
+            )}
           </div>
-          <div className="p-5">{children}</div>
+          <div className="p-5">
+            <HoldContext value={setHeld}>{children}</HoldContext>
+          </div>
         </>
       )}
     </dialog>

@@ -1,4 +1,5 @@
 import { CopyButton } from './copy.tsx';
+import { useHeldDialog } from './dialog.tsx';
 import { Notice } from './feedback.tsx';
 
 export interface OneTimeSecretProps {
@@ -10,13 +11,14 @@ export interface OneTimeSecretProps {
   readonly ifLost: string;
 }
 
-/** Shows a secret that cannot be read again later. */
+/** Shows a secret that cannot be read again later. A dialog around it closes only by its own button. */
 export function OneTimeSecret({
   name,
   secret,
   storage = 'The service keeps only its hash.',
   ifLost,
 }: OneTimeSecretProps) {
+  useHeldDialog();
   return (
     <Notice tone="waiting" title={`${name}. Copy it now: it is shown only once`}>
       <div className="my-2 flex flex-wrap items-center gap-2">

@@ -1,3 +1,4 @@
+import { Notice } from './feedback.tsx';
 import { SelectField } from './fields.tsx';
 
 export interface OverlapFieldProps {
@@ -18,6 +19,15 @@ const OVERLAPS = [
   { seconds: 30 * DAY_SECONDS, label: '30 days' },
   { seconds: 0, label: 'no time: it stops now' },
 ];
+
+/** Says what the end of a secret without an overlap does; shown before it is asked for. */
+export function NoOverlapNotice({ children }: { readonly children: string }) {
+  return (
+    <Notice tone="waiting" title="There is no overlap">
+      {children} You cannot undo this.
+    </Notice>
+  );
+}
 
 /** Selects how long a replaced secret keeps working beside the new one. */
 export function OverlapField({ label, seconds, onChange }: OverlapFieldProps) {

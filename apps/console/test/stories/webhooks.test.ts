@@ -91,6 +91,12 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Redeliver: webhook.test' }).click();
     await page.getByText('Accepting events').waitFor();
 
+    await page.getByRole('button', { name: 'Disable', exact: true }).click();
+    await page.getByText('New events are not queued').waitFor();
+    await checkScreen(person, 'webhook-disable');
+    await page.getByRole('button', { name: 'Disable the webhook' }).click();
+    await page.getByText('Disabled: no events are queued').waitFor();
+
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByLabel(/^Type/).fill(new URL(receiver.url).host);
     await page.getByRole('button', { name: 'Delete the webhook' }).click();

@@ -10,7 +10,7 @@ import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
-import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../ui/overlap-field.tsx';
+import { DEFAULT_OVERLAP_SECONDS, NoOverlapNotice, OverlapField } from '../../ui/overlap-field.tsx';
 import { TimeText } from '../../ui/text.tsx';
 
 export interface CreateKeyDialogProps {
@@ -184,10 +184,15 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
       <p>The new key has the same name and scopes. Both keys work until the overlap ends.</p>
       <OverlapField label="Keep the old key working for" seconds={overlapSeconds} onChange={setOverlapSeconds} />
       <ExpiryField value={expiry} onChange={setExpiry} oldExpiresAt={oldExpiresAt} />
+      {overlapSeconds === 0 && (
+        <NoOverlapNotice>
+          The old key stops at once. Your programs are refused until they have the new one.
+        </NoOverlapNotice>
+      )}
       {rotate.error && <ErrorNotice error={rotate.error} />}
       <DialogButtons>
-        <Button type="submit" tone="primary" isBusy={rotate.isPending}>
-          Create the new key
+        <Button type="submit" tone={overlapSeconds === 0 ? 'danger' : 'primary'} isBusy={rotate.isPending}>
+          {overlapSeconds === 0 ? 'Create the new key and end the old one' : 'Create the new key'}
         </Button>
       </DialogButtons>
     </form>

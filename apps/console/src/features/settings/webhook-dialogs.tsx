@@ -181,6 +181,41 @@ interface WebhookDialogProps {
   readonly onClose: () => void;
 }
 
+/** Disables a webhook after the person has read what that does. */
+export function DisableWebhookDialog({ projectId, webhook, isOpen, onClose }: WebhookDialogProps) {
+  return (
+    <Dialog title="Disable the webhook?" isOpen={isOpen} onClose={onClose}>
+      <DisableForm {...{ projectId, webhook, onClose }} />
+    </Dialog>
+  );
+}
+
+function DisableForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'isOpen'>) {
+  const queries = useQueryClient();
+  const disable = useMutation({
+    mutationFn: () => changeWebhook(projectId, webhook.webhookId, { state: 'disabled' }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['project', projectId] });
+      onClose();
+    },
+  });
+  return (
+    <div className="flex flex-col gap-4">
+      <p>
+        New events are not queued for <span className="break-all">{webhook.url}</span>: what happens until you enable it
+        again is not sent, also not later. Pending deliveries wait.
+      </p>
+      {disable.error && <ErrorNotice error={disable.error} />}
+      <DialogButtons>
+        <Button tone="danger" isBusy={disable.isPending} onClick={() => disable.mutate()}>
+          Disable the webhook
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </DialogButtons>
+    </div>
+  );
+}
+
 /** Deletes a webhook after its host is typed. */
 export function DeleteWebhookDialog({ projectId, webhook, isOpen, onClose }: WebhookDialogProps) {
   const queries = useQueryClient();

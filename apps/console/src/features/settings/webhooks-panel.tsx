@@ -12,6 +12,7 @@ import {
   ChangeWebhookDialog,
   CreateWebhookDialog,
   DeleteWebhookDialog,
+  DisableWebhookDialog,
   RotateWebhookDialog,
 } from './webhook-dialogs.tsx';
 
@@ -131,7 +132,7 @@ interface WebhookActionsProps extends Omit<WebhookItemProps, 'canEdit'> {
 }
 
 function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
-  const [dialog, setDialog] = useState<'change' | 'rotate' | 'delete' | null>(null);
+  const [dialog, setDialog] = useState<'change' | 'rotate' | 'disable' | 'delete' | null>(null);
   const queries = useQueryClient();
   const { webhookId, state } = webhook;
   const refresh = () => queries.invalidateQueries({ queryKey: ['project', projectId] });
@@ -142,12 +143,12 @@ function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
       await refresh();
     },
   });
-  const setState = useMutation({
-    mutationFn: (next: Webhook['state']) => changeWebhook(projectId, webhookId, { state: next }),
+  const enable = useMutation({
+    mutationFn: () => changeWebhook(projectId, webhookId, { state: 'active' }),
     onSuccess: refresh,
   });
   const close = () => setDialog(null);
-  const error = test.error ?? setState.error;
+  const error = test.error ?? enable.error;
   return (
     <>
       {state === 'active' ? (
@@ -161,13 +162,13 @@ function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
           <Button size="small" onClick={() => setDialog('rotate')}>
             Replace the secret
           </Button>
-          <Button size="small" isBusy={setState.isPending} onClick={() => setState.mutate('disabled')}>
+          <Button size="small" onClick={() => setDialog('disable')}>
             Disable
           </Button>
         </>
       ) : (
         <>
-          <Button size="small" isBusy={setState.isPending} onClick={() => setState.mutate('active')}>
+          <Button size="small" isBusy={enable.isPending} onClick={() => enable.mutate()}>
             Enable
           </Button>
           <Button size="small" onClick={() => setDialog('change')}>
@@ -185,6 +186,7 @@ function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
       )}
       <ChangeWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'change'} onClose={close} />
       <RotateWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'rotate'} onClose={close} />
+      <DisableWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'disable'} onClose={close} />
       <DeleteWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'delete'} onClose={close} />
     </>
   );
