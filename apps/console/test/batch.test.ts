@@ -15,6 +15,8 @@ import { applyProgress } from '../src/lib/api/apply-progress.ts';
 
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 
+const RUNNING = { pipelines: 10, isBlocked: false, isOwner: true };
+
 describe('a batch on the page', () => {
   it('gives each pipeline its state and transaction as bundles land', () => {
     const after = applyProgress(detailOf(5), progressOf({ executedPipelines: 3 }));
@@ -98,13 +100,27 @@ describe('a batch on the page', () => {
       { status: 'FINALIZED', waitsFor: 'execution', executedPipelines: 5 },
       { status: 'EXECUTED', waitsFor: 'close', executedPipelines: 10 },
     ] as const;
-    const closed = standings.map((standing) => batchState({ ...standing, pipelines: 10, isBlocked: false }).closed);
+    const closed = standings.map((standing) => batchState({ ...standing, ...RUNNING }).closed);
     assert.deepEqual(
       closed,
       closed.toSorted((a, b) => a - b),
     );
     assert.equal(new Set(closed).size, closed.length);
     assert.equal(closed.at(-1), 1);
+  });
+
+  it('that has failed fills the ring by what was executed, also if it failed before its approval', () => {
+    const failed = { status: 'FAILED', waitsFor: 'nothing', ...RUNNING } as const;
+    assert.deepEqual(
+      [0, 5].map((executedPipelines) => batchState({ ...failed, executedPipelines }).closed),
+      [0, 0.5],
+    );
+  });
+
+  it('waits for the wallet, or for the person whose wallet it is', () => {
+    const waiting = { status: 'FINALIZED', waitsFor: 'wallet', executedPipelines: 0, ...RUNNING } as const;
+    assert.equal(batchState(waiting).word, 'Waiting for you');
+    assert.equal(batchState({ ...waiting, isOwner: false }).word, 'Waiting for the wallet');
   });
 
   it('asks for the wallet’s signature only when it is needed', () => {

@@ -116,7 +116,7 @@ export function BatchItems({ search, run }: { readonly search: BatchSearch; read
   const navigate = useNavigate();
   return search.batches.map(({ projectId, batch, token }) => {
     const params = { projectId, batchId: batch.id };
-    const { word } = batchState({ ...batch, isBlocked: batch.problem !== undefined });
+    const { word } = batchState({ ...batch, isBlocked: batch.problem !== undefined, isOwner: false });
     return (
       <Item
         key={batch.id}

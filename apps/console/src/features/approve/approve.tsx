@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useLiveBatch } from '../../lib/api/live-batch.ts';
-import { projectQuery } from '../../lib/api/projects.ts';
+import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Meter } from '../../ui/charts.tsx';
@@ -63,7 +63,7 @@ interface ApprovalStatusProps {
 
 /** Shows the progress of a batch while the wallet has nothing to sign: before its approval, and after. */
 function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
-  const { closed, state } = deriveBatchState(batch);
+  const { closed, state } = deriveBatchState(batch, useOwnsProject(projectId));
   const { executedPipelines, pipelines, failure } = batch;
   const isOver = stage === 'over';
   return (

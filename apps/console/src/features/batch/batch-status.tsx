@@ -3,7 +3,7 @@ import { groupDigits, pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
-import { projectQuery } from '../../lib/api/projects.ts';
+import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
 import { initSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -31,7 +31,7 @@ interface BatchStatusCardProps {
 
 /** Shows the state of a batch, its progress, its totals and its cost so far. */
 export function BatchStatusCard({ projectId, batch }: BatchStatusCardProps) {
-  const state = deriveBatchState(batch);
+  const state = deriveBatchState(batch, useOwnsProject(projectId));
   const { data: project } = useQuery(projectQuery(projectId));
   return (
     <section
@@ -191,6 +191,14 @@ export function BatchSkeleton() {
 
 /** Says that a project has no batches yet, and how to create the first one. */
 export function NoBatches({ projectId }: { readonly projectId: string }) {
+  const isOwner = useOwnsProject(projectId);
+  if (!isOwner) {
+    return (
+      <EmptyState title="No batches yet">
+        <p>A batch groups burns, airdrops and memos into transactions. The project has created none.</p>
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title="No batches yet">
       <p>

@@ -20,11 +20,15 @@ export interface BatchState {
 interface BatchStateInput extends Pick<BatchRow, 'status' | 'waitsFor' | 'executedPipelines' | 'pipelines'> {
   /** An issue keeps the batch from going on. */
   readonly isBlocked: boolean;
+  /** The person owns the project, so that the batch waits for this person's wallet. */
+  readonly isOwner: boolean;
 }
 
 /** Derives the state of a batch from its details. */
-export function deriveBatchState({ batch, waitsFor, executedPipelines, pipelines, failure }: BatchDetail): BatchState {
+export function deriveBatchState(detail: BatchDetail, isOwner: boolean): BatchState {
+  const { batch, waitsFor, executedPipelines, pipelines, failure } = detail;
   return batchState({
+    isOwner,
     status: batch.status,
     waitsFor,
     executedPipelines,
@@ -37,18 +41,20 @@ export function deriveBatchState({ batch, waitsFor, executedPipelines, pipelines
 const CLOSED = { compiled: 0.12, setUp: 0.35, approved: 0.5 } as const;
 
 /** Names the state of a batch, or what it waits for. */
-export function batchState({ status, waitsFor, executedPipelines, pipelines, isBlocked }: BatchStateInput): BatchState {
+export function batchState(input: BatchStateInput): BatchState {
+  const { status, waitsFor, executedPipelines, pipelines, isBlocked, isOwner } = input;
   const executed = pipelines === 0 ? 0 : executedPipelines / pipelines;
   const executing = CLOSED.approved + (1 - CLOSED.approved) * executed;
   if (status === 'EXECUTED') return { state: 'done', word: 'Executed', closed: 1 };
-  if (status === 'FAILED') return { state: 'failed', word: 'Failed', closed: executing };
+  // It may have failed in any step before the first execution, so that its ring shows only what was executed.
+  if (status === 'FAILED') return { state: 'failed', word: 'Failed', closed: executed };
   switch (waitsFor) {
     case 'setup':
       return isBlocked
         ? { state: 'waiting', word: 'Blocked', closed: CLOSED.compiled }
         : { state: 'running', word: 'Setting up', closed: CLOSED.compiled };
     case 'wallet':
-      return { state: 'waiting', word: 'Waiting for you', closed: CLOSED.setUp };
+      return { state: 'waiting', word: isOwner ? 'Waiting for you' : 'Waiting for the wallet', closed: CLOSED.setUp };
     case 'company':
       return { state: 'waiting', word: 'Waiting for the company', closed: CLOSED.setUp };
     case 'execution':

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
+import { useOwnsProject } from '../../lib/api/projects.ts';
 import { unitBeside } from '../../lib/format.ts';
 import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -163,7 +164,8 @@ interface BatchRowProps extends Pick<BatchTableProps, 'projectId' | 'unit'> {
 
 /** Shows a batch as a table row, or as a card on a phone; all of it links to the batch. */
 function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
-  const { state, word, closed } = batchState({ ...row, isBlocked: row.problem !== undefined });
+  const isOwner = useOwnsProject(projectId);
+  const { state, word, closed } = batchState({ ...row, isBlocked: row.problem !== undefined, isOwner });
   const about = row.problem ?? (hasPipelines(row) ? row.types.join(', ') : '');
   return (
     <tr

@@ -36,7 +36,8 @@ export function BatchScreen() {
 function BatchDetails({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
   const { id, batchIndex, dateCreated, ledger } = batch.batch;
   const [owesVote, setOwesVote] = useState(false);
-  const canApprove = batch.waitsFor === 'wallet';
+  const isOwner = useOwnsProject(projectId);
+  const canApprove = batch.waitsFor === 'wallet' && isOwner;
   const approve = (
     <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId: id }} tone="primary">
       Review and approve
@@ -67,7 +68,10 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <div className="lg:sticky lg:top-20">
           <Panel title="Timeline">
-            <BatchTimeline progress={batch} approveAction={<span className="hidden md:block">{approve}</span>} />
+            <BatchTimeline
+              progress={batch}
+              approveAction={canApprove && <span className="hidden md:block">{approve}</span>}
+            />
           </Panel>
         </div>
         <Panel title="Pipelines" aside={<PipelineCount batch={batch} />}>

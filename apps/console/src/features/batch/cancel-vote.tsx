@@ -82,7 +82,7 @@ export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeP
     <>
       <Notice
         tone="waiting"
-        title="Rent stays locked until your wallet votes to cancel"
+        title={`Rent stays locked until ${isOwner ? 'your' : 'the project’s'} wallet votes to cancel`}
         action={
           isOwner && (
             <Button isBusy={vote.isPending} onClick={() => vote.mutate()}>
@@ -92,7 +92,7 @@ export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeP
         }
       >
         Batch index {batchIndex} was approved on chain before it ended, and Squads closes an approved proposal only
-        after both members have voted to cancel it. Your wallet signs that vote alone, and pays the fee of 0.000005 SOL.
+        after both members have voted to cancel it. The wallet signs that vote alone, and pays the fee of 0.000005 SOL.
         The result of the batch stays as it is.
       </Notice>
       {vote.error && <ErrorNotice error={vote.error} />}

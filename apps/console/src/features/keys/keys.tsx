@@ -45,7 +45,7 @@ export function Keys() {
       <QueryView query={keys} skeleton={<SkeletonLines count={3} className="h-20" />}>
         {({ keys: all }) =>
           all.length === 0 ? (
-            <NoKeys onCreate={open} />
+            <NoKeys onCreate={mayChange ? open : null} />
           ) : (
             <KeyLists keys={all} {...(mayChange && { onChange: openChange })} />
           )
@@ -105,7 +105,14 @@ function KeyLists({ keys, ...rest }: KeyListsProps) {
   );
 }
 
-function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
+function NoKeys({ onCreate }: { readonly onCreate: (() => void) | null }) {
+  if (onCreate === null) {
+    return (
+      <EmptyState title="No API keys">
+        <p>The server of a project creates batches with a key. This project has none.</p>
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title="No API keys">
       <p>Your server creates batches with a key. On this site you can compose batches without one.</p>

@@ -2,6 +2,7 @@ import type { BatchRow } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { recentBatchesQuery } from '../../lib/api/batches.ts';
+import { useOwnsProject } from '../../lib/api/projects.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { ActionMixBar } from '../../ui/charts.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
@@ -75,7 +76,7 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
             <span className="whitespace-nowrap">
               {batchKindName(batch.kind)} {batch.batchIndex}
             </span>
-            <BatchStatus batch={batch} />
+            <BatchStatus projectId={projectId} batch={batch} />
           </Link>
           {batch.withdrawal && (
             <span className="text-sm text-quiet">
@@ -124,7 +125,8 @@ function StagedAmount({ amount, status }: { readonly amount: string; readonly st
   );
 }
 
-function BatchStatus({ batch }: { readonly batch: BatchRow }) {
-  const { state, word } = batchState({ ...batch, isBlocked: batch.problem !== undefined });
+function BatchStatus({ projectId, batch }: { readonly projectId: string; readonly batch: BatchRow }) {
+  const isOwner = useOwnsProject(projectId);
+  const { state, word } = batchState({ ...batch, isBlocked: batch.problem !== undefined, isOwner });
   return <StatusBadge status={state} label={word} />;
 }
