@@ -37,7 +37,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     const { page } = operator;
     const wallet = await signIn(operator);
     await page.goto('/company');
-    await page.getByText(`COMPANY_OPERATORS=${wallet}`).waitFor();
+    await page.getByText(`COMPANY_OPERATORS=<present ones>,${wallet}`).waitFor();
     await checkScreenOnBoth(operator, 'company-become');
     assert.equal((await askApi(operator, '/company')).status, 403);
     // The same port keeps the browser's address and session valid.

@@ -68,11 +68,11 @@ function BecomeOperator({ wallet }: { readonly wallet: string }) {
     <Page title="Company">
       <EmptyState title="Your wallet is not a company operator">
         <p>
-          Operators approve batches, pause projects and see every project. To make this wallet an operator, set this
-          variable and restart the service. Separate several wallets with commas.
+          Operators approve batches, pause projects and see every project. To make this wallet an operator, add it to
+          the list in this variable, after those who are in it now, and restart the service.
         </p>
         <div className="w-full text-left">
-          <CodeBlock label="Environment of the service" code={`COMPANY_OPERATORS=${wallet}`} />
+          <CodeBlock label="Environment of the service" code={`COMPANY_OPERATORS=<present ones>,${wallet}`} />
         </div>
         <p>Then reload this page. You stay signed in.</p>
       </EmptyState>

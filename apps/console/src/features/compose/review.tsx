@@ -71,7 +71,7 @@ export function Review({ projectId, token, batches, onBack, onCreated }: ReviewP
       {preview.error && <ErrorNotice error={preview.error} onRetry={() => void preview.refetch()} />}
       {sums && (
         <>
-          <PreviewIssues sums={sums} lineOf={(batch, path) => lineOf(batches[batch]?.pipelines ?? [], path)} />
+          <PreviewIssues sums={sums} batches={batches} />
           <ReviewTotals projectId={projectId} sums={sums} token={token} />
         </>
       )}
@@ -239,13 +239,14 @@ const MAX_SHOWN = 20;
 
 interface PreviewIssuesProps {
   readonly sums: PreviewTotals;
-  /** Line of the CSV file for a JSON path such as `pipelines[0].actions[2]`; null if there is none. */
-  readonly lineOf: (batch: number, path: string) => number | null;
+  readonly batches: readonly PlannedBatch[];
 }
 
 /** Lists the issues and warnings of the previews. */
-function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, lineOf }: PreviewIssuesProps) {
-  const more = problems.length - MAX_SHOWN;
+function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, batches }: PreviewIssuesProps) {
+  // The list below numbers the pipelines of all batches, a message those of its own.
+  const positionOf = (batch: number, pipeline: number) =>
+    batches.slice(0, batch).reduce((sum, { pipelines }) => sum + pipelines.length, pipeline);
   return (
     <>
       {problems.length > 0 && (
@@ -259,15 +260,20 @@ function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, lineOf 
         >
           <ul className="mt-1 flex flex-col gap-1">
             {problems.slice(0, MAX_SHOWN).map(({ batch, code, place, message }) => {
-              const line = place === undefined ? null : lineOf(batch, place);
+              const line = place === undefined ? null : lineOf(batches[batch]?.pipelines ?? [], place);
               return (
                 <li key={`${batch} ${place} ${code} ${message}`} className="break-words">
+                  {batches.length > 1 && (
+                    <span className="font-medium">
+                      Batch {batch + 1} of {batches.length}.{' '}
+                    </span>
+                  )}
                   {line !== null && <span className="font-medium">Line {line}. </span>}
                   <MessageText text={message} /> <span className="font-mono text-xs text-quiet">{code}</span>
                 </li>
               );
             })}
-            {more > 0 && <li>and {more.toLocaleString('en')} more</li>}
+            <More count={problems.length - MAX_SHOWN} />
           </ul>
         </Notice>
       )}
@@ -279,6 +285,7 @@ function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, lineOf 
                 {rule}
               </li>
             ))}
+            <More count={rules.length - MAX_SHOWN} />
           </ul>
         </Notice>
       )}
@@ -287,13 +294,18 @@ function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, lineOf 
           <ul className="mt-1 flex flex-col gap-1">
             {warnings.slice(0, MAX_SHOWN).map(({ batch, pipeline, message }) => (
               <li key={`${batch} ${pipeline} ${message}`} className="break-words">
-                Pipeline {pipeline}: {message}
+                Pipeline {positionOf(batch, pipeline)}: {message}
               </li>
             ))}
-            {warnings.length > MAX_SHOWN && <li>and {(warnings.length - MAX_SHOWN).toLocaleString('en')} more</li>}
+            <More count={warnings.length - MAX_SHOWN} />
           </ul>
         </Notice>
       )}
     </>
   );
+}
+
+/** Says how many entries a list has beside those that it shows; nothing if it shows all. */
+function More({ count }: { readonly count: number }) {
+  return count > 0 && <li>and {count.toLocaleString('en')} more</li>;
 }

@@ -18,7 +18,10 @@ export function Settings() {
   const settings = useQuery(settingsQuery(projectId));
   const history = useInfiniteQuery(historyQuery(projectId));
   return (
-    <Page title="Settings" lead="Changes apply to new batches. Open batches keep the settings they were created with.">
+    <Page
+      title="Settings"
+      lead="Changes apply to new batches. Open batches keep the daily limits and proof types they were created with."
+    >
       <QueryView query={project} skeleton={<SettingsSkeleton />}>
         {(found) => (
           <QueryView query={settings} skeleton={<SettingsSkeleton />}>
