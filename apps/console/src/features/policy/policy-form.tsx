@@ -16,7 +16,7 @@ import { TextArea, TextField } from '../../ui/fields.tsx';
 import { DecisionForm } from '../company/decision.tsx';
 import { PolicyTrialView } from './policy-trial.tsx';
 import { RuleList } from './rule-list.tsx';
-import { fromDraft, type RuleField, type RulesDraft, toDraft } from './rules-draft.ts';
+import { describeIssue, fromDraft, type RuleField, type RulesDraft, toDraft } from './rules-draft.ts';
 
 interface PolicyFormProps {
   readonly project: ProjectOverview;
@@ -41,9 +41,9 @@ export function PolicyForm({ project, policy, onDone }: PolicyFormProps) {
   const next = 'policy' in read ? read.policy : null;
   const errorOf = (field: RuleField) => {
     if (!('issue' in read)) return null;
-    const { place, problem } = read.issue;
+    const { place } = read.issue;
     const isOfField = place.startsWith('hours') ? place.endsWith(`.${field}`) : place.startsWith(field);
-    return isOfField ? `${place} ${problem}` : null;
+    return isOfField ? describeIssue(read.issue) : null;
   };
   const [tried, setTried] = useState<CompanyPolicy | null>(null);
   const change = (part: Partial<RulesDraft>) => {

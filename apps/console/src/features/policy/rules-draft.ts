@@ -42,7 +42,8 @@ export function toDraft(policy: CompanyPolicy): RulesDraft {
 export function fromDraft(draft: RulesDraft): PolicyFields {
   const [allowed, denied] = [readList(draft.allowed), readList(draft.denied)];
   const caps = draft.capsPerType.split('\n').flatMap((line) => {
-    const [type = '', cap = ''] = line.trim().split(/[\s,;]+/);
+    // Whatever follows the type is the amount: `1,000` is none, and is refused, while its first part would be a cap of 1.
+    const [, type = '', cap = ''] = /^([^\s,;]*)[\s,;]*(.*)$/.exec(line.trim()) ?? [];
     return type === '' ? [] : [{ type, cap }];
   });
   return {
@@ -57,6 +58,12 @@ export function fromDraft(draft: RulesDraft): PolicyFields {
     ...(denied.length > 0 && { denied }),
     ...((draft.from !== '' || draft.to !== '') && { hours: { from: draft.from, to: draft.to } }),
   };
+}
+
+/** Says an issue of the rules below its field, in which an entry of a list is named by its number. */
+export function describeIssue({ place, problem }: { readonly place: string; readonly problem: string }): string {
+  const index = /\[(\d+)\]/.exec(place)?.[1];
+  return `${index === undefined ? 'The value' : `Entry ${Number(index) + 1}`} ${problem}`;
 }
 
 function amountOf(text: string): string | undefined {
