@@ -20,25 +20,39 @@ export function CodeBlock({ code, label }: { readonly code: string; readonly lab
 
 /** A button that copies a text and confirms it. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
-  const [isCopied, copy] = useCopied(text);
+  const [result, copy] = useCopied(text);
   return (
     <Button onClick={copy} size="small">
-      {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
-      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
+      {result === 'copied' ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+      <span aria-live="polite">{result === null ? label : COPY_WORDS[result]}</span>
     </Button>
   );
 }
 
-/** Long enough to read “Copied”, short enough to copy again. */
-const CONFIRMATION_MS = 1_500;
+/** `failed`: the browser does not let the page write to the clipboard. */
+export type CopyResult = 'copied' | 'failed';
 
-/** Copies a text to the clipboard; `isCopied` stays true for a moment. */
-export function useCopied(text: string): readonly [isCopied: boolean, copy: () => void] {
-  const [isCopied, setCopied] = useState(false);
+/** Says to a person how copying ended. */
+export const COPY_WORDS = { copied: 'Copied', failed: 'Could not copy. Select it yourself.' } as const;
+
+/** Long enough to read the words, short enough to copy again. */
+const SHOWN_MS = { copied: 1_500, failed: 6_000 } as const;
+
+/** Copies a text to the clipboard; the result stays for a moment, otherwise it is null. */
+export function useCopied(text: string): readonly [result: CopyResult | null, copy: () => void] {
+  const [result, setResult] = useState<CopyResult | null>(null);
   useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), CONFIRMATION_MS);
+    if (result === null) return;
+    const timer = setTimeout(() => setResult(null), SHOWN_MS[result]);
     return () => clearTimeout(timer);
-  }, [isCopied]);
-  return [isCopied, () => void navigator.clipboard.writeText(text).then(() => setCopied(true))];
+  }, [result]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setResult('copied');
+    } catch {
+      setResult('failed');
+    }
+  };
+  return [result, () => void copy()];
 }

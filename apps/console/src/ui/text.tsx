@@ -4,7 +4,7 @@ import { Fragment, type ReactNode } from 'react';
 import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
 import { base58Kind, unitBeside } from '../lib/format.ts';
 import { cn } from './cn.ts';
-import { useCopied } from './copy.tsx';
+import { COPY_WORDS, useCopied } from './copy.tsx';
 import { Tooltip } from './tooltip.tsx';
 
 export interface AddressTextProps {
@@ -21,18 +21,18 @@ export interface AddressTextProps {
 
 /** A shortened address, `7Fq2…9dKe`: the tooltip has the full one, a click copies it. */
 export function AddressText({ address, of, kind = 'address', isLinked, isWhole, className }: AddressTextProps) {
-  const [isCopied, copy] = useCopied(address);
+  const [result, copy] = useCopied(address);
   const environment = useEnvironment();
   const link = isLinked ? explorerLink(environment, kind, address) : null;
   const name = of ?? kind;
   const shown = isWhole ? address : shorten(address);
   return (
     <span className={cn('inline-flex items-center gap-1', !isWhole && 'whitespace-nowrap', className)}>
-      <Tooltip text={isCopied ? 'Copied' : address}>
+      <Tooltip text={result === null ? address : COPY_WORDS[result]}>
         <button
           type="button"
           onClick={copy}
-          aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shown}`}
+          aria-label={`${result === null ? 'Copy' : COPY_WORDS[result]} ${name} ${shown}`}
           className={cn(
             'tap tabular min-h-6 rounded-sm font-mono text-sm hover:text-accent',
             isWhole && 'text-left break-all',

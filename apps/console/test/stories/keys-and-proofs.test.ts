@@ -81,9 +81,17 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     assert.ok(created?.expiresAt);
     await page.getByRole('button', { name: 'Rotate nightly' }).click();
     await page.getByLabel('Keep the old key working for').selectOption({ label: 'no time: it stops now' });
-    await page.getByRole('button', { name: 'Create the new key' }).click();
+    await page.getByText('The old key stops at once.').waitFor();
+    await page.getByRole('button', { name: 'Create the new key and end the old one' }).click();
     await page.getByText('The old key stopped working.').waitFor();
     const next = (await secret.textContent()) ?? '';
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))");
+    await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('dialog').getByText('Could not copy. Select it yourself.').waitFor();
+    // Nothing but its own button closes a dialog that has the only copy of a key.
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+    assert.equal(await page.getByRole('button', { name: 'Close' }).count(), 0);
+    assert.equal(await secret.isVisible(), true);
     await checkScreen(person, 'key-rotated-at-once');
     const answers = async (key: string) => (await getCurrent(story.world.url, key)).status !== 401;
     assert.deepEqual([await answers(old), await answers(next)], [false, true]);
