@@ -178,6 +178,10 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText('You are viewing this project as a company operator').waitFor();
     assert.equal(await page.getByRole('button', { name: /Revoke|Rotate|Create a key/ }).count(), 0);
     await checkScreen(operator, 'keys-for-the-company');
+    await page.goto(`/p/${project.projectId}/batches`);
+    await page.getByRole('table').getByRole('link').first().waitFor();
+    await page.getByText('You are viewing this project as a company operator').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'New batch' }).count(), 0);
   });
 
   it('shows a stuck job with its reason, and retries it', async () => {

@@ -48,12 +48,15 @@ interface ProjectScreensProps {
 }
 
 function ProjectScreens({ projectId, wallet }: ProjectScreensProps) {
-  const { error } = useQuery(projectQuery(projectId));
+  const { data: project, error } = useQuery(projectQuery(projectId));
   if (isFlywheelError(error, 'ERR_PROJECT_NOT_FOUND')) return <NotAMember projectId={projectId} wallet={wallet} />;
+  // Only the owner creates batches. All tabs are shown until it is known who that is, so that none moves for the owner.
+  const isForeign = project !== undefined && project.wallet !== wallet;
+  const tabs = isForeign ? TABS.filter(({ to }) => to !== '/p/$projectId/new') : TABS;
   return (
     <>
       <NavTabs label="Project">
-        {TABS.map(({ to, name, exact }) => (
+        {tabs.map(({ to, name, exact }) => (
           <NavTab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
             {name}
           </NavTab>
