@@ -95,16 +95,7 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
     { name: 'Token account rent, paid by the vault', lamports: ledger.vaultRentLamports },
   ];
   return (
-    <Panel
-      title="Cost"
-      aside={
-        ledger.isComplete ? (
-          <StatusBadge status="done" label="All rent returned" />
-        ) : (
-          lockedLamports > 0n && <StatusBadge status="running" label="Rent locked until the accounts close" />
-        )
-      }
-    >
+    <Panel title="Cost" aside={<RentBadge isComplete={ledger.isComplete} lockedLamports={lockedLamports} />}>
       <dl className="grid gap-x-8 gap-y-1 sm:grid-cols-2">
         {rows.map(({ name, lamports }) => (
           <div key={name} className="flex justify-between gap-4 border-b py-1.5">
@@ -121,6 +112,21 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
         </div>
       )}
     </Panel>
+  );
+}
+
+interface RentBadgeProps {
+  /** No more transactions of the batch follow. */
+  readonly isComplete: boolean;
+  readonly lockedLamports: bigint;
+}
+
+function RentBadge({ isComplete, lockedLamports }: RentBadgeProps) {
+  if (lockedLamports <= 0n) return isComplete && <StatusBadge status="done" label="All rent returned" />;
+  return isComplete ? (
+    <StatusBadge status="failed" label={`${formatSol(lockedLamports)} of rent not returned`} />
+  ) : (
+    <StatusBadge status="running" label="Rent locked until the accounts close" />
   );
 }
 
