@@ -2,6 +2,7 @@ import {
   type Address,
   appendTransactionMessageInstruction,
   type Blockhash,
+  bytesEqual,
   compileTransaction,
   createNoopSigner,
   createTransactionMessage,
@@ -241,8 +242,8 @@ export async function findDecisionIssue(
 
 function isTextIn(signedMessage: ReadonlyUint8Array, text: string, operator: Address): boolean {
   return (
-    areSame(signedMessage, new TextEncoder().encode(text)) ||
-    areSame(signedMessage, memoMessageBytes(text, operator)) ||
+    bytesEqual(signedMessage, new TextEncoder().encode(text)) ||
+    bytesEqual(signedMessage, memoMessageBytes(text, operator)) ||
     isOffchainMessage(signedMessage, text, operator)
   );
 }
@@ -254,7 +255,7 @@ function isOffchainMessage(signedMessage: ReadonlyUint8Array, text: string, oper
     const message = getOffchainMessageDecoder().decode(signedMessage);
     const [signatory, ...others] = message.requiredSignatories;
     const shown = message.version === 0 ? message.content.text : message.content;
-    const isWhole = areSame(getOffchainMessageEncoder().encode(message), signedMessage);
+    const isWhole = bytesEqual(getOffchainMessageEncoder().encode(message), signedMessage);
     return isWhole && shown === text && signatory?.address === operator && others.length === 0;
   } catch {
     // The decoder throws for every malformed message, which is not this text.
@@ -264,7 +265,3 @@ function isOffchainMessage(signedMessage: ReadonlyUint8Array, text: string, oper
 
 /** No transaction and no UTF-8 text begins with it (docs.anza.xyz/proposals/off-chain-message-signing). */
 const OFFCHAIN_FIRST_BYTE = 0xff;
-
-function areSame(a: ReadonlyUint8Array, b: ReadonlyUint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
-}

@@ -23,15 +23,16 @@ import {
   vaultBatchTransactionDecoder,
 } from './generated/accounts.ts';
 import type { ConfigAction } from './generated/types.ts';
-import { SQUADS_PROGRAM_ADDRESS } from './program.ts';
+import { hasDiscriminator, SQUADS_PROGRAM_ADDRESS } from './program.ts';
 import { countVaultMessageParts } from './vault-message.ts';
 
 /** An account as any RPC client reads it. */
 export type AccountBytes = Pick<EncodedAccount, 'address' | 'programAddress' | 'data'>;
 
 /**
- * Decodes a multisig. This decoder and the others here
- * @throws Error when another program owns the account, or its bytes are of another kind, too short or malformed.
+ * Decodes a multisig.
+ * @throws Error, as the other decoders here, if another program owns the account, or its bytes are of another kind, too short
+ * or malformed.
  */
 export function decodeMultisig(account: AccountBytes): MultisigAccount {
   return decode('Multisig', account, MULTISIG_DISCRIMINATOR, multisigDecoder);
@@ -113,7 +114,7 @@ function decode<T>(kind: string, account: AccountBytes, discriminator: ReadonlyU
   if (programAddress !== SQUADS_PROGRAM_ADDRESS) {
     throw new Error(`${address} is owned by ${programAddress}, not by Squads (${SQUADS_PROGRAM_ADDRESS}).`);
   }
-  if (!discriminator.every((byte, index) => data[index] === byte)) {
+  if (!hasDiscriminator(data, discriminator)) {
     const start = [...data.slice(0, DISCRIMINATOR_BYTES)].join(' ');
     throw new Error(`${address} is not a Squads ${kind}: its ${data.length} bytes start with ${start || 'nothing'}.`);
   }

@@ -25,7 +25,7 @@ export * from './generated/multisig-instructions.ts';
 export * from './generated/proposal-instructions.ts';
 export * from './generated/types.ts';
 export * from './packing.ts';
-export { SQUADS_PROGRAM_ADDRESS, type SquadsInstruction } from './program.ts';
+export { hasDiscriminator, SQUADS_PROGRAM_ADDRESS, type SquadsInstruction } from './program.ts';
 export { encodeUnsignedTransaction } from './unsigned-transaction.ts';
 export * from './vault-message.ts';
 export * from './vault-proofs.ts';

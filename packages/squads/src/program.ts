@@ -17,6 +17,11 @@ export type SquadsInstruction = Instruction<typeof SQUADS_PROGRAM_ADDRESS> &
   InstructionWithAccounts<readonly AccountMeta[]> &
   InstructionWithData<ReadonlyUint8Array>;
 
+/** Returns true if the data of an instruction or an account begins with a discriminator. */
+export function hasDiscriminator(data: ReadonlyUint8Array, discriminator: ReadonlyUint8Array): boolean {
+  return discriminator.every((byte, index) => data[index] === byte);
+}
+
 /** Joins discriminator and arguments; what the generated builders have in common. */
 export function instruction(
   discriminator: ReadonlyUint8Array,

@@ -2,7 +2,7 @@ import { MEMO_PROGRAM_ADDRESS, type ProofMemo, parseProofMemo } from '@flywheel/
 import type { Address, Instruction } from '@solana/kit';
 import { VAULT_INDEX, vaultAddress } from './addresses.ts';
 import { BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR } from './generated/batch-instructions.ts';
-import { SQUADS_PROGRAM_ADDRESS } from './program.ts';
+import { hasDiscriminator, SQUADS_PROGRAM_ADDRESS } from './program.ts';
 
 /** An instruction of a transaction, and all that were called below it, at any depth, in order. */
 export interface TransactionCall {
@@ -45,8 +45,7 @@ export interface PipelineExecution {
 export function readExecution({ instruction, inner }: TransactionCall): PipelineExecution | null {
   const { programAddress, accounts = [], data = new Uint8Array() } = instruction;
   const isExecution =
-    programAddress === SQUADS_PROGRAM_ADDRESS &&
-    BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte);
+    programAddress === SQUADS_PROGRAM_ADDRESS && hasDiscriminator(data, BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR);
   const [multisig, , , batch, transaction] = accounts;
   if (!isExecution || !multisig || !batch || !transaction) return null;
   return {

@@ -11,6 +11,7 @@ import {
   configTransactionCreateArgsDecoder,
   DISCRIMINATOR_BYTES,
   encodeConfigActions,
+  hasDiscriminator,
   PROPOSAL_APPROVE_DISCRIMINATOR,
   PROPOSAL_CANCEL_DISCRIMINATOR,
   SQUADS_PROGRAM_ADDRESS,
@@ -127,7 +128,7 @@ function finder(instructions: readonly Instruction[]) {
   return (discriminator: ReadonlyUint8Array, expected: readonly (Address | null)[]): SquadsCall[] =>
     calls.filter(
       ({ accounts, data }) =>
-        discriminator.every((byte, index) => data[index] === byte) &&
+        hasDiscriminator(data, discriminator) &&
         expected.every((address, position) => address === null || accounts[position] === address),
     );
 }

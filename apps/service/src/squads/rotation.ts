@@ -8,6 +8,7 @@ import {
   getConfigTransactionAccountsCloseInstruction,
   getConfigTransactionCreateInstruction,
   getConfigTransactionExecuteInstruction,
+  hasDiscriminator,
   type InstructionGroup,
   PERMISSION,
   SQUADS_PROGRAM_ADDRESS,
@@ -94,7 +95,7 @@ export function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rotation)
 export function isRotation(account: AccountBytes, rotation: Rotation, { operator, recovery }: Multisig): boolean {
   const { programAddress, data } = account;
   if (programAddress !== SQUADS_PROGRAM_ADDRESS) return false;
-  if (!CONFIG_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte)) return false;
+  if (!hasDiscriminator(data, CONFIG_TRANSACTION_DISCRIMINATOR)) return false;
   const { creator, actions } = decodeConfigTransaction(account);
   const isRemoved = actions.some((action) => action.__kind === 'RemoveMember' && action.oldMember === creator);
   return (
