@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
-import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
+import { createRpcTransport, RpcError, transactionErrorText } from '@flywheel/solana-rpc';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -111,10 +111,6 @@ async function send(rpc: Rpc, wire: Base64EncodedWireTransaction, isFirst: boole
 /** Throws BankError if the transaction landed and failed. */
 async function isConfirmed(rpc: Rpc, signature: Signature): Promise<boolean> {
   const [status] = (await rpc.getSignatureStatuses([signature]).send()).value;
-  if (status?.err) throw new BankError(`Transaction ${signature} failed: ${describeError(status.err)}`);
+  if (status?.err) throw new BankError(`Transaction ${signature} failed: ${transactionErrorText(status.err)}`);
   return status?.confirmationStatus === 'confirmed' || status?.confirmationStatus === 'finalized';
-}
-
-function describeError(err: unknown): string {
-  return JSON.stringify(err, (_, value) => (typeof value === 'bigint' ? Number(value) : value));
 }

@@ -1,5 +1,5 @@
 export * from './error-codes.ts';
 export * from './nodes.ts';
-export { RpcError, type RpcErrorReason } from './rpc-error.ts';
+export { RpcError, type RpcErrorReason, transactionErrorText } from './rpc-error.ts';
 export * from './sleep.ts';
 export * from './transport.ts';

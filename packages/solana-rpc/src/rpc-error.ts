@@ -79,7 +79,12 @@ function decode(text: string): string {
 
 function transactionErrorIn(data: unknown): string | null {
   if (typeof data !== 'object' || data === null || !('err' in data)) return null;
-  if (data.err === null || data.err === undefined) return null;
+  return transactionErrorText(data.err);
+}
+
+/** Writes a TransactionError as JSON text; null if there is none. Kit has turned its integers into bigints. */
+export function transactionErrorText(error: unknown): string | null {
+  if (error === null || error === undefined) return null;
   // Positions are u8 and custom codes u32, so every bigint among them is exact as a number.
-  return JSON.stringify(data.err, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  return JSON.stringify(error, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
 }

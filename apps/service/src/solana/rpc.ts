@@ -1,5 +1,5 @@
 import { firstParseIssue, isAddress } from '@flywheel/protocol';
-import { RpcError } from '@flywheel/solana-rpc';
+import { RpcError, transactionErrorText } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Blockhash,
@@ -75,9 +75,3 @@ export const shapes = {
   /** TransactionError as JSON text; null if there is none. */
   transactionError: z.unknown().transform(transactionErrorText),
 };
-
-// Positions are u8 and custom codes u32, so every bigint among them is exact as a number.
-function transactionErrorText(error: unknown): string | null {
-  if (error === null || error === undefined) return null;
-  return JSON.stringify(error, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
-}
