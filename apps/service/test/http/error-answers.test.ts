@@ -254,6 +254,28 @@ describe('an error', () => {
     assert.equal(empty.headers.get('retry-after'), '5');
     await refused(empty, 503, 'ERR_NONCE_POOL_EMPTY');
   });
+
+  it('of a cap has Retry-After only if the cap resets by itself', async () => {
+    const cap = {
+      scope: 'project',
+      kind: 'locked',
+      cap: '20000000000',
+      used: '19600000000',
+      asked: '620000000',
+    } as const;
+    for (const retryAfterSeconds of [null, 60]) {
+      await using capped = await startTestServer({
+        handlers: {
+          getCurrentBatch: async () => {
+            throw new ApiError('ERR_CAP_REACHED', { problem: 'It is full.', cap, retryAfterSeconds });
+          },
+        },
+      });
+      const answer = await capped.fetch(CURRENT);
+      assert.equal(answer.headers.get('retry-after'), retryAfterSeconds && String(retryAfterSeconds));
+      await refused(answer, 429, 'ERR_CAP_REACHED');
+    }
+  });
 });
 
 /** Checks an error answer and the headers that every answer has. @returns its message. */

@@ -67,11 +67,10 @@ export function answerError(deps: AnswerDeps, error: unknown, request: FastifyRe
   // A request that has failed may have happened, so the status stays 500: clients repeat a 503 that says when, whatever it asks.
   if (isOurs && (isUnavailable(answer) || isNodeUnavailable(answer)))
     reply.header('retry-after', UNAVAILABLE_RETRY_SECONDS);
+  // A cap that no time resets has null.
   if (typeof answer.context === 'object' && 'retryAfterSeconds' in answer.context) {
-    reply.header('retry-after', String(answer.context.retryAfterSeconds));
-  }
-  if (isApiError(answer, 'ERR_CAP_REACHED') && answer.context.retryAfterSeconds !== null) {
-    reply.header('retry-after', String(answer.context.retryAfterSeconds));
+    const { retryAfterSeconds } = answer.context;
+    if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
