@@ -19,6 +19,7 @@ import { createStreamLimit } from './http/operations/events.ts';
 import { createWorkLimits } from './http/operations/work-limits.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
+import { createParts, type Parts } from './parts.ts';
 import { createSchemaPool } from './payload-schemas/pool.ts';
 import { createBatchCounts } from './projects/batch-counts.ts';
 import { createEnvironment, isLocalCluster } from './projects/environment.ts';
@@ -51,7 +52,7 @@ import { startWorker } from './worker.ts';
 
 export type Role = 'localnet' | 'http' | 'worker';
 
-export interface App {
+export interface App extends Pick<Parts, 'stop' | 'running'> {
   /** The service's URL; null without the role `http`. */
   readonly url: string | null;
   readonly rpcUrl: string;
@@ -61,9 +62,6 @@ export interface App {
   readonly program: Localnet['program'] | null;
   /** Resolves if the service cannot continue, because its embedded database has ended; never otherwise. */
   readonly lost: Promise<LostDatabase>;
-  stop(): Promise<void>;
-  /** Names the parts that have not stopped, in the order in which they stop. */
-  running(): readonly string[];
 }
 
 /**
@@ -84,28 +82,6 @@ export async function startApp(
     await started.stop();
     throw error;
   }
-}
-
-/** Parts of a service, each with a name for its operator. */
-interface Parts extends Pick<App, 'stop' | 'running'> {
-  /** Adds a part that has started. Parts stop one after another, the last one first, also after one that fails. */
-  add(name: string, stop: () => unknown): void;
-}
-
-function createParts(): Parts {
-  const stack = new AsyncDisposableStack();
-  const names = new Set<string>();
-  return {
-    add: (name, stop) => {
-      names.add(name);
-      stack.defer(async () => {
-        await stop();
-        names.delete(name);
-      });
-    },
-    stop: () => stack.disposeAsync(),
-    running: () => [...names].reverse(),
-  };
 }
 
 async function compose(
@@ -164,7 +140,7 @@ async function compose(
     });
     started.add('worker', () => worker.stop());
     const stopping = new AbortController();
-    started.add('deletion of what has expired', () => stopping.abort());
+    started.add('deletion of uses of past days', () => stopping.abort());
     void deleteRegularly({ clock, log, signal: stopping.signal }, (now) =>
       deleteOldUses(workDeps.db, oldestCountedDay(config, now)),
     );
