@@ -6,6 +6,7 @@ import type { Deps } from '../batches/deps.ts';
 import { countEarlierBatches } from '../batches/policy/count-earlier.ts';
 import { utcDay } from '../model/clock.ts';
 import { presentTerms } from '../projects/settings.ts';
+import { isNodeUnavailable } from '../solana/node-unavailable.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { lockFlywheel } from '../store/batches/new-batches.ts';
 import { lockUnfinishedBatches } from '../store/batches/past-batches.ts';
@@ -13,6 +14,7 @@ import { deleteAdmission, insertAdmission, isAdmitted } from '../store/company/a
 import {
   type AdmissionChange,
   type Change,
+  type DamagedChange,
   findLastExpiry,
   findUnreviewedChanges,
   insertReview,
@@ -32,6 +34,7 @@ import {
 import { findPolicyVersions, insertPolicy } from '../store/company/policies.ts';
 import { countEarlierTokenAccounts } from '../store/company/policy-uses.ts';
 import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
+import { isDatabaseError } from '../store/database-unavailable.ts';
 import type { Db } from '../store/db.ts';
 import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
 
@@ -44,7 +47,8 @@ export async function reviewChanges(deps: Deps): Promise<void> {
   await recordFirstTerms(deps.db);
   for (const change of await findUnreviewedChanges(deps.db)) {
     const issue = await reviewChange(deps, change);
-    const { id, operator, change: what } = change;
+    const { id, operator } = change;
+    const what = 'damage' in change ? { type: null, projectId: change.projectId } : change.change;
     const fields = { changeId: String(id), type: what.type, operator, projectId: what.projectId };
     if (issue === null) deps.log.info(fields, 'a change by the company is applied');
     else deps.log.error({ ...fields, issue }, 'a change by the company is refused');
@@ -52,11 +56,20 @@ export async function reviewChanges(deps: Deps): Promise<void> {
 }
 
 /** Applies a change, or refuses it. Returns the reason of the refusal, a sentence; null if the change is applied. */
-async function reviewChange(deps: Deps, signed: UnreviewedChange): Promise<string | null> {
-  const { change } = signed;
-  const issue = await applyChange(deps, change, signed);
-  if (issue !== null) await insertReview(deps.db, signed.id, { issue }, deps.clock.now());
+async function reviewChange(deps: Deps, change: UnreviewedChange | DamagedChange): Promise<string | null> {
+  const applied =
+    'damage' in change
+      ? Promise.resolve(change.damage.message)
+      : applyChange(deps, change.change, change).catch(toRefusal);
+  const issue = await applied;
+  if (issue !== null) await insertReview(deps.db, change.id, { issue }, deps.clock.now());
   return issue;
+}
+
+/** Refuses a change that cannot be applied: it must not hold up those after it. The database and the node may answer later. */
+function toRefusal(error: unknown): string {
+  if (isDatabaseError(error) || isNodeUnavailable(error)) throw error;
+  return `It cannot be applied: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange): Promise<string | null> {

@@ -11,6 +11,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** Tells if an error, or one that caused it, is the database's: it is out of reach, or it has refused a statement. */
+export function isDatabaseError(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof DatabaseUnavailable || each instanceof pg.DatabaseError) return true;
+  }
+  return false;
+}
+
 /** Rethrows what the driver throws, as DatabaseUnavailable if the database has not decided about the statement. */
 export function orUnavailable(cause: unknown): never {
   if (!(cause instanceof Error) || !mayPass(cause)) throw cause;

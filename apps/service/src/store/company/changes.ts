@@ -2,11 +2,14 @@ import {
   type CompanyPolicy,
   type CompanyTerms,
   fromPolicyJson,
+  type PolicyJson,
   type SignedDecision,
   toPolicyJson,
 } from '@flywheel/protocol';
-import type { Address } from '@solana/kit';
+import { type Address, isAddress } from '@solana/kit';
 import type { Selectable } from 'kysely';
+import * as z from 'zod';
+import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 import type { Schema } from '../schema.ts';
 
@@ -74,8 +77,16 @@ export interface UnreviewedChange extends SignedChange {
   readonly id: bigint;
 }
 
+/** A row that no decision of an operator gives: whoever may write for an HTTP process has written it. */
+export interface DamagedChange {
+  readonly id: bigint;
+  readonly projectId: string | null;
+  readonly operator: Address;
+  readonly damage: DamagedRecord;
+}
+
 /** Lists the changes that no worker has reviewed, oldest first. */
-export async function findUnreviewedChanges(db: Db): Promise<UnreviewedChange[]> {
+export async function findUnreviewedChanges(db: Db): Promise<(UnreviewedChange | DamagedChange)[]> {
   const rows = await db
     .selectFrom('company_changes')
     .select(CHANGE_COLUMNS)
@@ -85,15 +96,20 @@ export async function findUnreviewedChanges(db: Db): Promise<UnreviewedChange[]>
     )
     .orderBy('id')
     .execute();
-  return rows.map((row) => ({
-    id: row.id,
-    change: fromColumns(row),
-    operator: row.operator,
-    nonce: row.nonce,
-    expiresAt: row.expires_at,
-    signedMessage: row.signed_message,
-    signature: row.signature,
-  }));
+  return rows.map((row) => {
+    const { id, operator, project_id: projectId } = row;
+    const change = fromColumns(row);
+    if (change instanceof DamagedRecord) return { id, projectId, operator, damage: change };
+    return {
+      id,
+      change,
+      operator,
+      nonce: row.nonce,
+      expiresAt: row.expires_at,
+      signedMessage: row.signed_message,
+      signature: row.signature,
+    };
+  });
 }
 
 /** The outcome of a review: a nonce that is used now, or the reason of a refusal. */
@@ -167,39 +183,81 @@ const CHANGE_COLUMNS = [
 
 type ChangeRow = Pick<Selectable<Schema['company_changes']>, (typeof CHANGE_COLUMNS)[number]>;
 
-function fromColumns(row: ChangeRow): Change {
-  const { project_id: projectId, paused_at: pausedAt, admission, policy } = row;
-  if (policy !== null) {
-    const version = whole(row.policy_version);
-    return { type: 'policy', projectId: whole(projectId), version, policy: fromPolicyJson(policy) };
-  }
-  if (admission !== null) {
-    const terms = admission === 'admit' ? newTermsOf(row) : null;
-    return { type: 'admission', projectId: whole(projectId), terms };
-  }
-  if (pausedAt !== null) return { type: 'resume', projectId, pausedAt };
-  return {
-    type: 'terms',
-    projectId: whole(projectId),
-    from: {
-      approvalMode: whole(row.from_approval_mode),
-      burnBaseUnits: whole(row.from_burn_limit),
-      airdropBaseUnits: whole(row.from_airdrop_limit),
-    },
-    to: newTermsOf(row),
+const amount = z.string().regex(/^\d{1,40}$/);
+const recipients = z.array(z.custom<Address>((value) => typeof value === 'string' && isAddress(value))).nullable();
+const minute = z.int().min(0).max(1_439);
+
+/** The JSON that `toPolicyJson` writes. */
+const PolicyColumn: z.ZodType<PolicyJson> = z.strictObject({
+  personPerBatch: amount.nullable(),
+  personPerRecipient: amount.nullable(),
+  personPerDay: amount.nullable(),
+  twoOperatorsPerBatch: amount.nullable(),
+  capPerRecipient: amount.nullable(),
+  capsPerType: z.array(z.strictObject({ type: z.string(), baseUnits: amount })),
+  newTokenAccounts: z.int().min(0).nullable(),
+  allowed: recipients,
+  denied: recipients.unwrap(),
+  hours: z.strictObject({ from: minute, to: minute }).nullable(),
+});
+
+const approvalMode = z.enum(['automatic', 'manual']);
+const projectId = z.string();
+
+const PolicyColumns = z
+  .object({ project_id: projectId, policy: PolicyColumn, policy_version: z.int() })
+  .transform(({ project_id, policy_version: version, policy }): PolicyChange => {
+    return { type: 'policy', projectId: project_id, version, policy: fromPolicyJson(policy) };
+  });
+
+const NewTerms = z.object({ to_approval_mode: approvalMode, to_burn_limit: z.bigint(), to_airdrop_limit: z.bigint() });
+
+const AdmissionColumns = z
+  .union([
+    NewTerms.extend({ project_id: projectId, admission: z.literal('admit') }),
+    z.object({ project_id: projectId, admission: z.literal('withdraw') }),
+  ])
+  .transform((row): AdmissionChange => {
+    const terms = row.admission === 'admit' ? newTermsOf(row) : null;
+    return { type: 'admission', projectId: row.project_id, terms };
+  });
+
+const ResumptionColumns = z
+  .object({ project_id: projectId.nullable(), paused_at: z.date() })
+  .transform((row): Resumption => ({ type: 'resume', projectId: row.project_id, pausedAt: row.paused_at }));
+
+const TermsColumns = NewTerms.extend({
+  project_id: projectId,
+  from_approval_mode: approvalMode,
+  from_burn_limit: z.bigint(),
+  from_airdrop_limit: z.bigint(),
+}).transform((row): TermsChange => {
+  const from = {
+    approvalMode: row.from_approval_mode,
+    burnBaseUnits: row.from_burn_limit,
+    airdropBaseUnits: row.from_airdrop_limit,
   };
+  return { type: 'terms', projectId: row.project_id, from, to: newTermsOf(row) };
+});
+
+/** Parses what was decided. The constraints of the table do not make it whole: JSON may be any, and a project may be absent. */
+function fromColumns(row: ChangeRow): Change | DamagedRecord {
+  const { success, data, error } = columnsOf(row).safeParse(row);
+  if (success) return data;
+  const [issue] = error.issues;
+  return new DamagedRecord('a change by the company', `${issue?.path.join('.')}: ${issue?.message}`);
 }
 
-function newTermsOf(row: ChangeRow): CompanyTerms {
-  return {
-    approvalMode: whole(row.to_approval_mode),
-    burnBaseUnits: whole(row.to_burn_limit),
-    airdropBaseUnits: whole(row.to_airdrop_limit),
-  };
+function columnsOf({ policy, admission, paused_at }: ChangeRow): z.ZodType<Change> {
+  if (policy !== null) return PolicyColumns;
+  if (admission !== null) return AdmissionColumns;
+  return paused_at === null ? TermsColumns : ResumptionColumns;
 }
 
-/** Constraints of the table make a change whole. */
-function whole<Value>(value: Value | null): Value {
-  if (value === null) throw new Error('A change by the company lacks a value.');
-  return value;
+function newTermsOf(row: z.output<typeof NewTerms>): CompanyTerms {
+  return {
+    approvalMode: row.to_approval_mode,
+    burnBaseUnits: row.to_burn_limit,
+    airdropBaseUnits: row.to_airdrop_limit,
+  };
 }
