@@ -76,7 +76,7 @@ export async function verifyProofOnChain(
  * Everything about proofs in one object. Each function is also exported by its own name, for small bundles.
  *
  * @example
- * await proof.hash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
+ * proof.hash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
  * await proof.verifyOnChain(rpcUrl, { type, payload, signature, vault });
  */
 export const proof = {

@@ -5,7 +5,7 @@ import { createFlywheelClient, type FlywheelClient } from '../client.ts';
 import { nodeProcess } from './process.ts';
 
 /** A program's service and cluster. */
-export interface Connection {
+export interface EnvironmentConnection {
   readonly client: FlywheelClient;
   /** Nodes of one cluster, at which the program verifies before its wallet signs. */
   readonly rpcUrl: readonly string[];
@@ -25,7 +25,9 @@ const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
  * @example
  * const { client, rpcUrl } = await connectFromEnvironment();
  */
-export async function connectFromEnvironment(environment: Environment = nodeProcess().env): Promise<Connection> {
+export async function connectFromEnvironment(
+  environment: Environment = nodeProcess().env,
+): Promise<EnvironmentConnection> {
   const { FLYWHEEL_API_KEY: apiKey, FLYWHEEL_URL: url, SOLANA_RPC_URL: nodes } = environment;
   if (!apiKey) throw new Error('FLYWHEEL_API_KEY is not set. flywheel register prints a key.');
   if (url && !nodes) throw new Error('FLYWHEEL_URL is set without SOLANA_RPC_URL. Name a Solana node of your choice.');

@@ -1,8 +1,8 @@
 import type { RotateAction } from '@flywheel/api';
 import { address, describeInstruction } from '@flywheel/protocol';
-import { PERMISSION } from '@flywheel/squads';
+import { PERMISSION, VAULT_INDEX } from '@flywheel/squads';
 import { bytesEqual } from '@solana/kit';
-import type { MemberChange, PipelineOnChain } from '../chain/squads.ts';
+import type { BatchOnChain, MemberChange, PipelineOnChain, ProposalOnChain } from '../chain/squads.ts';
 import {
   expectedInstructions,
   type PlainInstruction,
@@ -78,19 +78,32 @@ function instructionMismatches(expected: readonly PlainInstruction[], found: rea
   }).filter((text) => text !== null);
 }
 
-function sentenceOf(instruction: PlainInstruction | undefined): string {
+/** Says in a sentence what an instruction does. */
+export function sentenceOf(instruction: PlainInstruction | undefined): string {
   if (!instruction) return 'nothing';
   const { program, text } = describeInstruction(instruction);
   return `${program} ${text}`;
 }
 
-function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
+/** True if two instructions have the same program, accounts and bytes. */
+export function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
   return (
     a.programAddress === b.programAddress &&
     bytesEqual(a.data, b.data) &&
     a.accounts.length === b.accounts.length &&
     a.accounts.every((account, index) => account === b.accounts[index])
   );
+}
+
+/** A draft can receive more messages after it was verified, and a signature on a durable nonce stays valid. */
+export function statusIssues({ status }: ProposalOnChain['proposal']): string[] {
+  return status === 'Active' ? [] : [`The proposal on chain is ${status}, not Active.`];
+}
+
+export function vaultIssues({ vaultIndex }: Pick<BatchOnChain, 'vaultIndex'>): string[] {
+  return vaultIndex === VAULT_INDEX
+    ? []
+    : [`The batch spends from vault ${vaultIndex}, not from vault ${VAULT_INDEX}.`];
 }
 
 /** Says in a sentence what a change of a multisig does. */

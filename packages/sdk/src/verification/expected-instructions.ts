@@ -101,6 +101,7 @@ function tokenAccountOf(owner: Address, { mint, tokenProgram }: VaultToken): Add
   return associatedTokenAddress({ owner, mint, tokenProgram });
 }
 
-function toPlain({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): PlainInstruction {
+/** Leaves the roles of accounts out: the comparison is of addresses. */
+export function toPlain({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): PlainInstruction {
   return { programAddress, accounts: accounts.map((account) => account.address), data };
 }

@@ -1,7 +1,6 @@
 import { type BatchContent, summarizeContent } from '@flywheel/protocol';
-import { VAULT_INDEX } from '@flywheel/squads';
 import { readBatch, readRotation } from '../chain/squads.ts';
-import { compareRotation } from './compare.ts';
+import { compareRotation, statusIssues, vaultIssues } from './compare.ts';
 
 /** The effects of a proposal, as the chain holds it. */
 export interface ProposalContent {
@@ -32,10 +31,8 @@ async function readPipelines(rpcUrl: string, id: Id): Promise<ProposalContent> {
   const { vaultIndex, pipelines, proposal } = await readBatch(rpcUrl, id);
   const content = { pipelines: pipelines.map(({ instructions }) => instructions) };
   const issues = [
-    ...statusIssues(proposal.status),
-    ...(vaultIndex === VAULT_INDEX
-      ? []
-      : [`The batch spends from vault ${vaultIndex}, not from vault ${VAULT_INDEX}.`]),
+    ...statusIssues(proposal),
+    ...vaultIssues({ vaultIndex }),
     ...summarizeContent(content).unknown.map((text) => `No batch of the service does this: ${text}.`),
   ];
   return { content, issues };
@@ -54,10 +51,5 @@ async function readReplacement(rpcUrl: string, id: Id): Promise<ProposalContent>
   const approver = role === 'operator' ? role : 'company';
   const [mismatch] = compareRotation({ approver, from: removed.member, to: added.member }, changes);
   if (mismatch) throw new Error(mismatch.text);
-  return { content: { replacement }, issues: statusIssues(proposal.status) };
-}
-
-/** A draft can still change. */
-function statusIssues(status: string): string[] {
-  return status === 'Active' ? [] : [`The proposal on chain is ${status}, not Active.`];
+  return { content: { replacement }, issues: statusIssues(proposal) };
 }

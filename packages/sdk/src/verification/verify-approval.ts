@@ -7,9 +7,10 @@ import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { readMint } from '../chain/read-mint.ts';
 import { type ProposalOnChain, readBatch, readRotation } from '../chain/squads.ts';
 import { type Approval, approvalIssues, decodeApproval } from '../signing/approval.ts';
-import { compareBatch, compareRotation, type Mismatch } from './compare.ts';
+import { compareBatch, compareRotation, type Mismatch, statusIssues, vaultIssues } from './compare.ts';
 import type { VaultPipeline, VaultToken } from './expected-instructions.ts';
 import { type ExpectedAddress, expectedAddresses } from './expected-key.ts';
+import { THRESHOLD } from './registration-terms.ts';
 
 /** A pipeline as it is shown to the person who signs. Only the console makes withdrawals and rotations. */
 export interface ShownPipeline extends Omit<Pipeline, 'actions'> {
@@ -99,7 +100,7 @@ export async function verifyApproval(
       ...(expect?.multisig === undefined || expect.multisig === multisig
         ? []
         : [`The multisig shown is ${multisig}; yours is ${expect.multisig}.`]),
-      ...proposalMismatches(onChain.proposal),
+      ...statusIssues(onChain.proposal),
       ...(vault === batch.vaultAddress
         ? []
         : [`The vault shown is ${batch.vaultAddress}; the vault of the multisig is ${vault}.`]),
@@ -126,11 +127,8 @@ async function verifyContent(
   const [rotation] = batch.pipelines.flatMap(({ actions }) => actions).filter(isRotation);
   if (rotation) return verifyRotation(rpcUrl, batch, rotation, wallet);
   const onChain = await readBatch(rpcUrl, batch);
-  const { vaultIndex } = onChain;
-  const inBatch =
-    vaultIndex === VAULT_INDEX ? [] : [`The batch spends from vault ${vaultIndex}, not from vault ${VAULT_INDEX}.`];
   const mismatches = await compareBatch(batch.pipelines.map(toVaultPipeline), onChain.pipelines, token);
-  return { onChain, mismatches: [...inBatch.map((text) => ({ pipeline: null, text })), ...mismatches] };
+  return { onChain, mismatches: [...vaultIssues(onChain).map((text) => ({ pipeline: null, text })), ...mismatches] };
 }
 
 /** A proposal contains a rotation alone: an action that is shown beside it is not on chain. */
@@ -175,7 +173,7 @@ function multisigMismatches(
     ...multisig.members
       .filter(isVoterWithMore)
       .map(({ address: voter }) => `${voter} can vote, and propose or execute.`),
-    ...(multisig.threshold === 2 ? [] : [`The multisig needs ${multisig.threshold} votes, not 2.`]),
+    ...(multisig.threshold === THRESHOLD ? [] : [`The multisig needs ${multisig.threshold} votes, not ${THRESHOLD}.`]),
     ...(multisig.configAuthority === SYSTEM_PROGRAM_ADDRESS
       ? []
       : [`${multisig.configAuthority} alone can change the multisig.`]),
@@ -226,11 +224,6 @@ function operatorOf({ members, rentCollector }: ProposalOnChain['multisig']): Ad
 /** Members that propose and execute have no vote, and members that vote do nothing else. */
 function isVoterWithMore({ permissions }: ProposalOnChain['multisig']['members'][number]): boolean {
   return (permissions & PERMISSION.vote) !== 0 && permissions !== PERMISSION.vote;
-}
-
-/** A draft can receive more messages after it was verified, and a signature on a durable nonce stays valid. */
-function proposalMismatches({ status }: ProposalOnChain['proposal']): string[] {
-  return status === 'Active' ? [] : [`The proposal on chain is ${status}, not Active.`];
 }
 
 function toVaultPipeline({ actions, ...pipeline }: ShownPipeline): VaultPipeline {

@@ -5,7 +5,6 @@
 import {
   address,
   type DescribedInstruction,
-  describeInstruction,
   type KeyRole,
   LAMPORTS_PER_SIGNATURE,
   lookupTableBytes,
@@ -27,7 +26,7 @@ import {
   VAULT_INDEX,
   vaultAddress,
 } from '@flywheel/squads';
-import { type Address, bytesEqual, createNoopSigner, type Instruction, type ProgramDerivedAddress } from '@solana/kit';
+import { type Address, createNoopSigner, type Instruction, type ProgramDerivedAddress } from '@solana/kit';
 import {
   ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
   CREATE_LOOKUP_TABLE_DISCRIMINATOR,
@@ -40,6 +39,8 @@ import {
 import { readMint } from '../chain/read-mint.ts';
 import { askRpc, fieldOf, readAccounts, unexpectedAnswer } from '../chain/rpc.ts';
 import { decodeStaticTransaction } from '../signing/decode.ts';
+import { isSame, sentenceOf } from './compare.ts';
+import { toPlain } from './expected-instructions.ts';
 import { checkKey, type ExpectedAddress, expectedAddresses } from './expected-key.ts';
 import {
   argumentIssues,
@@ -303,11 +304,7 @@ async function expectedInstructions(
     }),
     getFreezeLookupTableInstruction({ address: table[0], authority: signer }),
   ];
-  return instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
-    programAddress,
-    accounts: accounts.map((account) => account.address),
-    data,
-  }));
+  return instructions.map(toPlain);
 }
 
 const NAMES = [
@@ -342,15 +339,6 @@ function recoveryIssues({ recovery }: RegistrationTerms, expected: ExpectedAddre
   const known = expectedAddresses(expected ?? undefined);
   if (recovery === null ? expected === null : known.includes(recovery)) return [];
   return [`The recovery key would be ${recovery ?? 'none'}, not ${known.join(' or ') || 'none'}.`];
-}
-
-function isSame(a: DescribedInstruction, b: DescribedInstruction): boolean {
-  return a.programAddress === b.programAddress && a.accounts.join() === b.accounts.join() && bytesEqual(a.data, b.data);
-}
-
-function sentenceOf(instruction: DescribedInstruction): string {
-  const { program, text } = describeInstruction(instruction);
-  return `${program} ${text}`;
 }
 
 function refused(issues: readonly string[]): RegistrationRefusal {

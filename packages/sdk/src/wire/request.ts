@@ -1,7 +1,7 @@
 import { ErrorBody, type Operation, type OperationReply, type OperationRequest, SHARD_HEADER } from '@flywheel/api';
 import { firstParseIssue } from '@flywheel/protocol';
 import { FlywheelError, isErrorCode } from '../errors.ts';
-import { type Retry, retry, retryAfterSeconds } from './retry.ts';
+import { type Retry, readRetryAfter, retry } from './retry.ts';
 
 /** Address of the service and settings of the connection. */
 export interface Connection {
@@ -75,11 +75,11 @@ export function urlOf(
  * Reads an answer as its operation documents it.
  * @throws FlywheelError with the service's code, or `ERR_UNEXPECTED_REPLY`.
  */
-export function readReply<O extends Operation>(operation: O, response: Response, text: string): OperationReply<O> {
+function readReply<O extends Operation>(operation: O, response: Response, text: string): OperationReply<O> {
   const { status } = response;
-  const body = parseJson(text);
   const expected = operation.responses[status];
-  if (!expected) throw errorOf(operation, response, body);
+  if (!expected) throw errorOf(operation, response, text);
+  const body = parseJson(text);
   const checked = expected.schema.safeParse(body);
   if (!checked.success) {
     const { place, message } = firstParseIssue(checked.error, 'the body');
@@ -147,7 +147,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function errorOf(operation: Operation, response: Response, body: unknown): FlywheelError {
+/** Creates the error of an answer whose status the operation does not document. */
+export function errorOf(operation: Operation, response: Response, text: string): FlywheelError {
+  const body = parseJson(text);
   const parsed = ErrorBody.safeParse(body);
   if (!parsed.success || !isErrorCode(parsed.data.error)) {
     const found = parsed.success ? `${parsed.data.error}: ${parsed.data.message}` : 'no error body';
@@ -175,7 +177,7 @@ function detailsOf(response: Response) {
   return {
     status,
     requestId: headers.get('x-request-id'),
-    retryAfterSeconds: retryAfterSeconds(response),
+    retryAfterSeconds: readRetryAfter(response),
     shard: headers.get(SHARD_HEADER),
   };
 }

@@ -37,7 +37,7 @@ export async function retry<T>(options: RetryOptions, attempt: () => Promise<T>)
 }
 
 /** Reads `Retry-After`, which is seconds or an HTTP date (RFC 9110, 10.2.3). */
-export function retryAfterSeconds({ headers }: Response): number | null {
+export function readRetryAfter({ headers }: Response): number | null {
   const value = headers.get('retry-after');
   if (value === null) return null;
   if (/^\d+$/.test(value)) return Number(value);

@@ -2,7 +2,7 @@ import { BatchEvent, OPERATIONS } from '@flywheel/api';
 import { sleep } from '@flywheel/solana-rpc';
 import { createParser } from 'eventsource-parser';
 import { FlywheelError, isFlywheelError } from '../errors.ts';
-import { type Connection, readReply, urlOf } from './request.ts';
+import { type Connection, errorOf, urlOf } from './request.ts';
 import { retry } from './retry.ts';
 
 export interface StreamEventsOptions {
@@ -78,9 +78,7 @@ async function openStream(
   }
   if (response.status === 204) return null;
   if (response.status === 200 && response.body) return response.body;
-  // No other status is documented, so this throws the service's error.
-  readReply({ ...operation, responses: {} }, response, await response.text());
-  return null;
+  throw errorOf(operation, response, await response.text());
 }
 
 /**
