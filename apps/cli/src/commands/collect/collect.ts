@@ -226,11 +226,17 @@ async function serveEvents(
       }
       if (moved > baseUnits)
         throw invalid('actions', `Item ${event.id} moves more than the ${hourlyTokens} tokens of an hour.`);
-      if ((await collector.status(event.id)) === null && !caps.take(moved)) {
+      if ((await collector.status(event.id)) !== null) return collector.collect(event, { signal });
+      const giveBack = caps.take(moved);
+      if (giveBack === null) {
         const message = `The hour has brought ${hourlyTokens} tokens or ${hourlyEvents} events. Send the event again later.`;
         throw new AnswerError(429, 'ERR_HOURLY_CAP', message);
       }
-      return collector.collect(event, { signal });
+      return collector.collect(event, { signal }).catch((error: unknown) => {
+        // Refused, or given up while it waited: nothing is stored. After another error it may be.
+        if (isFlywheelError(error) || error === signal.reason) giveBack();
+        throw error;
+      });
     },
   });
   note(`Listening at http://127.0.0.1:${server.port}/events. The bearer token is in ${tokenFile}.`);

@@ -8,8 +8,8 @@ export interface HourlyLimits {
 
 /** Counts what was accepted in the last hour, against its caps. */
 export interface HourlyCaps {
-  /** Counts an event if it fits. @returns false if it does not fit now. */
-  take(baseUnits: bigint): boolean;
+  /** Counts an event if it fits. @returns null if it does not fit now, otherwise a function that takes it off again. */
+  take(baseUnits: bigint): (() => void) | null;
 }
 
 interface Minute {
@@ -33,7 +33,7 @@ export async function openHourlyCaps(
 ): Promise<HourlyCaps> {
   // By minute, because an hour may have more events than a list should hold.
   let minutes: Minute[] = [];
-  const count = (atMs: number, baseUnits: bigint) => {
+  const count = (atMs: number, baseUnits: bigint): Minute => {
     const number = Math.floor(atMs / MINUTE_MS);
     let minute = minutes.find((each) => each.number === number);
     if (!minute) {
@@ -42,6 +42,7 @@ export async function openHourlyCaps(
     }
     minute.events += 1;
     minute.baseUnits += baseUnits;
+    return minute;
   };
   for (const state of STATES) {
     for await (const { atMs, item } of readSince(store, state, now() - HOUR_MINUTES * MINUTE_MS)) {
@@ -55,9 +56,12 @@ export async function openHourlyCaps(
       minutes = minutes.filter(({ number }) => number >= first);
       const events = minutes.reduce((sum, minute) => sum + minute.events, 0);
       const moved = minutes.reduce((sum, minute) => sum + minute.baseUnits, 0n);
-      if (events >= limits.events || moved + baseUnits > limits.baseUnits) return false;
-      count(now(), baseUnits);
-      return true;
+      if (events >= limits.events || moved + baseUnits > limits.baseUnits) return null;
+      const minute = count(now(), baseUnits);
+      return () => {
+        minute.events -= 1;
+        minute.baseUnits -= baseUnits;
+      };
     },
   };
 }
