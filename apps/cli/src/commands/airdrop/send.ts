@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
-import { type BatchProgress, type FlywheelClient, followRun, type VerifyOptions } from '@flywheel/sdk';
+import { type BatchProgress, type FlywheelClient, type FollowOptions, followRun } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import type { ConsoleClient } from '../../console-client.ts';
 import type { ProgressBar } from '../../progress.ts';
@@ -14,7 +14,7 @@ export interface SendDeps {
   readonly console: ConsoleClient;
   readonly projectId: string;
   readonly wallet: KeyPairSigner;
-  readonly verify: VerifyOptions;
+  readonly verify: FollowOptions['verify'];
   readonly signal: AbortSignal;
 }
 
