@@ -29,11 +29,11 @@ const EXPECTED = {
 
 /** Maximum size of a compressed bundle with all its dependencies. */
 const MAX_BYTES = {
-  "export * from '@flywheel/sdk'": 88_000,
-  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 67_000,
+  "export * from '@flywheel/sdk'": 90_000,
+  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 70_500,
   "export { createFlywheelClient } from '@flywheel/sdk'": 40_000,
-  "export { createCollector } from '@flywheel/sdk/collector'": 68_500,
-  "export { proof } from '@flywheel/sdk'": 23_100,
+  "export { createCollector } from '@flywheel/sdk/collector'": 72_500,
+  "export { proof } from '@flywheel/sdk'": 23_300,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 10_800,
   "export { proofHash } from '@flywheel/sdk'": 3_000,
 };
