@@ -115,13 +115,20 @@ async function cpuOf(processes: readonly { readonly pid: number }[]): Promise<nu
   return stats.reduce((sum, stat) => sum + (stat?.ownMs ?? 0), 0);
 }
 
-/** CPU of a process and of all its children, those that have ended too. */
+/**
+ * Reads the CPU of a process and of all its children, those that have ended too. It reads again if one has ended meanwhile,
+ * which would count twice: connections of a worker that stood still end when it goes on.
+ */
 async function treeCpuMs(pid: number): Promise<number> {
-  const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger);
-  const stats = await Promise.all(pids.map(readStat));
-  const children = stats.filter((stat) => stat?.parent === pid);
-  const own = await readStat(pid);
-  return (own?.ownMs ?? 0) + (own?.endedMs ?? 0) + children.reduce((sum, stat) => sum + (stat?.ownMs ?? 0), 0);
+  for (;;) {
+    const before = await readStat(pid);
+    const pids = (await readdir('/proc')).map(Number).filter(Number.isInteger);
+    const children = (await Promise.all(pids.map(readStat))).filter((stat) => stat?.parent === pid);
+    const own = await readStat(pid);
+    if (own === null || before === null) throw new Error(`Process ${pid} has ended.`);
+    if (before.endedMs !== own.endedMs) continue;
+    return own.ownMs + own.endedMs + children.reduce((sum, stat) => sum + (stat?.ownMs ?? 0), 0);
+  }
 }
 
 interface ProcessStat {

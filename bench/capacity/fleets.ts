@@ -130,7 +130,7 @@ async function warmUp(world: CountedWorld, projects: readonly TestProject[]): Pr
     Array.from({ length: WARM_UP }, (_, i) => runBatch(world, watcher, projects[i % projects.length], i, 2)),
   );
   await watcher.untilClosed();
-  watcher.stop();
+  await watcher.stop();
 }
 
 async function runReal(world: CountedWorld, mix: Mix, projects: readonly TestProject[]): Promise<MixFigures> {
@@ -158,7 +158,7 @@ async function runReal(world: CountedWorld, mix: Mix, projects: readonly TestPro
   isOver = true;
   await Promise.all(readers);
   await watcher.untilClosed();
-  watcher.stop();
+  await watcher.stop();
   const { amounts } = await world.read();
   const used = (amount: keyof typeof amounts) => amounts[amount] - before.amounts[amount];
   return {

@@ -8,6 +8,7 @@ import {
   decodeBatch,
   decodeMultisig,
   decodeProposal,
+  hasDiscriminator,
   proposalAddress,
   SQUADS_PROGRAM_ADDRESS,
   transactionAddress,
@@ -154,8 +155,8 @@ async function readExecuted(node: AuditNode, multisig: Address, index: bigint): 
   }
 }
 
-function is({ data }: Instruction, discriminator: ReadonlyUint8Array): boolean {
-  return discriminator.every((byte, position) => data?.[position] === byte);
+function is({ data = new Uint8Array() }: Instruction, discriminator: ReadonlyUint8Array): boolean {
+  return hasDiscriminator(data, discriminator);
 }
 
 /** More pipelines than any batch has. */

@@ -9,6 +9,7 @@ import {
   CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR,
   configTransactionCreateArgsDecoder,
   DISCRIMINATOR_BYTES,
+  hasDiscriminator,
   PROPOSAL_ACTIVATE_DISCRIMINATOR,
   PROPOSAL_APPROVE_DISCRIMINATOR,
   PROPOSAL_CANCEL_DISCRIMINATOR,
@@ -85,7 +86,7 @@ function readInstruction(
   executed: Executed,
 ): MultisigFinding[] {
   const at = (index: number) => accounts[index]?.address ?? '';
-  const is = (discriminator: ReadonlyUint8Array) => discriminator.every((byte, index) => data[index] === byte);
+  const is = (discriminator: ReadonlyUint8Array) => hasDiscriminator(data, discriminator);
   if (is(BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR)) return passExecution(history, { batch: at(3), transaction: at(4) });
   const created = createdIndex(history, at(1), is(BATCH_CREATE_DISCRIMINATOR) ? ANY_DEPTH : SHALLOW_DEPTH);
   const findings = created === null ? [] : passCreation(history, created, at(1));

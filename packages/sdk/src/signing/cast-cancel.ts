@@ -1,7 +1,12 @@
 import type { Batch } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
-import { PROPOSAL_CANCEL_DISCRIMINATOR, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import {
+  hasDiscriminator,
+  PROPOSAL_CANCEL_DISCRIMINATOR,
+  proposalAddress,
+  SQUADS_PROGRAM_ADDRESS,
+} from '@flywheel/squads';
 import type { Address, Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 import type { FlywheelClient } from '../client.ts';
@@ -70,7 +75,7 @@ async function requireCancelVote(
     others.length === 0 &&
     staticAccounts[0] === wallet &&
     staticAccounts[instruction.programAddressIndex] === SQUADS_PROGRAM_ADDRESS &&
-    PROPOSAL_CANCEL_DISCRIMINATOR.every((byte, i) => instruction.data?.[i] === byte) &&
+    hasDiscriminator(instruction.data ?? new Uint8Array(), PROPOSAL_CANCEL_DISCRIMINATOR) &&
     accounts[0] === owner &&
     accounts[1] === wallet &&
     accounts[2] === proposal;

@@ -14,6 +14,7 @@ import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import {
   decodeProgramConfig,
   getMultisigCreateV2Instruction,
+  hasDiscriminator,
   type Member,
   MULTISIG_CREATE_V2_DISCRIMINATOR,
   type MultisigCreateV2Args,
@@ -252,7 +253,7 @@ function parseCreation(
 }
 
 function parseArgs({ programAddress, data }: DescribedInstruction): MultisigCreateV2Args | undefined {
-  const isCreate = MULTISIG_CREATE_V2_DISCRIMINATOR.every((byte, index) => data[index] === byte);
+  const isCreate = hasDiscriminator(data, MULTISIG_CREATE_V2_DISCRIMINATOR);
   if (programAddress !== SQUADS_PROGRAM_ADDRESS || !isCreate) return undefined;
   return decodeOrUndefined(() => multisigCreateV2ArgsDecoder.decode(data, MULTISIG_CREATE_V2_DISCRIMINATOR.length));
 }
