@@ -34,6 +34,22 @@ const [OTHER_SETUP, OTHER_DECIDING] = [
   [0, 0, 4, 0],
   [0, 0, 4, 1],
 ] satisfies [ModelStep, ModelStep];
+/** A setup whose first bundle is given up, and the run of a closing in which its fate is known. */
+const [SET_UP_AGAIN, CLOSED] = [
+  [
+    [0, 0, 0, 0],
+    [1, 0, 0, 0, 0, 0],
+    [2, 0],
+    [1, 2, 0, 0, 0, 0],
+    [2, 2],
+    [3, 2, 1, 0, 0],
+    [4, 0, 1, 0],
+  ],
+  [
+    [0, 0, 2, 1],
+    [3, 0, 0, 0, 0],
+  ],
+] satisfies [ModelStep[], ModelStep[]];
 const SETTLED: ModelStep = [3, 1, 1, 2, 1];
 const EXECUTED: ModelStep = [4, 0, 2, 2];
 const FAILED: ModelStep = [4, 0, 3, 0];
@@ -45,6 +61,10 @@ it(
     const logs = {
       right: [...SET_UP, BEGUN, RECORDED, SENT, SETTLED, EXECUTED],
       'right, while another batch is set up': [...SET_UP, BEGUN, OTHER_SETUP, RECORDED, SENT, SETTLED, EXECUTED],
+      'right, with a bundle of the setup that was given up': [
+        ...[...SET_UP_AGAIN, BEGUN, RECORDED, SENT, SETTLED, EXECUTED],
+        ...CLOSED,
+      ],
       'recorded by a run that has ended': [...SET_UP, BEGUN, OTHER_DECIDING, RECORDED, SENT, SETTLED, EXECUTED],
       'sent before its row': [...SET_UP, BEGUN, SENT, RECORDED, SETTLED, EXECUTED],
       'executed before the bundle is settled': [...SET_UP, BEGUN, RECORDED, SENT, EXECUTED, SETTLED],

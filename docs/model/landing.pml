@@ -75,13 +75,15 @@ again:
     :: break
     :: send(x, SETUP, 0, 0, false)
     od;
-    settleMine();
-#else
+#endif
     if
     :: settleMine()
+#ifdef LOGGED
+    :: atomic { mine = NONE; forget(k, j); goto again }
+#else
     :: atomic { may(losses) && level[mine] == 0 -> spend(losses); mine = NONE; forget(k, j); goto again } /* it is left as it is recorded */
-    fi;
 #endif
+    fi;
     goto setUp;
 
     /* The project is not served any more, or the setup fails again and again. An execution that has begun decides the end itself. */
