@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { AuditEntry, InShard } from '@flywheel/api';
-import { layOutTable } from './format.ts';
+import { describeNextPage, layOutTable } from './format.ts';
 
 /** Entries of a page. */
 export const AUDIT_PAGE = '50';
@@ -17,8 +17,7 @@ export function describeAuditLog({ entries, nextCursor, isSharded = false }: Aud
   if (entries.length === 0) return 'No entries.';
   const rows = entries.map(({ shard, ...entry }) => cellsOf(entry, isSharded ? `shard ${shard}` : ''));
   const { heading, lines } = layOutTable(['TIME', 'ACTION', 'ACTOR', 'ABOUT', 'CHANGE'], rows, stream);
-  const more = nextCursor === undefined ? [] : [`Next page: --cursor ${nextCursor}`];
-  return [heading, ...lines, ...more].join('\n');
+  return [heading, ...lines, ...describeNextPage(nextCursor)].join('\n');
 }
 
 /** @param place what an entry about no project and no job is about. */

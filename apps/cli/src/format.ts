@@ -24,6 +24,11 @@ export function layOutPairs(pairs: readonly (readonly [name: string, value: stri
   return pairs.map(([name, value]) => `  ${styleText('dim', name.padEnd(width), { stream })}  ${value}`);
 }
 
+/** Says below a list how to read the next page of it, if there is one. */
+export function describeNextPage(nextCursor: string | undefined): string[] {
+  return nextCursor === undefined ? [] : [`Next page: --cursor ${nextCursor}`];
+}
+
 const DURATION_UNITS = [
   ['d', 86_400],
   ['h', 3_600],

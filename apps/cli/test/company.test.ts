@@ -172,7 +172,7 @@ describe('flywheel company', () => {
     );
     assert.match(
       (await company('projects')).stdout,
-      new RegExp(`\n${project.projectId} +\\w+ +${world.mint} +automatic +\\d+ +served\n`),
+      new RegExp(`\n${project.projectId} +\\w+ +${world.mint} +automatic +\\d+ +admitted\n`),
     );
     assert.match((await company('jobs')).stdout, /^(No pending or running jobs\.|JOB +TYPE)/);
     const audit = await company('audit', '--project', project.projectId);

@@ -274,7 +274,14 @@ describe('commands, one after another', () => {
     assert.equal(cancelled.exitCode, 0, cancelled.stderr);
     assert.match(cancelled.stdout, new RegExp(`^✗ FAILED {2}batch ${batch.id}\n`));
     const { stdout } = await runCommand(['batches', '--status', 'FAILED', '--limit', '1'], env);
-    assert.match(stdout, new RegExp(`^BATCH +STATUS +EXECUTED +CREATED\n${batch.id} +FAILED +0 of 1 +20\\S+Z\n$`));
+    const page = new RegExp(
+      `^BATCH +STATUS +EXECUTED +CREATED\n${batch.id} +FAILED +0 of 1 +20\\S+Z\nNext page: --cursor (\\S+)\n$`,
+    );
+    assert.match(stdout, page);
+    const cursor = page.exec(stdout)?.[1] ?? '';
+    const next = await runCommand(['batches', '--status', 'FAILED', '--limit', '1', '--cursor', cursor], env);
+    assert.match(next.stdout, /\n\S+ +FAILED /);
+    assert.doesNotMatch(next.stdout, new RegExp(batch.id));
     const [executed] = (await run<BatchList>('batches', '--status', 'EXECUTED', '--limit', '1')).batches;
     assert.equal((await failure('cancel', executed?.id ?? '')).error, 'ERR_BATCH_NOT_CANCELLABLE');
   });

@@ -13,7 +13,7 @@ import { type Command, Option } from 'commander';
 import { type Context, openClient, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
 import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
-import { layOutTable } from '../../format.ts';
+import { describeNextPage, layOutTable } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addRpcUrlOption, addTrustOption, addUrlOption, parseWholeNumber } from '../../options.ts';
 import { openPins, type TrustOption } from '../../pins.ts';
@@ -23,6 +23,7 @@ import { describeBatch } from './describe-batch.ts';
 interface ListOptions extends UrlOption {
   readonly status?: BatchStatus;
   readonly limit?: number;
+  readonly cursor?: string;
 }
 
 /** The service’s largest page. */
@@ -41,18 +42,20 @@ export function addBatchesCommand(program: Command, context: Context): void {
       '--limit <number>',
       `number of batches, 1 to ${MAX_LISTED}; default: ${DEFAULT_LISTED}`,
       parseWholeNumber(1, MAX_LISTED),
-    );
+    )
+    .option('--cursor <cursor>', 'next page: the cursor that the previous one shows');
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel batches --status FINALIZED')
-    .action(async ({ status, limit = DEFAULT_LISTED, ...options }: ListOptions) => {
+    .action(async ({ status, limit = DEFAULT_LISTED, cursor, ...options }: ListOptions) => {
       const client = openClient(context, options);
-      const page = await client.listBatches({ limit, ...(status && { status }) });
+      const page = await client.listBatches({ limit, ...(status && { status }), ...(cursor && { cursor }) });
       const { heading, lines } = layOutTable(
         ['BATCH', 'STATUS', 'EXECUTED', 'CREATED'],
         page.batches.map(cellsOf),
         output.stdout,
       );
-      output.result(page, lines.length === 0 ? 'No batches.' : [heading, ...lines].join('\n'));
+      const shown = [heading, ...lines, ...describeNextPage(page.nextCursor)].join('\n');
+      output.result(page, lines.length === 0 ? 'No batches.' : shown);
     });
 }
 

@@ -232,6 +232,6 @@ const OPERATOR_COLUMNS: readonly ShardColumn[] = [
 ];
 
 function cellsOf({ id, wallet, token, approvalMode, openBatches, isPaused, isAdmitted }: ProjectSummary): string[] {
-  const state = isAdmitted ? (isPaused ? 'paused' : 'served') : 'not admitted';
-  return [id, wallet, token.mint, approvalMode, String(openBatches), state];
+  const states = [isAdmitted ? 'admitted' : 'not admitted', ...(isPaused ? ['paused'] : [])];
+  return [id, wallet, token.mint, approvalMode, String(openBatches), states.join(', ')];
 }

@@ -10,7 +10,7 @@ import {
 } from '@flywheel/api';
 import { type Command, Option } from 'commander';
 import { type Context, programName } from '../../context.ts';
-import { layOutTable } from '../../format.ts';
+import { describeNextPage, layOutTable } from '../../format.ts';
 import { parseWebhookTopics, parseWholeNumber } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
@@ -30,6 +30,11 @@ interface RotateOptions extends WebhookOptions {
 interface DeliveriesOptions extends WebhookOptions {
   readonly state?: WebhookDelivery['state'];
   readonly cursor?: string;
+}
+
+interface DeliveryPage {
+  readonly deliveries: readonly WebhookDelivery[];
+  readonly nextCursor?: string | undefined;
 }
 
 interface RedeliverOptions extends WebhookOptions {
@@ -163,7 +168,7 @@ function addDeliveries(webhooks: Command, context: Context): void {
     .summary('list deliveries of a webhook')
     .description('List the deliveries of a webhook, newest first, 50 per page, with the reason of each failure.')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DeliveryState.options))
-    .option('--cursor <cursor>', 'next page: nextCursor of the previous one')
+    .option('--cursor <cursor>', 'next page: the cursor that the previous one shows')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel webhooks deliveries --wallet wallet.json --webhook 0198a3d0-… --state failed',
@@ -172,8 +177,7 @@ function addDeliveries(webhooks: Command, context: Context): void {
       const { console, projectId } = await signIn(context, options);
       const request = { params: { projectId, webhookId }, query: { state, cursor } };
       const page = await console.call(CONSOLE_OPERATIONS.listWebhookDeliveries, request);
-      const hasMore = page.nextCursor !== undefined;
-      output.result(page, describeDeliveries(page.deliveries, hasMore, output.stdout));
+      output.result(page, describeDeliveries(page, output.stdout));
     });
 }
 
@@ -241,7 +245,7 @@ function webhookCells({ webhookId, state, url, events, newestDelivery }: Webhook
 const DELIVERY_HEADINGS = ['DELIVERY', 'STATE', 'ATTEMPTS', 'STATUS', 'EVENT', 'ID', 'QUEUED'] as const;
 
 /** A line per delivery, followed by its error if it has one. */
-function describeDeliveries(deliveries: readonly WebhookDelivery[], hasMore: boolean, stream: Writable): string {
+function describeDeliveries({ deliveries, nextCursor }: DeliveryPage, stream: Writable): string {
   if (deliveries.length === 0) return 'No deliveries found. flywheel webhooks test sends one.';
   const { heading, lines } = layOutTable(DELIVERY_HEADINGS, deliveries.map(deliveryCells), stream);
   return [
@@ -252,7 +256,7 @@ function describeDeliveries(deliveries: readonly WebhookDelivery[], hasMore: boo
         ? []
         : [`  ${error}${nextAttemptAt === undefined ? '' : ` Next attempt at ${nextAttemptAt}.`}`]),
     ]),
-    ...(hasMore ? [styleText('dim', 'There are older ones: --json prints nextCursor for --cursor.', { stream })] : []),
+    ...describeNextPage(nextCursor),
   ].join('\n');
 }
 
