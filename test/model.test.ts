@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { it } from 'node:test';
-import { describeMissingTools, findRejectedLogs } from '@flywheel/testing/model';
+import { checkLogs, describeMissingTools } from '@flywheel/testing/model';
 import type { ModelStep } from '@flywheel/testing/protocol-log';
 import { ROOT } from './lanes.ts';
 
@@ -72,7 +72,7 @@ it(
       'executed and failed': [...SET_UP, BEGUN, RECORDED, SENT, SETTLED, FAILED],
     };
     const named = Object.entries(logs).map(([batchId, steps]) => ({ batchId, pipelines: 2, steps }));
-    const rejected = await findRejectedLogs(named, { hasFaults: false });
+    const { rejected } = await checkLogs(named, { hasFaults: false });
     assert.deepEqual(
       rejected.map(({ log, step }) => [log.batchId, step]),
       [

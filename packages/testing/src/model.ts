@@ -56,17 +56,24 @@ const LOG_LIMITS = ['SAFETY', 'COLLAPSE', 'MEMLIM=2000'] as const;
 const LOG_SIZE = 'LOGGED BATCHES=1 ROWS=24 DEPTH=12 WINDOW=16 CRASHES=1 TAKEOVERS=1 LOSSES=1 CANCELS=1';
 const LOG_SECONDS = 60;
 
+export interface CheckedLogs {
+  /** The logs that no run of the model has, each with the first step that none has. */
+  readonly rejected: readonly { readonly log: BatchLog; readonly step: number }[];
+  /** Number of logs whose search found no run within its time and memory, and has not seen all. */
+  readonly undecided: number;
+}
+
 /**
  * Searches for a run of the model with exactly the steps of each log.
  * @param hasFaults true if the cluster may have lied about transactions and abandoned blocks.
- * @returns the logs that no run of the model has, each with the first step that none has.
  */
-export async function findRejectedLogs(
+export async function checkLogs(
   logs: readonly BatchLog[],
   { hasFaults }: { readonly hasFaults: boolean },
-): Promise<readonly { readonly log: BatchLog; readonly step: number }[]> {
+): Promise<CheckedLogs> {
   const checker = await compileModel(hasFaults ? `${LOG_SIZE} FORKS=1 LIES` : LOG_SIZE, LOG_LIMITS, false);
   const rejected = [];
+  let undecided = 0;
   try {
     for (const [i, log] of logs.entries()) {
       const path = join(checker.folder, `${i}.log`);
@@ -74,13 +81,17 @@ export async function findRejectedLogs(
       await writeFile(path, [log.pipelines, ...lines, ''].join('\n'));
       const output = await checker.search(['-n', '-E', '-m100000', `-Q${LOG_SECONDS / 60}`], { FLYWHEEL_LOG: path });
       if (/^pan:1: assertion violated 0/m.test(output)) continue;
+      if (/Search not completed/.test(output)) {
+        undecided += 1;
+        continue;
+      }
       const step = Math.max(0, ...[...output.matchAll(/^step (\d+)$/gm)].map(([, reached]) => Number(reached)));
       rejected.push({ log, step });
     }
   } finally {
     await checker.close();
   }
-  return rejected;
+  return { rejected, undecided };
 }
 
 const MAX_OUTPUT_BYTES = 2 ** 26;
