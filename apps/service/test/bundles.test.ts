@@ -18,7 +18,7 @@ describe('withTip', () => {
       const [, alone] = messages;
       return JSON.stringify(alone?.instructions.map(({ data }) => Array.from(data ?? [])));
     });
-    // Of 40 among 16,384, two are equal once in twenty times, and three pairs next to never.
+    // Two of 40 among 16,384 are equal once in twenty runs, and three pairs next to never.
     assert.ok(new Set(tips).size > 36, `${new Set(tips).size} different tips of ${tips.length}`);
   });
 });

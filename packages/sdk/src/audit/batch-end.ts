@@ -24,7 +24,7 @@ export interface BatchProposal {
   readonly batchIndex: string;
 }
 
-/** What the service says of a batch that has failed. */
+/** The claims of the service about a batch that has failed. */
 export interface ClaimedEnd {
   readonly batchId: string;
   /** Number of pipelines that were executed. */

@@ -1,7 +1,7 @@
 import { recipientsOf } from './item.ts';
 import type { StoredItem } from './store.ts';
 
-/** What waits because a limit refuses it alone, and until when. A restart forgets it, and tries once more. */
+/** The items that wait because a limit refuses them alone, and until when. A restart forgets them, and tries once more. */
 export interface Deferrals {
   /** Defers an item; with recipients, everything that pays one of them. */
   defer(item: StoredItem, recipients: readonly string[], untilMs: number): void;

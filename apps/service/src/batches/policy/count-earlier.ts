@@ -31,7 +31,7 @@ export async function countEarlierBatches(
   for (let last = after; ; ) {
     const batches = await inTransaction(db, async (trx) => {
       const locked = await lockBatchesOfDays(trx, projectId, { firstDay, after: last, limit: BATCHES_AT_ONCE });
-      // Of a batch that executed nothing, nothing is kept: many cancelled ones must not delay the decisions of others.
+      // Nothing is kept of a batch that executed nothing: many cancelled ones must not delay the decisions of others.
       const ids = locked.filter(({ executed }) => executed !== 0).map(({ batchId }) => batchId);
       const pipelines = Map.groupBy(await findPastPipelines(trx, ids), ({ batchId }) => batchId);
       const counted = locked.map(({ batchId, day, executed }) => {
