@@ -147,7 +147,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     assert.equal(await owner.page.getByText('No burns or airdrops').count(), 0);
     await owner.page.unroute(usage);
     await failed.getByRole('button', { name: 'Retry' }).click();
-    await owner.page.getByText('At the pace of the last 1 day, the tokens last 399 days.').waitFor();
+    await owner.page.getByText('At the pace of the last day, the tokens last 399 days.').waitFor();
 
     const stranger = await story.visit(PHONE);
     const { page } = stranger;

@@ -196,11 +196,12 @@ function Runway({ project, available }: { readonly project: ProjectOverview; rea
     0n,
   );
   const days = used > 0n ? (toFinestUnits(available) * BigInt(paceDays)) / used : null;
+  const past = paceDays === 1 ? 'the last day' : `the last ${paceDays} days`;
   return (
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null
-        ? `No burns or airdrops in the last ${pluralize(paceDays, 'day')}.`
-        : `At the pace of the last ${pluralize(paceDays, 'day')}, the tokens last ${runwayText(days)}.`}
+        ? `No burns or airdrops in ${past}.`
+        : `At the pace of ${past}, the tokens last ${runwayText(days)}.`}
     </p>
   );
 }
