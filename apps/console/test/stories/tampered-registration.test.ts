@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
+import { noBrowser } from '../browser.ts';
+import { addTheft, alterAnswers } from './alterations.ts';
+import {
+  checkScreenOnBoth,
+  countSignatures,
+  openRegistrationReview,
+  openStory,
+  type Person,
+  type Story,
+  signIn,
+} from './story.ts';
+
+describe('a page that registers a project does not if the service changes', { skip: noBrowser }, () => {
+  let story: Story;
+  let visitor: Person;
+  let visitorWallet: Address;
+  let stranger: Address;
+  before(async () => {
+    story = await openStory();
+    visitor = await story.visit();
+    stranger = (await generateKeyPairSigner()).address;
+    await countSignatures(visitor);
+    visitorWallet = address(await signIn(visitor));
+  });
+  after(() => story.stop());
+
+  it('the transaction to one that also takes SOL from the wallet', async () => {
+    const { page } = visitor;
+    const undo = await alterAnswers(page, {
+      of: /\/registrations$/,
+      change: (text) => {
+        const registration: { readonly transaction: string } = JSON.parse(text);
+        const transaction = addTheft(registration.transaction, visitorWallet, stranger);
+        return JSON.stringify({ ...registration, transaction });
+      },
+    });
+    await openRegistrationReview(page);
+    const alert = page.getByRole('alert').filter({
+      hasText: new RegExp(`Instruction 4 is not part of a registration: System transfers .* SOL to ${stranger}`),
+    });
+    await alert.waitFor();
+    await checkScreenOnBoth(visitor, 'tampered-registration');
+    const button = page.getByRole('button', { name: 'Sign and create the project' });
+    assert.equal(await button.isDisabled(), true, 'the button can be pressed');
+    await button.dispatchEvent('click');
+    assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
+    await undo();
+  });
+
+  it('the transaction after it was shown', async () => {
+    const { page } = visitor;
+    await openRegistrationReview(page);
+    await page.getByText('One-time cost, paid by your wallet').waitFor();
+    const undo = await alterAnswers(page, {
+      of: /\/registrations$/,
+      change: (text) => JSON.stringify({ ...JSON.parse(text), multisig: stranger }),
+    });
+    await page.getByRole('button', { name: 'Sign and create the project' }).click();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^Not signed: The service shows the multisig / })
+      .waitFor();
+    assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
+    await undo();
+  });
+
+  it('the vault in its answer', async () => {
+    const { page } = visitor;
+    await openRegistrationReview(page);
+    await page.getByText('One-time cost, paid by your wallet').waitFor();
+    const undo = await alterAnswers(page, {
+      of: /\/confirm$/,
+      change: (text) => JSON.stringify({ ...JSON.parse(text), vaultAddress: stranger }),
+    });
+    await page.getByRole('button', { name: 'Sign and create the project' }).click();
+    const alert = page.getByRole('alert').filter({ hasText: /deposit nothing into .*The service shows the vault / });
+    await alert.waitFor();
+    assert.equal(await page.getByText('Project created').count(), 0);
+    assert.equal(await page.getByTestId('vault-address').count(), 0, 'there is an address to deposit to');
+    // Only this answer has the key, also of a project that is good and that the node does not know yet.
+    assert.match((await page.getByTestId('secret').textContent()) ?? '', /^fwk_/);
+    await checkScreenOnBoth(visitor, 'registered-elsewhere');
+    await undo();
+    page.once('dialog', (dialog) => void dialog.accept());
+    await page.getByRole('link', { name: 'Flywheel' }).first().click();
+    await page.getByRole('heading', { name: 'Your projects' }).waitFor();
+  });
+
+  it('nothing, but its answer to the signature is lost: the page says where to look, and signs no second time', async () => {
+    const { page } = visitor;
+    await openRegistrationReview(page);
+    await page.getByText('One-time cost, paid by your wallet').waitFor();
+    await page.route(/\/confirm$/, async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    const button = page.getByRole('button', { name: 'Sign and create the project' });
+    await button.click();
+    const notice = page.getByRole('status').filter({ hasText: 'Look in Your projects before you sign again' });
+    await notice.waitFor();
+    await page.unroute(/\/confirm$/);
+    assert.equal(await button.isDisabled(), true, 'the button can be pressed');
+    await checkScreenOnBoth(visitor, 'registered-without-answer');
+    await notice.getByRole('link', { name: 'Your projects' }).click();
+    await page.getByRole('heading', { name: 'Your projects' }).waitFor();
+    await page.getByRole('main').getByRole('list').getByRole('link').first().waitFor();
+  });
+});
