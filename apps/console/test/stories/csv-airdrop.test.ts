@@ -126,7 +126,9 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
           rows,
         );
         const signatures = [...new Set(receipt.map((row) => signature(row.split(',')[4] ?? '')))];
-        const { value } = await story.world.rpc.getSignatureStatuses(signatures).send();
+        const { value } = await story.world.rpc
+          .getSignatureStatuses(signatures, { searchTransactionHistory: true })
+          .send();
         assert.deepEqual(
           value.map((status) => status?.err),
           signatures.map(() => null),
