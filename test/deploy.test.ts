@@ -32,6 +32,12 @@ describe('the deployment files', () => {
     assert.ok(Number(seconds) > MAX_WAIT_SECONDS, seconds);
   });
 
+  it('let connections to the database listen in silence for hours, whatever the proxy has by default', async () => {
+    const guide = await read('docs/how-to/survive-a-failover.md');
+    const [, settings = ''] = /^listen flywheel\n(.+?)^```/ms.exec(guide) ?? [];
+    for (const side of ['client', 'server']) assert.match(settings, new RegExp(`^  timeout ${side} \\d+h$`, 'm'));
+  });
+
   it('are valid YAML, and their services and containers run existing commands', async () => {
     const [compose] = parseAllDocuments(await read('deploy/compose.yaml'), { merge: true }).map((each) => each.toJS());
     assert.deepEqual([compose.services.serve.command, compose.services.work.command], [['serve'], ['work']]);
