@@ -24,9 +24,14 @@ local function ask(directory, txn, kind, value)
   return client:get({ url = directory .. '/shard/' .. kind .. '/' .. value, timeout = TIMEOUT_MS })
 end
 
+-- Has the others asked if the shard in txn.shard, which the proxy remembers, is down.
+core.register_action('doubt', { 'http-req' }, function(txn)
+  if not is_up(txn, txn:get_var('txn.shard')) then txn:set_var('txn.asks', true) end
+end)
+
 -- Sets txn.shard to the number of the shard that has the thing, or else of one that its project may have left for another one (409): that
--- answers 503. Sets txn.unsure if none says so and one did not answer; one that is down is not asked. The shard in txn.preferred is asked first, because several may
--- know a wallet.
+-- answers 503. If none says so, a shard that the proxy remembers stays in txn.shard for a moment; without one, txn.unsure is set if one did not answer. One that is
+-- down is not asked. The shard in txn.preferred is asked first, because several may know a wallet.
 core.register_action('find_shard', { 'http-req' }, function(txn)
   local kind, value = txn:get_var('txn.kind'), txn:get_var('txn.value')
   if value == nil or (kind ~= 'proof' and not value:match('^[%w_-]+$')) then return end
@@ -42,7 +47,13 @@ core.register_action('find_shard', { 'http-req' }, function(txn)
     end
     if status == 409 then moving = shard else is_sure = is_sure and status == 404 end
   end
-  if moving then txn:set_var('txn.shard', moving) elseif not is_sure then txn:set_var('txn.unsure', true) end
+  if moving then
+    txn:set_var('txn.shard', moving)
+  elseif txn:get_var('txn.shard') then
+    txn:set_var('txn.is_brief', true)
+  elseif not is_sure then
+    txn:set_var('txn.unsure', true)
+  end
 end)
 
 -- While the shard in txn.preferred is down, changes it to one that is up. This moves nobody there. A person who is signed in to the first

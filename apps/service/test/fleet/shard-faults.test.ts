@@ -63,6 +63,37 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
     assertError(await review(randomUUID()), 404, 'ERR_BATCH_NOT_FOUND');
   });
 
+  it('find a project where it has moved to while the shard that it has left, which the proxy remembers, is down', async () => {
+    const { first, second, proxy } = shards;
+    const [moved, stayed] = [await createProjectIn(second, proxy), await createProjectIn(second, proxy)];
+    const readBatch = ({ apiKey }: TestProject) => getBatch(proxy.url, apiKey, randomUUID());
+    const readSettings = ({ projectId, cookie }: TestProject) =>
+      send(proxy.url, 'GET', `/console/api/projects/${projectId}/settings`, { headers: { cookie } });
+    for (const project of [moved, stayed]) {
+      assert.equal((await readBatch(project)).status, 404);
+      requireOk(await readSettings(project));
+    }
+    const move = { from: second.db, to: first.db, clock };
+    await moveProject(move, moved.projectId, async () => undefined);
+    await second.app.stop();
+    await waitUntil(
+      'the answer of the other shard',
+      () => readBatch(moved),
+      ({ status }) => status === 404,
+    );
+    // Sessions do not move.
+    assert.equal((await readSettings(moved)).status, 401);
+    for (let i = 0; i < 2; i += 1) {
+      for (const answer of [await readBatch(stayed), await readSettings(stayed)]) {
+        assertError(answer, 503, 'ERR_INTERNAL', /^Shard 2 /);
+      }
+    }
+    await restartShard(shards, second);
+    assert.equal((await readBatch(stayed)).status, 404);
+    // The second shard is left without projects of its operator, who is replaced.
+    await moveProject(move, stayed.projectId, async () => undefined);
+  });
+
   it('work on after the operator of the second is replaced there', async () => {
     const { first, second, proxy, operator } = shards;
     const { address: next, file } = await createKey('next-operator.json');
