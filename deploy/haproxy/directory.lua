@@ -8,6 +8,11 @@ local function is_up(txn, shard)
   return txn.f:nbsrv('shard-' .. shard) > 0
 end
 
+-- True if a person has a session in a shard, perhaps one that has ended.
+local function has_session(txn, shard)
+  return txn.sf:req_cook(os.getenv('SESSION_COOKIE') .. '_' .. shard) ~= ''
+end
+
 -- Milliseconds. A shard whose directory does not answer must not hold up the requests for the others.
 local TIMEOUT_MS = 2000
 
@@ -24,14 +29,16 @@ local function ask(directory, txn, kind, value)
   return client:get({ url = directory .. '/shard/' .. kind .. '/' .. value, timeout = TIMEOUT_MS })
 end
 
--- Has the others asked if the shard in txn.shard, which the proxy remembers, is down.
+-- Has the directory asked again if the shard in txn.shard, which the proxy remembers, is down, or if the person who names the project has no session there.
 core.register_action('doubt', { 'http-req' }, function(txn)
-  if not is_up(txn, txn:get_var('txn.shard')) then txn:set_var('txn.asks', true) end
+  local shard = txn:get_var('txn.shard')
+  local is_stranger = txn:get_var('txn.kind') == 'project' and not has_session(txn, shard)
+  if is_stranger or not is_up(txn, shard) then txn:set_var('txn.asks', true) end
 end)
 
 -- Sets txn.shard to the number of the shard that has the thing, or else of one that its project may have left for another one (409): that
--- answers 503. If none says so, a shard that the proxy remembers stays in txn.shard for a moment; without one, txn.unsure is set if one did not answer. One that is
--- down is not asked. The shard in txn.preferred is asked first, because several may know a wallet.
+-- answers 503. If none says so, a shard that the proxy remembers stays in txn.shard; without one, txn.unsure is set if one did not answer. One that is
+-- down is not asked. A shard that was remembered and stays is not asked about for a moment. The shard in txn.preferred is asked first, because several may know a wallet.
 core.register_action('find_shard', { 'http-req' }, function(txn)
   local kind, value = txn:get_var('txn.kind'), txn:get_var('txn.value')
   if value == nil or (kind ~= 'proof' and not value:match('^[%w_-]+$')) then return end
@@ -42,6 +49,7 @@ core.register_action('find_shard', { 'http-req' }, function(txn)
     local answer = is_up(txn, shard) and ask(directories[shard], txn, kind, value)
     local status = answer and answer.status
     if status == 204 then
+      if shard == txn:get_var('txn.shard') then txn:set_var('txn.is_brief', true) end
       txn:set_var('txn.shard', shard)
       return
     end
@@ -61,13 +69,10 @@ end)
 core.register_action('find_other', { 'http-req' }, function(txn)
   local preferred = tonumber(txn:get_var('txn.preferred')) or 1
   if is_up(txn, preferred) then return end
-  local function has_session(shard)
-    return txn.sf:req_cook(os.getenv('SESSION_COOKIE') .. '_' .. shard) ~= ''
-  end
-  local is_bound = txn:get_var('txn.console') and has_session(preferred)
+  local is_bound = txn:get_var('txn.console') and has_session(txn, preferred)
   for step = 1, #directories - 1 do
     local shard = (preferred - 1 + step) % #directories + 1
-    if is_up(txn, shard) and (not is_bound or has_session(shard)) then
+    if is_up(txn, shard) and (not is_bound or has_session(txn, shard)) then
       txn:set_var('txn.preferred', shard)
       txn:set_var('txn.moves', false)
       return
