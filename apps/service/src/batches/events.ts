@@ -9,7 +9,10 @@ export interface EventDeps {
   readonly feed: Pick<EventFeed, 'watch'>;
 }
 
-/** Reads the events of a batch after the one with the id `after`. */
+/**
+ * Reads the events of a batch after the one with the id `after`.
+ * @throws ApiError ERR_PROJECT_MOVING if the batch has left this shard.
+ */
 export function readEvents({ db }: Pick<EventDeps, 'db'>, batchId: string, after: bigint): Promise<EventPage> {
   return findEvents(db, batchId, after);
 }
@@ -20,6 +23,7 @@ const POLL_INTERVAL_MS = 5_000;
 /**
  * Yields the events of a batch after the one with the id `after`, past and future, each once and in order. Ends after the
  * last event that the batch can have, or when the signal aborts.
+ * @throws ApiError ERR_PROJECT_MOVING when the batch leaves this shard.
  */
 export async function* streamEvents(
   { db, clock, feed }: EventDeps,

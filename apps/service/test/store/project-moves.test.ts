@@ -6,7 +6,11 @@ import { instantClock, realClock } from '@flywheel/testing/clock';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
 import { later, NOW, newBundle, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { fastify } from 'fastify';
 import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { streamEvents } from '../../src/batches/events.ts';
+import { sendEvents } from '../../src/http/operations/events.ts';
 import type { Project } from '../../src/model/project.ts';
 import { readHistory } from '../../src/projects/history.ts';
 import { MoveRefused, moveProject } from '../../src/projects/move-project.ts';
@@ -48,6 +52,33 @@ test('a move waits for a transaction that was first, and takes its rows', async 
   await Promise.all([first, moving]);
   const moved = await findAuditEntries(to, { projectId: project.id, below: null, limit: 10 });
   assert.equal(moved[0]?.actor, entry.actor);
+});
+
+test('an open stream of events ends without an error when its project leaves', async (context) => {
+  const project = await storeKnownProject();
+  const batch = await storeBatch(from, project);
+  await recordEvent(from, batch.id, { type: 'batch.finalized', at: NOW });
+  const watched = Promise.withResolvers<() => void>();
+  const watch = (_: string, notify: () => void) => {
+    watched.resolve(notify);
+    return () => undefined;
+  };
+  const errors: unknown[] = [];
+  const server = fastify();
+  context.after(() => server.close());
+  server.get('/', (_, reply) =>
+    sendEvents(reply, (signal) => streamEvents({ db: from, clock: realClock, feed: { watch } }, batch.id, 0n, signal), {
+      closing: new AbortController().signal,
+      log: { error: (error: unknown) => errors.push(error) } as unknown as Logger,
+    }),
+  );
+  const response = await fetch(await server.listen({ host: '127.0.0.1', port: 0 }));
+  const text = response.text();
+  const notify = await watched.promise;
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  notify();
+  assert.match(await text, /event: batch\.finalized/);
+  assert.deepEqual(errors, []);
 });
 
 test('a project does not leave while a job runs or a bundle is in flight, and takes work again', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { ApiError, type BatchEvent, type EventStream } from '@flywheel/api';
+import { ApiError, type BatchEvent, type EventStream, isApiError } from '@flywheel/api';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 
@@ -15,8 +15,8 @@ const HANG_UP_MS = 2_000;
 const MAX_STREAM_MS = 10 * 60_000;
 
 /**
- * Sends events as they happen (HTML, "Server-sent events") until they end, the client leaves, the server closes or the
- * stream's time is up. A client that wants more reconnects with the id of its last event.
+ * Sends events as they happen (HTML, "Server-sent events") until they end, the client leaves, the project moves to another
+ * shard, the server closes or the stream's time is up. A client that wants more reconnects with the id of its last event.
  * @throws whatever `open` throws before the stream begins; later errors end the stream.
  */
 export function sendEvents(
@@ -61,7 +61,8 @@ async function pump(events: AsyncIterable<BatchEvent>, sink: PassThrough, signal
       if (!sink.write(frame(event))) await once(sink, 'drain', { signal });
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    // The client reconnects, and finds the batch in the other shard.
+    if (!signal.aborted && !isApiError(error, 'ERR_PROJECT_MOVING')) throw error;
   } finally {
     clearInterval(heartbeat);
     sink.end();

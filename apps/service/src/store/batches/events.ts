@@ -1,5 +1,6 @@
 import type { BatchEvent, BatchEventDetails, BatchEventType, BatchKind, BatchStatus } from '@flywheel/api';
 import { sql } from 'kysely';
+import { projectMoving } from '../../model/project.ts';
 import type { Db } from '../db.ts';
 import { type ListenDeps, startListening } from '../listen.ts';
 import { queueDeliveries } from '../webhooks/queue-deliveries.ts';
@@ -134,7 +135,10 @@ export interface EventPage {
 /** Events that are read together and sent one by one. */
 const PAGE = 100;
 
-/** Reads the events of a batch after a given event. */
+/**
+ * Reads the events of a batch after a given event.
+ * @throws ApiError ERR_PROJECT_MOVING if the batch has left this shard.
+ */
 export async function findEvents(db: Db, batchId: string, after: bigint): Promise<EventPage> {
   // Read first: a batch that is over has had its last event.
   const isOver = await isBatchOver(db, batchId);
@@ -166,6 +170,6 @@ async function isBatchOver(db: Db, batchId: string): Promise<boolean> {
         or (ended_at is not null and not exists (select from bundles where batch_id = batches.id))`.as('is_over'),
     )
     .where('id', '=', batchId)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow(() => projectMoving());
   return is_over;
 }
