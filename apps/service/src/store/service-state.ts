@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { utcDay } from '../model/clock.ts';
 import type { ServiceState } from '../telemetry/metrics.ts';
+import { openBatchWaitsForSql } from './batch-waits.ts';
 import { readLamportsUse, readUnadmittedUse } from './batches/exposure.ts';
 import type { Db } from './db.ts';
 import type { NonceState } from './nonces.ts';
@@ -45,10 +46,9 @@ async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBat
     from (
       select status, created_at, case
         when execution_error is not null then 'issue'
+        -- An alert watches the age of setups, also while the company decides.
         when status = 'AVAILABLE_TO_QUEUE' then 'setup'
-        when signed_tx is null then 'wallet'
-        when company_asked_at is not null and company_decided_at is null then 'company'
-        else 'execution'
+        else ${openBatchWaitsForSql}
       end as waits_for
       from batches where ended_at is null
     ) open_batches

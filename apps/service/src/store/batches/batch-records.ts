@@ -2,6 +2,7 @@ import type { Approvals, BatchStatus, WaitsFor } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../../model/batch.ts';
+import { awaitsCompanySql, openBatchWaitsForSql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 import type { BatchesTable, Schema } from '../schema.ts';
 import { BATCH_COLUMNS, toBatch } from './batch-rows.ts';
@@ -203,16 +204,13 @@ const waitsForSql: RawBuilder<WaitsFor> = sql`
     -- What never came on chain leaves nothing to close. The limit keeps the planner from hashing every bundle there is.
     when ended_at is not null then
       coalesce((select 'close' from bundles where batch_id = batches.id limit 1), 'nothing')
-    when company_asked_at is not null and company_decided_at is null then 'company'
-    when status = 'AVAILABLE_TO_QUEUE' then 'setup'
-    when signed_tx is null then 'wallet'
-    else 'execution'
+    else ${openBatchWaitsForSql}
   end`;
 
 /** Reads the newest approval of a waiting batch that was not enough, unless the operator's signature has expired. */
 export function partialApprovalSql(now: Date): RawBuilder<PartialApproval | null> {
   return sql`
-    case when company_asked_at is not null and company_decided_at is null and ended_at is null then (
+    case when ${awaitsCompanySql} and ended_at is null then (
       select data from batch_events
       where batch_events.batch_id = batches.id and type = 'batch.company_approval_received' and exists (
         select from company_decisions

@@ -2,6 +2,7 @@ import type { BatchStatus } from '@flywheel/api';
 import { isSignature } from '@solana/kit';
 import type { Selectable } from 'kysely';
 import type { Bundle } from '../../model/batch.ts';
+import { awaitsCompanySql } from '../batch-waits.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
 import type { BundlesTable } from '../schema.ts';
@@ -141,9 +142,9 @@ const STATUSES_OF_PHASE: { readonly [P in Bundle['phase']]: readonly BatchStatus
 
 /** Locks the batch's row, so that it cannot end between this check and the insertion. */
 async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): Promise<void> {
-  const { status, end_finalized_at, execution_began_at, company_asked_at, company_decided_at } = await trx
+  const { status, end_finalized_at, execution_began_at, awaits_company } = await trx
     .selectFrom('batches')
-    .select(['status', 'end_finalized_at', 'execution_began_at', 'company_asked_at', 'company_decided_at'])
+    .select(['status', 'end_finalized_at', 'execution_began_at', awaitsCompanySql.as('awaits_company')])
     .where('id', '=', batchId)
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
@@ -155,9 +156,7 @@ async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): 
     const finality = end_finalized_at === null ? 'not finalized yet' : 'finalized';
     throw new Error(`Batch ${batchId} is EXECUTED and ${finality}: nothing is sent for its ${phase}.`);
   }
-  if (phase === 'execution' && company_asked_at !== null && company_decided_at === null) {
-    throw awaitsCompany(batchId);
-  }
+  if (phase === 'execution' && awaits_company) throw awaitsCompany(batchId);
   if (phase === 'execution' && execution_began_at === null) {
     // The wallet may have signed before the project became manual: the mode at sending counts.
     if (await askCompany(trx, batchId, createdAt)) throw awaitsCompany(batchId);

@@ -2,6 +2,7 @@ import type { Approvals } from '@flywheel/api';
 import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
+import { awaitsCompanySql } from '../batch-waits.ts';
 import type { BatchOnChain } from '../company/totals.ts';
 import { type Db, inTransaction } from '../db.ts';
 import {
@@ -88,8 +89,7 @@ export async function decideForCompany(
     })
     .where('id', '=', batchId)
     .where('ended_at', 'is', null)
-    .where('company_asked_at', 'is not', null)
-    .where('company_decided_at', 'is', null)
+    .where(awaitsCompanySql)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
   if (!(await insertDecision(trx, batchId, { operator, reason, ...signed }, now))) return 'used';
@@ -125,8 +125,7 @@ export async function lockWaiting(trx: Db, batchId: string): Promise<boolean> {
     .select('id')
     .where('id', '=', batchId)
     .where('ended_at', 'is', null)
-    .where('company_asked_at', 'is not', null)
-    .where('company_decided_at', 'is', null)
+    .where(awaitsCompanySql)
     .forNoKeyUpdate()
     .executeTakeFirst();
   return row !== undefined;
@@ -266,8 +265,7 @@ export async function findWaitingBatches(
         .innerJoin('flywheels', 'flywheels.id', 'batches.flywheel_id')
         .leftJoin('company_admissions', 'company_admissions.multisig', 'flywheels.multisig')
         .select('batches.id')
-        .where('company_asked_at', 'is not', null)
-        .where('company_decided_at', 'is', null)
+        .where(awaitsCompanySql)
         .where('ended_at', 'is', null)
         .$if(batchId !== null, (query) => query.where('batches.id', '=', batchId ?? ''))
         .orderBy(sql`company_admissions.multisig is null`)

@@ -2,6 +2,7 @@ import type { BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
+import { awaitsCompanySql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 import { contentsOf } from './archive.ts';
 import { PIPELINE_COLUMNS, PIPELINE_CONTENTS, toPipeline } from './batch-rows.ts';
@@ -29,7 +30,7 @@ export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBa
     .select(['id', 'batch_index', 'status', 'burn_amount', 'airdrop_amount', 'execution_error', 'created_at'])
     .select((eb) => [
       eb('signed_tx', 'is not', null).as('is_signed'),
-      eb.and([eb('company_asked_at', 'is not', null), eb('company_decided_at', 'is', null)]).as('waits_for_company'),
+      awaitsCompanySql.as('waits_for_company'),
       // Landed transactions of an execution, each with its number of pipelines.
       sql<bigint>`coalesce((
         select sum(sent.pipelines)
@@ -48,7 +49,7 @@ export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBa
     amountBaseUnits: row.burn_amount + row.airdrop_amount,
     executedPipelines: Number(row.executed),
     isSigned: Boolean(row.is_signed),
-    waitsForCompany: Boolean(row.waits_for_company),
+    waitsForCompany: row.waits_for_company,
     issue: row.execution_error,
     createdAt: row.created_at,
   }));

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { startOfUtcDay, utcDay } from '../../model/clock.ts';
+import { awaitsCompanySql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 
 export interface Counts {
@@ -22,7 +23,7 @@ export async function readCounts(db: Db): Promise<Counts> {
       (select count(*)::int from batches where ended_at is null) as "openBatches",
       (
         select count(*)::int from batches
-        where company_asked_at is not null and company_decided_at is null and ended_at is null
+        where ${awaitsCompanySql} and ended_at is null
       ) as "waitingBatches"
   `.execute(db);
   const [counts] = rows;

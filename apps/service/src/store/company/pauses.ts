@@ -1,6 +1,7 @@
 import type { BatchKind } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
+import { isApprovedSql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { prepare, type Slots } from '../prepare.ts';
@@ -231,19 +232,13 @@ export async function findHeldJobs(db: Db, projectId: string | null): Promise<Jo
     .select(
       sql<'setup' | 'execute' | 'close'>`case
         when ended_at is not null then 'close'
-        when signed_tx is not null and (company_asked_at is null or company_decided_at is not null) then 'execute'
+        when ${isApprovedSql} then 'execute'
         else 'setup'
       end`.as('type'),
     )
     .where('closed_at', 'is', null)
     // Batches that wait for an approval need no job.
-    .where(({ eb, or }) =>
-      or([
-        eb('ended_at', 'is not', null),
-        eb('status', '=', 'AVAILABLE_TO_QUEUE'),
-        sql<boolean>`signed_tx is not null and (company_asked_at is null or company_decided_at is not null)`,
-      ]),
-    )
+    .where(({ eb, or }) => or([eb('ended_at', 'is not', null), eb('status', '=', 'AVAILABLE_TO_QUEUE'), isApprovedSql]))
     .$if(projectId !== null, (query) => query.where('batches.project_id', '=', projectId))
     .$if(projectId === null, (query) => query.where('projects.paused_at', 'is', null))
     .orderBy('multisig')
