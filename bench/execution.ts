@@ -17,7 +17,7 @@ import type { Multisig } from '../apps/service/src/model/project.ts';
 import { executionGroup } from '../apps/service/src/squads/groups.ts';
 import { findBatch } from '../apps/service/src/store/batches/batches.ts';
 import { findBundles } from '../apps/service/src/store/batches/bundles.ts';
-import { findProjectOfBatch } from '../apps/service/src/store/projects/projects.ts';
+import { requireProject } from '../apps/service/src/store/projects/projects.ts';
 import { TIP_ACCOUNTS } from '../packages/localnet/src/genesis.ts';
 import { createRealProgram } from '../packages/localnet/src/real-program.ts';
 import type { Runtime } from '../packages/localnet/src/runtime.ts';
@@ -44,7 +44,7 @@ export async function benchExecution(): Promise<Figures> {
 async function measure(world: World): Promise<Figures> {
   const project = await createProject(world);
   const batch = await finalize(world, project);
-  const { multisig } = (await findProjectOfBatch(world.db, batch)).flywheel;
+  const { multisig } = (await requireProject(world.db, batch.projectId)).flywheel;
   const before = await readAccounts(world, accountsOf(batch, multisig));
 
   const signedTx = await signWith(project.wallet, await approvalOf(world, project, batch));

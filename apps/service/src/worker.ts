@@ -25,7 +25,7 @@ import { countSignedTerms } from './store/company/terms.ts';
 import type { Job, Jobs, SingleJob } from './store/jobs/jobs.ts';
 import { isRefillDue } from './store/nonce-demand.ts';
 import { findNonces } from './store/nonces.ts';
-import { findProjectOfBatch } from './store/projects/projects.ts';
+import { requireProject } from './store/projects/projects.ts';
 import { hasDeparted } from './store/shards/directory.ts';
 
 export interface WorkerOptions {
@@ -179,7 +179,7 @@ async function runBatchJob(
   // A resumption of all projects may have enqueued it while the project left.
   if (!found && (await hasDeparted(deps.db, job))) return;
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
-  const project = await findProjectOfBatch(deps.db, found);
+  const project = await requireProject(deps.db, found.projectId);
   const { operator, company } = signersOf(project, signers);
   const run = await beginRun(deps.db, found.flywheelId, job.type === 'setup' ? 'setup' : 'deciding');
   // One node answers the whole job, and none that has not reached what the earlier jobs have landed.

@@ -13,7 +13,7 @@ import { compileAgain } from '@flywheel/service/internal/batches/compile-again.t
 import { parsePolicy } from '@flywheel/service/internal/company/policies.ts';
 import { parseTerms } from '@flywheel/service/internal/projects/settings.ts';
 import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
-import { findProjectOfBatch } from '@flywheel/service/internal/store/projects/projects.ts';
+import { requireProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 import { type Answer, send } from './client.ts';
 import type { TestProject } from './project.ts';
@@ -76,7 +76,7 @@ export async function signTerms(
   { from, to }: { readonly from: CompanyTerms; readonly to: CompanyTerms },
   changes: SignatureChanges = {},
 ): Promise<TermsRequest> {
-  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { token, flywheel } = await requireProject(db, projectId);
   const terms = { from: parseTerms('from', from, token), to: parseTerms('to', to, token) };
   const subject = { type: 'terms', multisig: flywheel.multisig.address, token, ...terms } as const;
   return { from, to, ...(await signSubject({ rpc }, wallet, subject, changes)) };
@@ -109,7 +109,7 @@ export async function signAdmission(
   terms: CompanyTerms | null,
   changes: SignatureChanges = {},
 ): Promise<AdmissionRequest> {
-  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { token, flywheel } = await requireProject(db, projectId);
   const { address: multisig, wallet: owner } = flywheel.multisig;
   const parsed = terms && parseTerms('terms', terms, token);
   const subject = { type: 'admission', multisig, wallet: owner, token, terms: parsed } as const;
@@ -137,7 +137,7 @@ export async function signPolicy(
   { projectId }: Pick<TestProject, 'projectId'>,
   { version, policy }: Pick<PolicyRequest, 'version' | 'policy'>,
 ): Promise<PolicyRequest> {
-  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { token, flywheel } = await requireProject(db, projectId);
   const { address: multisig } = flywheel.multisig;
   const subject = { type: 'policy', multisig, token, version, policy: parsePolicy(policy, token) } as const;
   return { version, policy, ...(await signSubject({ rpc }, wallet, subject)) };
@@ -160,7 +160,7 @@ export async function signResumption(
   projectId: string | null,
   pausedAt: Date,
 ): Promise<ResumeRequest> {
-  const project = projectId === null ? null : await findProjectOfBatch(db, { projectId });
+  const project = projectId === null ? null : await requireProject(db, projectId);
   const subject = { type: 'resume', multisig: project?.flywheel.multisig.address ?? null, pausedAt } as const;
   return { pausedAt: pausedAt.toISOString(), ...(await signSubject({ rpc }, wallet, subject)) };
 }
@@ -223,7 +223,7 @@ async function signSubject(
 async function describeBatch(db: World['db'], batchId: string, { address }: KeyPairSigner) {
   const batch = await findBatch(db, batchId);
   if (!batch) return { multisig: address, batchIndex: 1n, content: { pipelines: [] } };
-  const project = await findProjectOfBatch(db, batch);
+  const project = await requireProject(db, batch.projectId);
   const content = await compileAgain(project, batch);
   return { multisig: project.flywheel.multisig.address, batchIndex: batch.batchIndex, content };
 }

@@ -6,13 +6,14 @@ import {
   type ResumeRequest,
   type TermsRequest,
 } from '@flywheel/api';
-import type { DecisionSubject } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { findIssueOfDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
+import type { Project } from '../model/project.ts';
 import { requireVisibleProject } from '../projects/access.ts';
 import { parseTerms } from '../projects/settings.ts';
 import { type Change, findReview, insertChange } from '../store/company/changes.ts';
+import { subjectOf } from './change-subject.ts';
 import { parsePolicy } from './policies.ts';
 
 /** `applied` by a worker; `stored` until one runs. */
@@ -31,12 +32,10 @@ export async function changeTerms(
   projectId: string,
   { from, to, ...signature }: TermsRequest,
 ): Promise<ChangeState> {
-  const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
-  const { address: multisig, wallet } = flywheel.multisig;
-  const terms = { from: parseTerms('from', from, token), to: parseTerms('to', to, token) };
-  const subject = { type: 'terms', multisig, token, ...terms } as const;
+  const project = await requireVisibleProject(deps, operator, projectId);
+  const terms = { from: parseTerms('from', from, project.token), to: parseTerms('to', to, project.token) };
   const change = { type: 'terms', projectId, ...terms } as const;
-  return requestChange(deps, operator, { subject, wallet, change, signature });
+  return requestChange(deps, operator, { project, change, signature });
 }
 
 /**
@@ -51,10 +50,8 @@ export async function resume(
   { pausedAt: since, ...signature }: ResumeRequest,
 ): Promise<ChangeState> {
   const project = projectId === null ? null : await requireVisibleProject(deps, operator, projectId);
-  const pausedAt = new Date(since);
-  const subject = { type: 'resume', multisig: project?.flywheel.multisig.address ?? null, pausedAt } as const;
-  const change = { type: 'resume', projectId, pausedAt } as const;
-  return requestChange(deps, operator, { subject, wallet: null, change, signature });
+  const change = { type: 'resume', projectId, pausedAt: new Date(since) } as const;
+  return requestChange(deps, operator, { project, change, signature });
 }
 
 /**
@@ -68,12 +65,9 @@ export async function changeAdmission(
   projectId: string,
   { terms: asked, ...signature }: AdmissionRequest,
 ): Promise<ChangeState> {
-  const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
-  const { address: multisig, wallet } = flywheel.multisig;
-  const terms = asked && parseTerms('terms', asked, token);
-  const subject = { type: 'admission', multisig, wallet, token, terms } as const;
-  const change = { type: 'admission', projectId, terms } as const;
-  return requestChange(deps, operator, { subject, wallet, change, signature });
+  const project = await requireVisibleProject(deps, operator, projectId);
+  const terms = asked && parseTerms('terms', asked, project.token);
+  return requestChange(deps, operator, { project, change: { type: 'admission', projectId, terms }, signature });
 }
 
 /**
@@ -87,22 +81,18 @@ export async function changePolicy(
   projectId: string,
   { version, policy: asked, ...signature }: PolicyRequest,
 ): Promise<ChangeState> {
-  const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
-  const { address: multisig, wallet } = flywheel.multisig;
-  const policy = parsePolicy(asked, token);
+  const project = await requireVisibleProject(deps, operator, projectId);
+  const policy = parsePolicy(asked, project.token);
   if (policy.twoOperatorsPerBatch !== null && deps.companyOperators.size < 2) {
     const problem = 'needs two operators, and COMPANY_OPERATORS has one: no batch above it could be approved.';
     throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.policy.twoOperatorsPerBatch', problem });
   }
-  const subject = { type: 'policy', multisig, token, version, policy } as const;
-  const change = { type: 'policy', projectId, version, policy } as const;
-  return requestChange(deps, operator, { subject, wallet, change, signature });
+  return requestChange(deps, operator, { project, change: { type: 'policy', projectId, version, policy }, signature });
 }
 
 interface RequestedChange {
-  readonly subject: DecisionSubject;
-  /** The wallet that may not sign; null for none. */
-  readonly wallet: Address | null;
+  /** Null for all projects. */
+  readonly project: Project | null;
   readonly change: Change;
   readonly signature: DecisionSignature;
 }
@@ -114,12 +104,12 @@ const POLL_INTERVAL_MS = 50;
 async function requestChange(
   deps: Deps,
   operator: Address,
-  { subject, wallet, change, signature }: RequestedChange,
+  { project, change, signature }: RequestedChange,
 ): Promise<ChangeState> {
   const { db, jobs, clock } = deps;
   const signed = { operator, ...readSignature(signature) };
   // Refuses early what a worker, which verifies independently, would refuse.
-  const invalid = await findIssueOfDecision(deps, { subject, wallet }, signed);
+  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) throw invalidSignature(`is not accepted: ${invalid}`);
   const changeId = await db.transaction().execute(async (trx) => {
     const id = await insertChange(trx, { ...signed, change }, clock.now());

@@ -36,7 +36,8 @@ import { countEarlierTokenAccounts } from '../store/company/policy-uses.ts';
 import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
 import { isDatabaseError } from '../store/database-unavailable.ts';
 import type { Db } from '../store/db.ts';
-import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
+import { requireProject, updateApprovalMode } from '../store/projects/projects.ts';
+import { subjectOf } from './change-subject.ts';
 
 /**
  * Job `review-changes`: records the pauses in force and the terms of new projects, then applies the changes that operators
@@ -101,17 +102,14 @@ async function isOutrun(
 
 const USED = 'Its nonce was used before, or another worker has reviewed it.';
 
-async function reviewTerms(
-  deps: Deps,
-  { projectId, from, to }: TermsChange,
-  { id, operator, nonce, ...signed }: UnreviewedChange,
-): Promise<string | null> {
+async function reviewTerms(deps: Deps, change: TermsChange, signed: UnreviewedChange): Promise<string | null> {
   const { db, clock, companyOperators } = deps;
-  const project = await findProjectOfBatch(db, { projectId });
+  const { projectId, from, to } = change;
+  const { id, operator, nonce } = signed;
+  const project = await requireProject(db, projectId);
   const { token, flywheel } = project;
-  const { address: multisig, wallet } = flywheel.multisig;
-  const subject = { type: 'terms', multisig, token, from, to } as const;
-  const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
+  const multisig = flywheel.multisig.address;
+  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
     const { mint, ...current } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
@@ -128,16 +126,13 @@ async function reviewTerms(
   });
 }
 
-async function reviewResumption(
-  deps: Deps,
-  { projectId, pausedAt }: Resumption,
-  { id, operator, nonce, ...signed }: UnreviewedChange,
-): Promise<string | null> {
+async function reviewResumption(deps: Deps, change: Resumption, signed: UnreviewedChange): Promise<string | null> {
   const { db, clock, jobs } = deps;
-  const project = projectId === null ? null : await findProjectOfBatch(db, { projectId });
+  const { projectId, pausedAt } = change;
+  const { id, operator, nonce } = signed;
+  const project = projectId === null ? null : await requireProject(db, projectId);
   const multisig = project?.flywheel.multisig.address ?? null;
-  const subject = { type: 'resume', multisig, pausedAt } as const;
-  const invalid = await findIssueOfDecision(deps, { subject, wallet: null }, { operator, nonce, ...signed });
+  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
     const recorded = await lockRecordedPause(trx, multisig);
@@ -159,17 +154,14 @@ async function reviewResumption(
   });
 }
 
-async function reviewPolicy(
-  deps: Deps,
-  { projectId, version, policy }: PolicyChange,
-  { id, operator, nonce, ...signed }: UnreviewedChange,
-): Promise<string | null> {
+async function reviewPolicy(deps: Deps, change: PolicyChange, signed: UnreviewedChange): Promise<string | null> {
   const { db, clock, companyOperators } = deps;
-  const project = await findProjectOfBatch(db, { projectId });
+  const { projectId, version, policy } = change;
+  const { id, operator, nonce } = signed;
+  const project = await requireProject(db, projectId);
   const { token, flywheel } = project;
-  const { address: multisig, wallet } = flywheel.multisig;
-  const subject = { type: 'policy', multisig, token, version, policy } as const;
-  const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
+  const multisig = flywheel.multisig.address;
+  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   const day = utcDay(clock.now());
   // Most of the day is counted before the lock that the project's requests wait for.
@@ -195,17 +187,14 @@ async function reviewPolicy(
   });
 }
 
-async function reviewAdmission(
-  deps: Deps,
-  { projectId, terms }: AdmissionChange,
-  { id, operator, nonce, ...signed }: UnreviewedChange,
-): Promise<string | null> {
+async function reviewAdmission(deps: Deps, change: AdmissionChange, signed: UnreviewedChange): Promise<string | null> {
   const { db, clock, companyOperators } = deps;
-  const project = await findProjectOfBatch(db, { projectId });
+  const { projectId, terms } = change;
+  const { id, operator, nonce } = signed;
+  const project = await requireProject(db, projectId);
   const { token, flywheel } = project;
-  const { address: multisig, wallet } = flywheel.multisig;
-  const subject = { type: 'admission', multisig, wallet, token, terms } as const;
-  const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
+  const multisig = flywheel.multisig.address;
+  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   // The operator was shown the row's wallet. An admission can end whatever the chain has.
   const foreign = terms === null ? null : await findVoterMismatch(deps, flywheel.multisig);

@@ -19,7 +19,7 @@ import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { findUnreviewedChanges, insertChange } from '../../src/store/company/changes.ts';
 import { findTerms } from '../../src/store/company/terms.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
-import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
+import { requireProject } from '../../src/store/projects/projects.ts';
 import { takeOnRole } from '../../src/store/roles.ts';
 import { askCompany, type Operator, openCompanyWorld } from './operators.ts';
 
@@ -282,7 +282,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
   ): Promise<void> {
     const changes = nonce === undefined ? {} : { nonce };
     const signature = readSignature(await signAdmission(world, wallet, signedFor, signed, changes));
-    const { token } = await findProjectOfBatch(world.db, project);
+    const { token } = await requireProject(world.db, project.projectId);
     const terms = parseTerms('terms', ADMISSION_TERMS, token);
     const change = { type: 'admission', projectId: project.projectId, terms } as const;
     assert.notEqual(await insertChange(world.db, { ...signature, operator: claimed, change }, new Date()), null);

@@ -24,7 +24,7 @@ import { unusedOf } from '../../src/batches/policy/facts.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { lockFlywheel } from '../../src/store/batches/new-batches.ts';
 import { insertPolicy } from '../../src/store/company/policies.ts';
-import { findProjectOfBatch } from '../../src/store/projects/projects.ts';
+import { requireProject } from '../../src/store/projects/projects.ts';
 import { askCompany, type Operator, openCompanyWorld, setRules } from './operators.ts';
 
 /** The answer of an execution that cannot end now comes at once. */
@@ -247,7 +247,7 @@ describe('what the company’s rules count of a day', () => {
   });
 
   it('gives back what no executed pipeline has used, and no token account that one has created', async () => {
-    const project = await findProjectOfBatch(world.db, await createProject(world));
+    const project = await requireProject(world.db, (await createProject(world)).projectId);
     const [alice = '', bob = ''] = await newAddresses(2);
     const request = [airdropPipeline(alice), airdropPipeline(alice, 2), airdropPipeline(bob, 3)];
     const pipelines = await compilePipelines(request, project);

@@ -5,12 +5,7 @@ import type { ProofType } from '@flywheel/api';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { deleteAdmission, insertAdmission, isAdmitted } from '../../src/store/company/admissions.ts';
-import {
-  findProject,
-  findProjectOfBatch,
-  findProjectOfWallet,
-  insertProject,
-} from '../../src/store/projects/projects.ts';
+import { findProject, findProjectOfWallet, insertProject, requireProject } from '../../src/store/projects/projects.ts';
 
 const { db } = await openTestDatabase();
 
@@ -75,5 +70,5 @@ test('a batch can be ended after its project’s token is deleted', async () => 
   const project = await storeProject(db);
   const batch = await storeBatch(db, project);
   await db.updateTable('tokens').set({ archived_at: NOW }).where('project_id', '=', project.id).execute();
-  assert.deepEqual(await findProjectOfBatch(db, batch), project);
+  assert.deepEqual(await requireProject(db, batch.projectId), project);
 });

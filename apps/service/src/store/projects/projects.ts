@@ -2,7 +2,6 @@ import type { ApprovalMode, ProofType } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import type { Batch } from '../../model/batch.ts';
 import type { DailyTotals, NewProject, Project, Token } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
 
@@ -97,8 +96,11 @@ export async function replaceProofTypes(trx: Db, projectId: string, proofTypes: 
   await insertProofTypes(trx, projectId, proofTypes);
 }
 
-/** Finds the project of a batch, also if its token or flywheel is archived, because a started batch must end. */
-export async function findProjectOfBatch(db: Db, { projectId }: Pick<Batch, 'projectId'>): Promise<Project> {
+/**
+ * Finds a project, also if its token or flywheel is archived, because a started batch must end.
+ * @throws Error if this database has at most copies of its batches
+ */
+export async function requireProject(db: Db, projectId: string): Promise<Project> {
   const project = await findProjectIfHere(db, projectId);
   if (project === null) throw new Error(`Project ${projectId} is not in this database.`);
   return project;
