@@ -1,4 +1,4 @@
-import { ApiError, type Approvals, type DecisionSignature, isApiError, isFinalStatus } from '@flywheel/api';
+import { ApiError, type Approvals, type DecisionSignature, isFinalStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
@@ -14,7 +14,7 @@ import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, toApiError
 import type { Project } from '../model/project.ts';
 import { NodeBehind } from '../solana/node-unavailable.ts';
 import type { TokenNames } from '../solana/token-names.ts';
-import { checkApproval } from '../squads/approval-check.ts';
+import { findApprovalProblem } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
@@ -153,7 +153,7 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   if (progress?.executed === batch.pipelines.length) return null;
   // If the wallet has voted on chain by itself, its signed approval is not needed.
   const hasVoted = progress?.approved.includes(multisig.wallet) ?? false;
-  const problem = hasVoted ? null : await findApprovalIssue(deps, project, batch);
+  const problem = hasVoted ? null : await findProblemOfSignedTx(deps, project, batch);
   if (problem !== null) return { code: 'ERR_SIGNED_TX_INVALID', context: { problem } };
   if (progress !== null) {
     if (progress.status === 'Absent' || progress.status === 'Draft') {
@@ -171,17 +171,12 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   return simulateApproval(deps, batch);
 }
 
-async function findApprovalIssue(deps: Deps, { flywheel }: Project, batch: Batch): Promise<string | null> {
+async function findProblemOfSignedTx(deps: Deps, { flywheel }: Project, batch: Batch): Promise<string | null> {
   const { multisig } = flywheel;
   const { id: batchId, batchIndex, nonce, signedTx } = batch;
   if (signedTx === null) throw new Error(`Batch ${batchId} waits for the company and has no signed approval.`);
-  try {
-    await checkApproval(signedTx, { batchId, batchIndex, multisig, nonce });
-  } catch (error) {
-    if (isApiError(error, 'ERR_SIGNED_TX_INVALID')) return error.context.problem;
-    throw error;
-  }
-  return findNonceMismatch(deps, multisig, batch);
+  const problem = await findApprovalProblem(signedTx, { batchId, batchIndex, multisig, nonce });
+  return problem ?? findNonceMismatch(deps, multisig, batch);
 }
 
 /** Simulates the approval without the company's and the operator's signatures, which this process cannot add. */

@@ -1,4 +1,4 @@
-import { ApiError } from '@flywheel/api';
+import { ApiError, isApiError } from '@flywheel/api';
 import {
   address,
   base64Length,
@@ -60,6 +60,17 @@ export async function checkApproval(signedTx: string, expected: ExpectedApproval
   checkInstructions(message, expected);
   await checkWalletSignature(transaction, expected.multisig.wallet);
   return transaction;
+}
+
+/** Checks like `checkApproval`. @returns what is wrong, in sentences; null if nothing is. */
+export async function findApprovalProblem(signedTx: string, expected: ExpectedApproval): Promise<string | null> {
+  try {
+    await checkApproval(signedTx, expected);
+    return null;
+  } catch (error) {
+    if (isApiError(error, 'ERR_SIGNED_TX_INVALID')) return error.context.problem;
+    throw error;
+  }
 }
 
 type Message = Extract<CompiledTransactionMessage, { version: 0 }> & CompiledTransactionMessageWithLifetime;

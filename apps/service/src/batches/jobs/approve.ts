@@ -1,10 +1,10 @@
-import { type ErrorContext, isApiError } from '@flywheel/api';
+import type { ErrorContext } from '@flywheel/api';
 import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
-import { checkApproval } from '../../squads/approval-check.ts';
+import { findApprovalProblem } from '../../squads/approval-check.ts';
 import {
   askCompany,
   askCompanyAgain,
@@ -154,7 +154,7 @@ async function findDecision(
   const approvals = decisions.filter((each) => each.reason === null);
   const issue =
     findForeignKey(decided.content, deps) ??
-    (await findApprovalIssue(deps, project, decided, { approvals, required: judgement.required }));
+    (await findIssueOfApprovals(deps, project, decided, { approvals, required: judgement.required }));
   if (issue === null) {
     const { required } = judgement;
     const latest = await countSigned(deps, project, batch, required);
@@ -178,7 +178,7 @@ async function askPerson(deps: RunDeps, batch: Batch, reason: string): Promise<'
 }
 
 /** Counts the operators who have approved a batch, each once. Returns null if they are enough, otherwise the reason. */
-async function findApprovalIssue(
+async function findIssueOfApprovals(
   deps: RunDeps,
   project: Project,
   batch: DecidedBatch,
@@ -214,12 +214,8 @@ async function signApproval(
   { id: batchId, batchIndex, nonce, signedTx }: Batch,
 ): Promise<SignedTransaction | ErrorContext<'ERR_SIGNED_TX_INVALID'>> {
   if (signedTx === null) throw new Error(`Batch ${batchId} has no signed approval.`);
-  try {
-    await checkApproval(signedTx, { batchId, batchIndex, multisig, nonce });
-  } catch (error) {
-    if (isApiError(error, 'ERR_SIGNED_TX_INVALID')) return error.context;
-    throw error;
-  }
+  const problem = await findApprovalProblem(signedTx, { batchId, batchIndex, multisig, nonce });
+  if (problem !== null) return { problem };
   return addSignatures(signedTx, [company, operator]);
 }
 
