@@ -6,7 +6,7 @@ import { utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { ChainAccount } from '../solana/answers.ts';
 import { findBundles } from '../store/batches/bundles.ts';
-import { lockTerms } from '../store/company/terms.ts';
+import { lockTerms, whetherKept } from '../store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
 import { deleteUses } from '../store/company/uses.ts';
 import type { Db } from '../store/db.ts';
@@ -117,11 +117,6 @@ export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: 
 function mayExecute([batch, proposal]: readonly (ChainAccount | null)[]): boolean {
   if (!batch || !proposal) return false;
   return decodeBatch(batch).executedTransactionIndex > 0 || decodeProposal(proposal).status.__kind === 'Approved';
-}
-
-/** A company without operators cannot sign terms, so those of the project count, unless one was signed before. */
-function whetherKept({ companyOperators }: Pick<RunDeps, 'companyOperators'>) {
-  return { isKept: companyOperators.size > 0 };
 }
 
 function locate({ flywheel }: Project, { batchIndex }: Batch) {

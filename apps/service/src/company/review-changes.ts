@@ -33,7 +33,7 @@ import {
 } from '../store/company/pauses.ts';
 import { findPolicyVersions, insertPolicy } from '../store/company/policies.ts';
 import { countEarlierTokenAccounts } from '../store/company/policy-uses.ts';
-import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
+import { lockTerms, recordFirstTerms, updateTerms, whetherKept } from '../store/company/terms.ts';
 import { isDatabaseError } from '../store/database-unavailable.ts';
 import type { Db } from '../store/db.ts';
 import { requireProject, updateApprovalMode } from '../store/projects/projects.ts';
@@ -103,7 +103,7 @@ async function isOutrun(
 const USED = 'Its nonce was used before, or another worker has reviewed it.';
 
 async function reviewTerms(deps: Deps, change: TermsChange, signed: UnreviewedChange): Promise<string | null> {
-  const { db, clock, companyOperators } = deps;
+  const { db, clock } = deps;
   const { projectId, from, to } = change;
   const { id, operator, nonce } = signed;
   const project = await requireProject(db, projectId);
@@ -112,7 +112,7 @@ async function reviewTerms(deps: Deps, change: TermsChange, signed: UnreviewedCh
   const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
-    const { mint, ...current } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    const { mint, ...current } = await lockTerms(trx, project, whetherKept(deps));
     if (await isOutrun(trx, projectId, signed)) return OUTRUN;
     if (mint !== token.mint) return `The limits count another token, ${mint}.`;
     if (!isDeepStrictEqual(current, from)) return 'The terms have changed meanwhile. Sign the change again.';
@@ -155,7 +155,7 @@ async function reviewResumption(deps: Deps, change: Resumption, signed: Unreview
 }
 
 async function reviewPolicy(deps: Deps, change: PolicyChange, signed: UnreviewedChange): Promise<string | null> {
-  const { db, clock, companyOperators } = deps;
+  const { db, clock } = deps;
   const { projectId, version, policy } = change;
   const { id, operator, nonce } = signed;
   const project = await requireProject(db, projectId);
@@ -169,7 +169,7 @@ async function reviewPolicy(deps: Deps, change: PolicyChange, signed: Unreviewed
   return db.transaction().execute(async (trx) => {
     // Init and workers hold these two locks in this order, so a batch is counted here or judged by the new version.
     await lockFlywheel(trx, flywheel.id);
-    await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    await lockTerms(trx, project, whetherKept(deps));
     const [present] = await findPolicyVersions(trx, multisig, 1);
     const next = (present?.version ?? 0) + 1;
     if (version !== next)
@@ -188,7 +188,7 @@ async function reviewPolicy(deps: Deps, change: PolicyChange, signed: Unreviewed
 }
 
 async function reviewAdmission(deps: Deps, change: AdmissionChange, signed: UnreviewedChange): Promise<string | null> {
-  const { db, clock, companyOperators } = deps;
+  const { db, clock } = deps;
   const { projectId, terms } = change;
   const { id, operator, nonce } = signed;
   const project = await requireProject(db, projectId);
@@ -200,7 +200,7 @@ async function reviewAdmission(deps: Deps, change: AdmissionChange, signed: Unre
   const foreign = terms === null ? null : await findVoterMismatch(deps, flywheel.multisig);
   if (foreign !== null) return foreign;
   return db.transaction().execute(async (trx) => {
-    const { mint } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    const { mint } = await lockTerms(trx, project, whetherKept(deps));
     if (terms !== null && mint !== token.mint) return `The limits count another token, ${mint}.`;
     if (await isOutrun(trx, projectId, signed)) return OUTRUN;
     const isAdmission = terms !== null;

@@ -9,6 +9,16 @@ export interface RecordedTerms extends CompanyTerms {
 }
 
 /**
+ * Tells whether recorded terms stay until an operator signs others. A company without operators cannot sign terms, so those of
+ * the project count, unless some were signed before.
+ */
+export function whetherKept({ companyOperators }: { readonly companyOperators: ReadonlySet<Address> }): {
+  readonly isKept: boolean;
+} {
+  return { isKept: companyOperators.size > 0 };
+}
+
+/**
  * Locks the terms of a project's multisig until the transaction ends. Records them as the project has them if there are none.
  * @param isKept false: records the project's present ones again, unless an operator has signed others.
  */
