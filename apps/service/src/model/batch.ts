@@ -71,6 +71,11 @@ export type ExecutionIssue = {
   };
 }[ExecutionIssueCode];
 
+/** Builds the issue of a batch that something outside of it delays. @param reason sentences: the cause and the next step. */
+export function heldUp(reason: string): ExecutionIssue {
+  return { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason };
+}
+
 /** The error that an answer carries for an issue. */
 export function toApiError(issue: ExecutionIssue): ApiError {
   switch (issue.code) {

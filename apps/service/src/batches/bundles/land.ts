@@ -1,7 +1,7 @@
 import { bundleIdOf } from '@flywheel/protocol';
 import type { TransactionVersion } from '@flywheel/squads';
 import type { Signature } from '@solana/kit';
-import type { Batch, Bundle } from '../../model/batch.ts';
+import { type Batch, type Bundle, heldUp } from '../../model/batch.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
@@ -214,8 +214,9 @@ const SLOW_MS = 15_000;
 
 /** Shows that a setup waits for a bundle: on its batch, and on those behind it, also behind one whose index is burned. */
 async function reportSlow(deps: RunDeps, { batchId, bundleId }: Bundle): Promise<void> {
-  const reason = 'the cluster has not taken its transactions yet. They are sent again once they can no longer land.';
-  const issue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason } as const;
+  const issue = heldUp(
+    'the cluster has not taken its transactions yet. They are sent again once they can no longer land.',
+  );
   await fencedTransaction(deps, (trx) => recordHoldUp(trx, deps.run, batchId, issue, deps.clock.now()));
   deps.log.warn({ batchId, bundleId, afterMs: SLOW_MS }, 'a bundle of a setup has not landed yet');
 }

@@ -1,4 +1,4 @@
-import type { Batch, ExecutionIssue } from '../../model/batch.ts';
+import { type Batch, type ExecutionIssue, heldUp } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBatch } from '../../store/batches/batches.ts';
 import { recordExecutionIssue } from '../../store/batches/executions.ts';
@@ -45,8 +45,9 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
 /** Says on the rotation why it is not executed yet, and until when it waits. */
 function waitIssue(open: number, until: Date): ExecutionIssue {
   const batches = open === 1 ? '1 open batch' : `${open} open batches`;
-  const reason = `it waits for ${batches} of the project, until ${until.toISOString()} at the latest. What is not approved on chain by then ends FAILED. Execute or cancel open batches, and it goes on at once.`;
-  return { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason };
+  return heldUp(
+    `it waits for ${batches} of the project, until ${until.toISOString()} at the latest. What is not approved on chain by then ends FAILED. Execute or cancel open batches, and it goes on at once.`,
+  );
 }
 
 /** Finds the other open batches, without those that Squads executes although they are stale. */

@@ -73,7 +73,7 @@ export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 
   const issue: ExecutionIssue =
     error instanceof DamagedRecord
       ? { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [error.message] } }
-      : { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
+      : OWN_ISSUE;
   try {
     await fencedTransaction(deps, (trx) => recordHoldUp(trx, deps.run, batchId, issue, deps.clock.now()));
   } catch (reportError) {

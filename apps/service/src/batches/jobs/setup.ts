@@ -1,6 +1,6 @@
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@flywheel/squads';
-import type { Batch } from '../../model/batch.ts';
+import { type Batch, heldUp } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
 import { accountSizes } from '../../squads/rent.ts';
@@ -148,7 +148,7 @@ async function retryLater(deps: RunDeps, multisig: Multisig, batch: Batch, block
   const now = clock.now();
   const reason = `${describeBlocker(blocker)} It is tried again every ${RETRY_MS / 1_000} s.`;
   await fencedTransaction(deps, async (trx) => {
-    await recordHoldUp(trx, deps.run, batch.id, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason }, now);
+    await recordHoldUp(trx, deps.run, batch.id, heldUp(reason), now);
     const startAfter = new Date(now.getTime() + RETRY_MS);
     await jobs.enqueue(trx, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
   });

@@ -1,4 +1,4 @@
-import type { Batch, ExecutionIssue } from '../../model/batch.ts';
+import { type Batch, type ExecutionIssue, heldUp } from '../../model/batch.ts';
 import { utcDay } from '../../model/clock.ts';
 import type { Project } from '../../model/project.ts';
 import { findVersionsSince, type PolicyVersion } from '../../store/company/policies.ts';
@@ -129,6 +129,5 @@ function findLast(met: readonly MetRule[]): Extract<Delay, { issue: ExecutionIss
   const [latest] = waits.toSorted((a, b) => b.until.getTime() - a.until.getTime());
   if (!latest) return null;
   const { message, until } = latest;
-  const reason = `${message} It continues at ${until.toISOString()}.`;
-  return { issue: { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason }, until };
+  return { issue: heldUp(`${message} It continues at ${until.toISOString()}.`), until };
 }

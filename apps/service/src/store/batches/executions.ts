@@ -1,6 +1,6 @@
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { sql } from 'kysely';
-import { describeIssue, type ExecutionIssue } from '../../model/batch.ts';
+import { describeIssue, type ExecutionIssue, heldUp } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
 import type { Run } from './runs.ts';
@@ -136,7 +136,7 @@ export async function recordHoldUp(
       .orderBy('batch_index')
       .execute();
     const reason = `batch ${batch_index}, which comes before it, is held up. It continues after that one.`;
-    const waits = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason } as const;
+    const waits = heldUp(reason);
     for (const { id } of waiting) await recordExecutionIssue(trx, id, waits, { keepRequest: true }, now);
   });
 }
