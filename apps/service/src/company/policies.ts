@@ -87,10 +87,10 @@ export async function tryPolicy(
     person: countOutcome('person'),
     twoOperators: countOutcome('twoOperators'),
     waits: countOutcome('waits'),
-    byRule: describePolicy(policy, token).map(({ rule, sentence }) => ({
+    byRule: describePolicy(policy, token).map(({ rule, type, sentence }) => ({
       rule,
       sentence,
-      batches: count(({ met }) => met.some((each) => each.rule === rule && each.message.endsWith(sentence))),
+      batches: count(({ met }) => met.some((each) => each.rule === rule && each.type === type)),
     })),
     examples: verdicts
       .filter(({ met }) => met.length > 0)

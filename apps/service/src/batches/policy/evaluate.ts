@@ -5,6 +5,7 @@ import {
   formatMinutes,
   type PolicyHours,
   type PolicyRuleName,
+  type PolicySentence,
   pluralize,
   writeTokens,
 } from '@flywheel/protocol';
@@ -15,8 +16,7 @@ import { useKey } from '../../store/company/policy-uses.ts';
 import type { BatchFacts, CountedTokenAccounts } from './facts.ts';
 
 /** A rule that a batch meets. */
-export interface MetRule {
-  readonly rule: PolicyRuleName;
+export interface MetRule extends PolicySentence {
   readonly effect: WireMetRule['effect'];
   /** Sentences: the fact, and the rule. */
   readonly message: string;
@@ -152,13 +152,13 @@ interface Details {
 
 /** Joins a fact with the sentence of its rule. The sentences are written when a rule is met, which is seldom. */
 function describer(policy: CompanyPolicy, token: Decimals) {
-  let sentences: ReadonlyMap<string, string> | null = null;
+  let sentences: readonly PolicySentence[] | null = null;
   return (rule: PolicyRuleName, effect: MetRule['effect'], fact: string, details: Details = {}): MetRule => {
-    const { type = '', recipient = null, until = null } = details;
-    sentences ??= new Map(
-      describePolicy(policy, token).map((each) => [`${each.rule} ${each.type ?? ''}`, each.sentence]),
-    );
-    return { rule, effect, message: `${fact} ${sentences.get(`${rule} ${type}`) ?? ''}`, recipient, until };
+    const { type = null, recipient = null, until = null } = details;
+    sentences ??= describePolicy(policy, token);
+    const sentence = sentences.find((each) => each.rule === rule && each.type === type);
+    if (!sentence) throw new Error(`The policy has no sentence for its rule ${rule}.`);
+    return { ...sentence, effect, message: `${fact} ${sentence.sentence}`, recipient, until };
   };
 }
 
