@@ -22,7 +22,6 @@ export interface VaultFunds {
   readonly tokenBaseUnits: bigint;
   /** Missing token accounts of recipients, each once. */
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
-  readonly rentPerTokenAccountLamports: bigint;
 }
 
 export interface MissingTokenAccount {
@@ -61,7 +60,6 @@ export async function readVaultFunds(
         ? []
         : [{ address, creationLamports: atLeastZero(rentLamports - (found[i]?.lamports ?? 0n)) }],
     ),
-    rentPerTokenAccountLamports: rentLamports,
   };
 }
 

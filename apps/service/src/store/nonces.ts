@@ -94,7 +94,7 @@ const lease = prepare<{ readonly batchId: string; readonly flywheelId: string },
 /** `nonces` and `flywheel` of the outer statement. */
 const isLeasable = sql`state = 'available' and (authority is null or authority = (select operator from flywheel))`;
 
-/** Ends a batch's lease; the nonce returns to the pool once its value on chain is known (`setNonceAvailable`). */
+/** Ends a batch's lease; the nonce returns to the pool once its value on chain is known (`setNoncesAvailable`). */
 export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
   await trx
     .updateTable('nonces')
@@ -190,11 +190,6 @@ export async function setNoncesAvailable(
     select count(*)::int as available, pg_notify(${NONCES_CHANNEL}, '') from changed having count(*) > 0
   `.execute(db);
   return rows[0]?.available ?? 0;
-}
-
-/** Makes one nonce available like `setNoncesAvailable`. @returns false if it was skipped. */
-export async function setNonceAvailable(db: Db, address: Address, value: Nonce, slots: ReadSlots): Promise<boolean> {
-  return (await setNoncesAvailable(db, new Map([[address, value]]), slots)) === 1;
 }
 
 /** Finds the nonces in a state, of one operator or of all; those of admitted projects come first. */

@@ -61,7 +61,6 @@ describe('readVaultFunds', () => {
           { address: missing, creationLamports: rentLamports },
           { address: gifted, creationLamports: rentLamports - 1_000_000n },
         ],
-        rentPerTokenAccountLamports: rentLamports,
       });
     });
   }
@@ -121,8 +120,10 @@ describe('readVaultFunds', () => {
         getCreateAssociatedTokenInstruction({ payer, ata, owner, mint, tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }),
       ]);
       const [created] = await chain.accounts([ata]);
-      const funds = await readVaultFunds(chain, { vault: owner, token, tokenAccount: ata, recipientTokenAccounts: [] });
-      assert.equal(funds.rentPerTokenAccountLamports, created?.lamports, ofMint.map(({ __kind }) => __kind).join());
+      const recipientTokenAccounts = [await tokenAccountOf(await newAddress(), token)];
+      const funds = await readVaultFunds(chain, { vault: owner, token, tokenAccount: ata, recipientTokenAccounts });
+      const [missing] = funds.missingTokenAccounts;
+      assert.equal(missing?.creationLamports, created?.lamports, ofMint.map(({ __kind }) => __kind).join());
     }
   });
 });

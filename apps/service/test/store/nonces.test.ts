@@ -34,8 +34,8 @@ import {
   forgetNonces,
   leaseNonce,
   planNonces,
+  type ReadSlots,
   setNonceAuthority,
-  setNonceAvailable,
   setNoncesAvailable,
   setNoncesFinalized,
   updateNonceValue,
@@ -363,6 +363,11 @@ test('the plan of a share follows demand between its bounds', () => {
   assert.equal(planShare(after, pool).surplus, 58);
   assert.equal(planShare({ ...idle, share: randomAddress(), available: 4 }, pool).free, 4);
 });
+
+/** Makes one nonce available. @returns false if it was skipped. */
+async function setNonceAvailable(db: Db, address: Address, value: Nonce, slots: ReadSlots): Promise<boolean> {
+  return (await setNoncesAvailable(db, new Map([[address, value]]), slots)) === 1;
+}
 
 /** Tells if one more lease would say that its share runs out. */
 async function runsOut(db: Db, { flywheel }: Project): Promise<boolean | undefined> {

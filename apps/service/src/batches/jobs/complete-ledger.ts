@@ -13,7 +13,7 @@ import type { WorkerDeps } from '../deps.ts';
 export async function completeLedger(
   { db, chain, clock }: WorkerDeps,
   multisig: Multisig,
-  { id: batchId, pipelines = [] }: Pick<Batch, 'id'> & Partial<Pick<Batch, 'pipelines'>>,
+  { id: batchId, pipelines }: Pick<Batch, 'id' | 'pipelines'>,
 ): Promise<void> {
   const withdrawn = withdrawnLamports(pipelines);
   const unrecorded = await findUnrecorded(db, batchId);

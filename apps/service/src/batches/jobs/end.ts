@@ -143,8 +143,7 @@ export function describeRejection(reason: string): string {
 
 /**
  * Stores the end of a batch with its results, releases unused amounts of the daily limits, and enqueues the closing of
- * its accounts. An executed rotation replaces the member.
- * @returns false if the batch had ended before.
+ * its accounts. An executed rotation replaces the member. Changes nothing if the batch had ended before.
  */
 export async function recordEnd(
   { jobs, clock, log }: Deps,
@@ -152,7 +151,7 @@ export async function recordEnd(
   project: Project,
   batch: Batch,
   { event, executed, failure, cause, bundles }: Ending,
-): Promise<boolean> {
+): Promise<void> {
   const setup = await findBundles(trx, batch.id, 'setup');
   const execution = bundles ?? (await findBundles(trx, batch.id, 'execution'));
   const heldRecipients = await findHeldAtEnd({ db: trx, clock }, project, batch, executed, failure?.failedRecipient);
@@ -164,8 +163,7 @@ export async function recordEnd(
     batch.initResult ?? initResultOf(batch, { bundles: setup, failedTxMsg: failure?.failedTxMsg ?? null });
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
   const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
-  const hasEnded = await endBatch(trx, batch.id, ended, clock.now());
-  if (!hasEnded) return false;
+  if (!(await endBatch(trx, batch.id, ended, clock.now()))) return;
   if (event !== 'EXECUTION_LANDED') {
     await releasePolicyUses(trx, batch.id, unusedOf(batch.pipelines, executed, project.token));
   }
@@ -183,7 +181,6 @@ export async function recordEnd(
   }
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
-  return true;
 }
 
 /** Records which token accounts the executed pipelines of a batch have created, so that none is paid for again soon. */

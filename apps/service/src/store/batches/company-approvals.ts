@@ -171,7 +171,7 @@ export async function findSignedDecisions(db: Db, batchId: string): Promise<Sign
 }
 
 /** Stores what an operator signed about a batch. @returns false if the nonce or the signature was used before. */
-export async function insertDecision(
+async function insertDecision(
   trx: Db,
   batchId: string,
   { operator, reason, ...signed }: SignedCompanyDecision,

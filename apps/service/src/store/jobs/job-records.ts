@@ -38,7 +38,7 @@ export async function findJobs(
   db: Db,
   { withCompleted, withScheduled = true }: { readonly withCompleted: boolean; readonly withScheduled?: boolean },
 ): Promise<JobRecord[]> {
-  const { rows } = await sql<JobRow>`
+  const { rows } = await sql<JobRecord>`
     select
       j.id, j.data->>'type' as type, j.data->>'batchId' as "batchId", b.status as "batchStatus",
       b.project_id as "projectId",
@@ -87,8 +87,6 @@ export async function retryJob(db: Db, id: string): Promise<boolean> {
   `.execute(db);
   return numAffectedRows === 1n;
 }
-
-type JobRow = JobRecord;
 
 const isScheduled: RawBuilder<boolean> = sql`
   (j.data->>'type' = 'expire' and j.state = 'created' and j.start_after > now())`;
