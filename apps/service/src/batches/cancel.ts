@@ -8,6 +8,7 @@ import {
   setTransactionMessageFeePayer,
 } from '@solana/kit';
 import type { Batch, BatchWithoutPipelines } from '../model/batch.ts';
+import { chunksOf } from '../model/chunks-of.ts';
 import type { Project } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
 import { compileUnsigned } from '../solana/transactions.ts';
@@ -80,11 +81,11 @@ export async function cancelBatchesOfKey(
     return findUnapprovedIds(trx, keyId);
   });
   const batches: Batch[] = [];
-  for (const some of inGroups(ids)) {
+  for (const some of chunksOf(ids, CANCELLED_AT_ONCE)) {
     batches.push(...(await Promise.all(some.map((id) => readBatch(deps, project, id)))));
   }
   const unapproved = await findUnapprovedOnChain(deps, project, batches);
-  for (const some of inGroups(batches)) {
+  for (const some of chunksOf(batches, CANCELLED_AT_ONCE)) {
     await Promise.all(
       some.map((batch) => endOrEnqueue(deps, project, batch, { isUnapproved: unapproved.has(batch.id), actor })),
     );
@@ -94,11 +95,6 @@ export async function cancelBatchesOfKey(
 
 /** Each takes a connection of the database. */
 const CANCELLED_AT_ONCE = 4;
-
-function inGroups<Item>(items: readonly Item[]): Item[][] {
-  const count = Math.ceil(items.length / CANCELLED_AT_ONCE);
-  return Array.from({ length: count }, (_, i) => items.slice(i * CANCELLED_AT_ONCE, (i + 1) * CANCELLED_AT_ONCE));
-}
 
 async function endOrEnqueue(
   deps: Deps,

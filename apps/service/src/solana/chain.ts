@@ -8,6 +8,7 @@ import {
   type RpcTransport,
   type Signature,
 } from '@solana/kit';
+import { chunksOf } from '../model/chunks-of.ts';
 import {
   AccountsAnswer,
   BlockhashAnswer,
@@ -277,10 +278,7 @@ async function inChunks<Item, Result>(
   size: number,
   read: (chunk: Item[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
-  const chunks = Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  );
-  return (await Promise.all(chunks.map(read))).flat();
+  return (await Promise.all(chunksOf(items, size).map(read))).flat();
 }
 
 function isAlreadyProcessed(error: unknown): boolean {

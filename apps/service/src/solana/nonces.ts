@@ -22,6 +22,7 @@ import {
   NonceVersion,
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
+import { chunksOf } from '../model/chunks-of.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Chain, ChainAccount } from './chain.ts';
 import { sendAndConfirm } from './send-and-confirm.ts';
@@ -59,9 +60,8 @@ export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly
     if (account !== null && nonceIn(account, operator.address) !== null) continue;
     creations.push(creation({ operator, seed, address, account, rentLamports }));
   }
-  const groups = packed(operator.address, creations);
-  for (let i = 0; i < groups.length; i += MAX_PARALLEL) {
-    await Promise.all(groups.slice(i, i + MAX_PARALLEL).map((instructions) => land(deps, instructions)));
+  for (const groups of chunksOf(packed(operator.address, creations), MAX_PARALLEL)) {
+    await Promise.all(groups.map((instructions) => land(deps, instructions)));
   }
   if (creations.length === 0) return;
   log?.info({ created: creations.length, there: seeds.length - creations.length }, 'nonce accounts created');

@@ -1,4 +1,5 @@
 import type { Signature } from '@solana/kit';
+import { chunksOf } from '../model/chunks-of.ts';
 import { type LandedSignature, paired, StatusesAnswer } from './answers.ts';
 import { ask, type ChainRpc } from './rpc.ts';
 
@@ -61,12 +62,9 @@ interface Gathered {
 }
 
 async function readStatuses(rpc: ChainRpc, signatures: readonly Signature[]): Promise<Read> {
-  const chunks = Array.from({ length: Math.ceil(signatures.length / MAX_SIGNATURES) }, (_, i) =>
-    signatures.slice(i * MAX_SIGNATURES, (i + 1) * MAX_SIGNATURES),
-  );
   const statuses = new Map<Signature, Status>();
   const slots = await Promise.all(
-    chunks.map(async (chunk) => {
+    chunksOf(signatures, MAX_SIGNATURES).map(async (chunk) => {
       const request = rpc.getSignatureStatuses(chunk, { searchTransactionHistory: true });
       const { context, value } = await ask('getSignatureStatuses', request, StatusesAnswer);
       paired('getSignatureStatuses', chunk, value, (signature, status) => {

@@ -8,6 +8,7 @@ import {
   type TransactionPartialSigner,
 } from '@solana/kit';
 import { getAuthorizeNonceAccountInstruction, getWithdrawNonceAccountInstruction } from '@solana-program/system';
+import { chunksOf } from '../../model/chunks-of.ts';
 import type { ChainView } from '../../solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
@@ -302,9 +303,9 @@ async function sendInGroups(
   authority: TransactionPartialSigner,
   instructionOf: (nonceAccount: Address) => Instruction,
 ): Promise<void> {
-  for (let i = 0; i < addresses.length; i += NONCES_PER_TRANSACTION) {
+  for (const some of chunksOf(addresses, NONCES_PER_TRANSACTION)) {
     const message = appendTransactionMessageInstructions(
-      addresses.slice(i, i + NONCES_PER_TRANSACTION).map(instructionOf),
+      some.map(instructionOf),
       setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 })),
     );
     const signers = authority.address === operator.address ? [operator] : [operator, authority];

@@ -1,4 +1,5 @@
 import type { CompanyPolicy } from '@flywheel/protocol';
+import { chunksOf } from '../../model/chunks-of.ts';
 import { utcDay } from '../../model/clock.ts';
 import { answerOthers } from '../../model/in-slices.ts';
 import type { Project } from '../../model/project.ts';
@@ -33,8 +34,7 @@ export async function judgePast(
   const { batches, isCut } = await findNewest(db, projectId, oldest);
   const verdicts: PastVerdict[] = [];
   let today = startDay('');
-  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
-    const some = batches.slice(from, from + BATCHES_AT_ONCE);
+  for (const some of chunksOf(batches, BATCHES_AT_ONCE)) {
     const ids = some.map(({ batchId }) => batchId);
     const pipelines = Map.groupBy(await findPastPipelines(db, ids), ({ batchId }) => batchId);
     for (const { batchId, batchIndex, createdAt, createdTokenAccounts } of some) {
