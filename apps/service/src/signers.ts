@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Localnet } from '@flywheel/localnet';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import { type Config, ConfigError } from './config.ts';
+import { hasCode } from './model/has-code.ts';
 import { createSignerFile, type KeySigner, loadSigner, readSignerAddress } from './solana/signer.ts';
 
 export interface Signers {
@@ -83,8 +84,8 @@ async function signerPath(
 export async function fileExists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return false;
       throw error;
     },
   );

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
+import { hasCode } from './model/has-code.ts';
 import { parseWebhookKey } from './setting-types.ts';
 
 /**
@@ -31,7 +32,7 @@ async function provideKey(directory: string): Promise<string> {
     // Unlike a rename, a link fails if the file exists; and no reader sees half of it.
     await link(draft, path);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   } finally {
     await rm(draft);
   }

@@ -9,6 +9,7 @@ import { extname, join, relative, sep } from 'node:path';
 import { ApiError, AUDIT_NODE_PARAMETER, IDENTITY_OPERATIONS, parseNodeOrigin } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { hasCode } from '../model/has-code.ts';
 import { entityTag, matchesTag } from './wire/entity-tags.ts';
 
 /** A built page and the files that it loads, in memory. */
@@ -254,7 +255,7 @@ async function pathsIn(directory: string): Promise<string[]> {
       .map(({ parentPath, name }) => relative(directory, join(parentPath, name)).replaceAll(sep, '/'))
       .filter((path) => !HIDDEN.test(path));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

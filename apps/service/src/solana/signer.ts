@@ -9,6 +9,7 @@ import {
   SOLANA_ERROR__KEYS__PUBLIC_KEY_MUST_MATCH_PRIVATE_KEY,
 } from '@solana/kit';
 import * as z from 'zod';
+import { hasCode } from '../model/has-code.ts';
 import { isKmsUri, type KeySigner, kmsAddress, openKmsSigner } from './kms-signer.ts';
 
 export type { KeySigner };
@@ -48,7 +49,7 @@ export async function createSignerFile(path: string): Promise<Address> {
     // Unlike a rename, a link fails if the name exists.
     await link(draft, path);
   } catch (cause) {
-    if (!isErrno(cause, 'EEXIST')) throw cause;
+    if (!hasCode(cause, 'EEXIST')) throw cause;
     throw new Error(`Keypair file ${path} exists already; it is not overwritten.`, { cause });
   } finally {
     await rm(draft);
@@ -68,7 +69,7 @@ async function readKeypair(path: string): Promise<Uint8Array> {
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    const problem = isErrno(cause, 'ENOENT') ? 'does not exist' : 'cannot be read';
+    const problem = hasCode(cause, 'ENOENT') ? 'does not exist' : 'cannot be read';
     throw new Error(`Keypair file ${path} ${problem}.`, { cause });
   }
   const numbers = z.array(z.int().min(0).max(255)).safeParse(jsonOf(text));
@@ -87,8 +88,4 @@ function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

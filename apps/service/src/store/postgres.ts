@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { hasCode } from '../model/has-code.ts';
 import type { Log } from './log.ts';
 import { findServerAccount, type ServerAccount } from './postgres/account.ts';
 import { provideBinaries } from './postgres/binaries.ts';
@@ -126,8 +127,8 @@ const DATABASE_NOTE = 'database-directory';
 /** @throws Error if the data directory had a database that is gone: it was restored or moved without it. */
 async function requireDatabase(dataDirectory: string, server: Server): Promise<void> {
   const note = join(dataDirectory, DATABASE_NOTE);
-  const known = await readFile(note, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
+  const known = await readFile(note, 'utf8').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null;
     throw error;
   });
   if (known === null || (await hasDatabase(server))) return;

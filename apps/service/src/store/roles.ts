@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
+import { hasCode } from '../model/has-code.ts';
 import { type Db, inTransaction } from './db.ts';
 import { rightsOf } from './grants.ts';
 import { compareMigrations } from './migrate.ts';
@@ -116,7 +117,7 @@ export async function prepareRole(db: Db, name: string): Promise<void> {
   if (found.may) return;
   const grant = sql`grant ${sql.id(name)} to current_user with inherit false, set true`;
   await grant.execute(db).catch((cause: unknown) => {
-    if (!isCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
+    if (!hasCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
     throw new Error(
       `The login ${found.login} may not take on the role ${name}. An administrator must run: grant "${name}" to "${found.login}";`,
       { cause },
@@ -167,8 +168,8 @@ const EXISTS_ALREADY = ['42710', '23505'];
 async function createRole(db: Db, name: string): Promise<void> {
   if (await hasRole(db, name)) return;
   await sql`create role ${sql.id(name)} nologin`.execute(db).catch((cause: unknown) => {
-    if (EXISTS_ALREADY.some((code) => isCode(cause, code))) return;
-    if (!isCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
+    if (hasCode(cause, ...EXISTS_ALREADY)) return;
+    if (!hasCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
     throw new Error(
       `The role ${name} does not exist, and this login may not create it. An administrator must run: create role "${name}" nologin;`,
       { cause },
@@ -277,8 +278,4 @@ async function grantTable(trx: Db, name: string, table: string, rights: Rights):
     const named = columns === null ? sql`` : sql` (${sql.join(columns.map((column) => sql.id(column)))})`;
     await sql`grant ${sql.raw(privilege)}${named} on ${target} to ${sql.id(name)}`.execute(trx);
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof pg.DatabaseError && error.code === code;
 }

@@ -1,5 +1,6 @@
 import type { PgBoss } from 'pg-boss';
 import { BACKLOG_CREDIT_MS, CREDIT_MS } from '../../model/fair-gate.ts';
+import { hasCode } from '../../model/has-code.ts';
 import { isSetup, keyOf, multisigOf } from './lanes.ts';
 
 /** The queue's own connections. */
@@ -46,7 +47,7 @@ export async function claimJobs<Stored>(
     return rows;
   } catch (error) {
     // Another worker has won the key at the same moment: the unique index of the policy decides.
-    if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) return [];
+    if (hasCode(error, UNIQUE_VIOLATION)) return [];
     throw error;
   }
 }

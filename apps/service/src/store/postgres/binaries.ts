@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { hasCode } from '../../model/has-code.ts';
 
 /**
  * Finds the folder with `initdb` and `pg_ctl`. They run where the package manager put them; if `copyTo` says always, or
@@ -56,7 +57,7 @@ async function completeLinks({ links }: BinariesPackage): Promise<boolean> {
     for (const link of links) await makeLink(link.target, link.path);
     return true;
   } catch (error) {
-    if (isCode(error, 'EACCES', 'EPERM', 'EROFS')) return false;
+    if (hasCode(error, 'EACCES', 'EPERM', 'EROFS')) return false;
     throw error;
   }
 }
@@ -65,7 +66,7 @@ async function makeLink(target: string, path: string): Promise<void> {
   if (await exists(path)) return;
   await symlink(target, path).catch((error: unknown) => {
     // Another process that starts at the same time has created it.
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
   });
 }
 
@@ -79,7 +80,7 @@ async function copyBinaries({ native, links }: BinariesPackage, copy: string): P
   for (const folder of ['bin', 'lib', 'share']) await copyTree(join(native, folder), join(unfinished, folder));
   for (const { path, target } of links) await makeLink(target, join(unfinished, path.slice(native.length)));
   await rename(unfinished, copy).catch(async (error: unknown) => {
-    if (!isCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
     await rm(unfinished, { recursive: true });
   });
 }
@@ -112,12 +113,8 @@ async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     (error: unknown) => {
-      if (isCode(error, 'ENOENT')) return false;
+      if (hasCode(error, 'ENOENT')) return false;
       throw error;
     },
   );
-}
-
-function isCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }

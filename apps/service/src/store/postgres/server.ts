@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { hasCode } from '../../model/has-code.ts';
 import type { ServerAccount } from './account.ts';
 
 export interface Server {
@@ -55,7 +56,8 @@ export async function connectToServer({ directory }: Server): Promise<ServerConn
       return { client, socket };
     } catch (error) {
       await client.end();
-      if (isNobodyListening(error)) return null;
+      // No server listens.
+      if (hasCode(error, 'ENOENT', 'ECONNREFUSED')) return null;
       if (!isNotReady(error) || Date.now() > deadline) throw error;
       await sleep(POLL_INTERVAL_MS);
     }
@@ -86,9 +88,9 @@ export async function initializeServer(server: Server): Promise<void> {
     ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
     ...(server.settings.fsync === 'off' ? ['--no-sync'] : []),
   ]);
-  await rename(unfinished, folder).catch(async (error: NodeJS.ErrnoException) => {
+  await rename(unfinished, folder).catch(async (error: unknown) => {
     // Another process was first.
-    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
     await rm(unfinished, { recursive: true });
   });
 }
@@ -190,18 +192,14 @@ async function readAddress(directory: string): Promise<{ host: string; port: num
 }
 
 async function readIfThere(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null;
     throw error;
   });
 }
 
 function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function isNobodyListening(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
 }
 
 /** 57P03: it is starting up or shutting down. 57P01 and a closed socket: it shut down during the connection. */

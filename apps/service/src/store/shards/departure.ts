@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { hasCode } from '../../model/has-code.ts';
 import type { Db } from '../db.ts';
 import { isOf } from '../jobs/lanes.ts';
 import {
@@ -86,16 +87,16 @@ export async function depart(trx: Db, { moveId, destination, projectId, rest }: 
 }
 
 /** Errors of PostgreSQL by which another transaction was first: a deadlock, or a row that refers to one which was to leave. */
-const OVERTAKEN: ReadonlySet<unknown> = new Set(['40P01', '23503']);
+const OVERTAKEN = ['40P01', '23503'];
 
 /** Tells if a departure was undone because another transaction was at work on the same rows. */
 export function isOvertaken(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && OVERTAKEN.has(error.code);
+  return hasCode(error, ...OVERTAKEN);
 }
 
 /** Tells if PostgreSQL has undone a departure because the project takes work again (`transaction_timeout`, 25P04). */
 export function isTooSlow(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '25P04';
+  return hasCode(error, '25P04');
 }
 
 /** Locks the rows that others refer to, so that nothing is added, and ends the transaction when the project resumes work. */
