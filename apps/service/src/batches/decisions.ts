@@ -8,7 +8,7 @@ import {
 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { Batch } from '../model/batch.ts';
-import type { Clock } from '../model/clock.ts';
+import { type Clock, DAY_MS } from '../model/clock.ts';
 import type { Multisig, Project } from '../model/project.ts';
 import {
   findRecordedRejection,
@@ -25,7 +25,7 @@ export interface DecisionDeps {
 }
 
 /** A decision that is valid for longer is refused: the operator may leave the company. */
-const MAX_DECISION_MS = 30 * 86_400_000;
+const MAX_DECISION_MS = 30 * DAY_MS;
 
 /**
  * Verifies that an operator of the company signed a decision about this subject.

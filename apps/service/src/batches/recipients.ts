@@ -2,7 +2,7 @@ import { ApiError, type Pipeline } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { BatchWithoutPipelines, CompiledPipeline, VaultPipeline } from '../model/batch.ts';
-import type { Clock } from '../model/clock.ts';
+import { type Clock, DAY_MS } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { NonWallet } from '../store/non-wallets.ts';
 import {
@@ -112,9 +112,8 @@ export async function separate<P extends Pipeline>(
   };
 }
 
-const MS_PER_DAY = 86_400_000;
 /** Long enough that stopping batches is not worth the wait; a recipient that is paid is released at once. */
-const HOLD_MS = 30 * MS_PER_DAY;
+const HOLD_MS = 30 * DAY_MS;
 
 type HeldRecipients = ReadonlyMap<Address, HeldRecipient>;
 

@@ -2,7 +2,7 @@ import { toDecimal } from '@flywheel/protocol';
 import { decodeBatch, decodeProposal, proposalAddress, transactionAddress } from '@flywheel/squads';
 import { dailyTotals } from '../compile/totals.ts';
 import type { Batch } from '../model/batch.ts';
-import { utcDay } from '../model/clock.ts';
+import { DAY_MS, utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { ChainAccount } from '../solana/answers.ts';
 import { findBundles } from '../store/batches/bundles.ts';
@@ -59,11 +59,9 @@ export async function countWithinTerms(deps: RunDeps, project: Project, batch: B
   });
 }
 
-/** A batch expires some seconds after its request, and it may be set up on the day after that. */
-const DAY_MS = 86_400_000;
-
 /** Returns the oldest UTC day of which a batch may still be open, so that what others have used of it counts. */
 export function oldestCountedDay({ batchExpirySeconds }: Pick<RunDeps, 'batchExpirySeconds'>, now: Date): string {
+  // A batch expires some seconds after its request, and it may be set up on the day after that.
   return utcDay(new Date(now.getTime() - batchExpirySeconds * 1_000 - DAY_MS));
 }
 

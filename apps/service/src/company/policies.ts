@@ -11,6 +11,7 @@ import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
 import { presentMetRule } from '../batches/policy/evaluate.ts';
 import { judgePast, type PastVerdict } from '../batches/policy/judge-past.ts';
+import { DAY_MS } from '../model/clock.ts';
 import type { Token } from '../model/project.ts';
 import { requireVisibleProject } from '../projects/access.ts';
 import { findPolicyVersions } from '../store/company/policies.ts';
@@ -55,7 +56,6 @@ export function parsePolicy(fields: PolicyBody, token: Decimals): CompanyPolicy 
 }
 
 const TRIAL_DAYS = 30;
-const DAY_MS = 86_400_000;
 const MAX_EXAMPLES = 20;
 
 /**

@@ -5,6 +5,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Length of a day. `Date` knows no leap seconds. */
+export const DAY_MS = 86_400_000;
+
 /** Formats the UTC day of a daily limit, e.g. `2026-11-21`. */
 export function utcDay(now: Date): string {
   return now.toISOString().slice(0, 10);

@@ -2,7 +2,7 @@ import type { ProjectOverview, Usage } from '@flywheel/api';
 import { toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { vaultOf } from '../compile/vault.ts';
-import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
+import { DAY_MS, startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { DailyTotals, Project } from '../model/project.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { type LamportsUse, readLamportsUse } from '../store/batches/exposure.ts';
@@ -24,9 +24,8 @@ export interface OverviewDeps extends FundsDeps, AttentionRules {
   readonly caps: { readonly lockedPerProjectLamports: bigint; readonly spentPerProjectLamports: bigint };
 }
 
-const MS_PER_DAY = 86_400_000;
 /** Enough time to rotate a key in working hours. */
-const EXPIRY_NOTICE_MS = 7 * MS_PER_DAY;
+const EXPIRY_NOTICE_MS = 7 * DAY_MS;
 
 /**
  * Reads everything that a project's first screen shows.
@@ -85,7 +84,7 @@ export async function readUsage(
 ): Promise<Usage> {
   const { token } = await requireVisibleProject(deps, wallet, projectId);
   const nowMs = deps.clock.now().getTime();
-  const days = Array.from({ length: dayCount }, (_, i) => utcDay(new Date(nowMs - (dayCount - 1 - i) * MS_PER_DAY)));
+  const days = Array.from({ length: dayCount }, (_, i) => utcDay(new Date(nowMs - (dayCount - 1 - i) * DAY_MS)));
   const amounts = await findDailyAmountsSince(deps.db, projectId, days[0] ?? utcDay(new Date(nowMs)));
   return {
     days: days.map((day) => {

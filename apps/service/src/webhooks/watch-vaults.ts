@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@flywheel/api';
-import type { Clock } from '../model/clock.ts';
+import { type Clock, DAY_MS } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import { type FundsDeps, presentFunds, readVaultNeeds, type VaultNeeds } from '../projects/vault-funds.ts';
 import { findOpenBatches } from '../store/batches/open-batches.ts';
@@ -22,7 +22,7 @@ const CLAIM_MS = 30_000;
 const MAX_CONCURRENT_CHECKS = 10;
 const POLL_MS = 5_000;
 /** A vault that stays low is reported once a day. */
-const REPEAT_AFTER_MS = 86_400_000;
+const REPEAT_AFTER_MS = DAY_MS;
 
 /** Runs the scheduled balance checks, and emits `vault.low` for vaults that hold less than their open batches need. */
 export function watchVaults(deps: WatchDeps): { stop(): Promise<void> } {

@@ -4,6 +4,7 @@ import { parseWithdrawnAmount } from '../../compile/actions.ts';
 import { movesTokens, withdrawalsOf } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
 import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
+import { DAY_MS } from '../../model/clock.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
 import { findCreatedTokenAccounts } from '../../store/batches/created-token-accounts.ts';
@@ -94,9 +95,8 @@ async function recordOwners(
   await recordNonWallets(db, seen, clock.now());
 }
 
-const MS_PER_DAY = 86_400_000;
 /** Closing an account pays its rent to its owner. Without this pause, closing it again and again would drain the vault. */
-const RECREATION_PAUSE_MS = 30 * MS_PER_DAY;
+const RECREATION_PAUSE_MS = 30 * DAY_MS;
 
 function describeOwner({ owner }: Recipient, facts: RecipientFacts): string | null {
   switch (facts.owner.kind) {

@@ -10,7 +10,7 @@ import {
   writeTokens,
 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { startOfNextUtcDay, startOfUtcDay } from '../../model/clock.ts';
+import { DAY_MS, startOfNextUtcDay, startOfUtcDay } from '../../model/clock.ts';
 import type { Token } from '../../model/project.ts';
 import { useKey } from '../../store/company/policy-uses.ts';
 import type { BatchFacts, CountedTokenAccounts } from './facts.ts';
@@ -167,7 +167,6 @@ function isWithin({ from, to }: PolicyHours, minute: number): boolean {
 }
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** Computes when a window begins next. The caller must be outside of it. */
 function nextStart({ from }: PolicyHours, now: Date): Date {

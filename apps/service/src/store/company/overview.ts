@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { startOfUtcDay, utcDay } from '../../model/clock.ts';
+import { DAY_MS, startOfUtcDay, utcDay } from '../../model/clock.ts';
 import { awaitsCompanySql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 
@@ -41,7 +41,6 @@ export interface Spending {
 
 /** Length of the window of `readSpending`, before the moment that is asked for. */
 export const SPENDING_DAYS = 7n;
-const DAY_MS = 86_400_000;
 
 /**
  * Reads the rent that the operator has locked now, and what batches were charged in the last days, from the sums of the days: the
