@@ -194,14 +194,14 @@ export async function setNoncesAvailable(
 
 /** Finds the nonces in a state, of one operator or of all; those of admitted projects come first. */
 export async function findNonces(db: Db, state: NonceState, authority?: Address): Promise<PooledNonce[]> {
-  return db
+  let query = db
     .selectFrom('nonces')
     .select(POOLED)
     .where('state', '=', state)
-    .$if(authority !== undefined, (query) => query.where('authority', '=', authority ?? null))
     .orderBy('share', (order) => order.asc().nullsLast())
-    .orderBy('address')
-    .execute();
+    .orderBy('address');
+  if (authority !== undefined) query = query.where('authority', '=', authority);
+  return query.execute();
 }
 
 const POOLED = ['address', 'seed', 'value', 'read_slot as readSlot', 'is_finalized as isFinalized'] as const;

@@ -165,21 +165,15 @@ function toSummary(row: Pick<Selectable<BatchesTable>, (typeof SUMMARY_COLUMNS)[
 /** Filter of `listBatchRecords`. */
 export function batchListQuery(db: Db, projectId: string, filter: ListFilter) {
   const { status, waitsFor, batchIndex, batchId, below, limit } = filter;
-  return (
-    selectListed(db)
-      .where('project_id', '=', projectId)
-      .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'FAILED'))
-      // The conditions on plain columns let an index find the few rows; the expression decides.
-      .$if(waitsFor === 'wallet', (query) => query.where('status', '=', 'FINALIZED'))
-      .$if(waitsFor !== undefined, (query) =>
-        query.where(waitsForSql, '=', waitsFor ?? 'wallet').where('ended_at', 'is', null),
-      )
-      .$if(batchIndex !== undefined, (query) => query.where('batch_index', '=', batchIndex ?? 0n))
-      .$if(batchId !== undefined, (query) => query.where('batches.id', '=', batchId ?? ''))
-      .$if(below !== null, (query) => query.where('batch_index', '<', below ?? 0n))
-      .orderBy('batch_index', 'desc')
-      .limit(limit)
-  );
+  let query = selectListed(db).where('project_id', '=', projectId).orderBy('batch_index', 'desc').limit(limit);
+  if (status !== undefined) query = query.where('status', '=', status);
+  // The conditions on plain columns let an index find the few rows; the expression decides.
+  if (waitsFor === 'wallet') query = query.where('status', '=', 'FINALIZED');
+  if (waitsFor !== undefined) query = query.where(waitsForSql, '=', waitsFor).where('ended_at', 'is', null);
+  if (batchIndex !== undefined) query = query.where('batch_index', '=', batchIndex);
+  if (batchId !== undefined) query = query.where('batches.id', '=', batchId);
+  if (below !== null) query = query.where('batch_index', '<', below);
+  return query;
 }
 
 /** Selects the columns of a list of batches, without a filter. */

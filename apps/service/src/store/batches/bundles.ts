@@ -83,14 +83,9 @@ export async function settleBundle(
 
 /** Reads the bundles of a batch, in the order in which they were sent. */
 export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase']): Promise<Bundle[]> {
-  const rows = await db
-    .selectFrom('bundles')
-    .select(BUNDLE_COLUMNS)
-    .where('batch_id', '=', batchId)
-    .$if(phase !== undefined, (query) => query.where('phase', '=', phase ?? 'setup'))
-    .orderBy('id')
-    .execute();
-  return rows.map(toBundle);
+  let query = db.selectFrom('bundles').select(BUNDLE_COLUMNS).where('batch_id', '=', batchId).orderBy('id');
+  if (phase !== undefined) query = query.where('phase', '=', phase);
+  return (await query.execute()).map(toBundle);
 }
 
 /**

@@ -20,7 +20,7 @@ export async function findPastBatches(
   projectId: string,
   { below, limit }: { readonly below: bigint | null; readonly limit: number },
 ): Promise<PastBatch[]> {
-  return db
+  let query = db
     .selectFrom('batches')
     .select([
       'id as batchId',
@@ -36,10 +36,10 @@ export async function findPastBatches(
     )
     .where('project_id', '=', projectId)
     .where('kind', '=', 'pipelines')
-    .$if(below !== null, (query) => query.where('batch_index', '<', below ?? 0n))
     .orderBy('batch_index', 'desc')
-    .limit(limit)
-    .execute();
+    .limit(limit);
+  if (below !== null) query = query.where('batch_index', '<', below);
+  return query.execute();
 }
 
 /** A batch of pipelines that was created on a day. */

@@ -33,14 +33,8 @@ export async function findProofsByHash(
 ): Promise<RecordedProof[]> {
   const bytes = hashes.map((hash) => Buffer.from(hash, 'hex'));
   const isExecuted = sql<boolean>`batches.status = 'EXECUTED'`;
-  const rows = await selectProofs(db)
+  let query = selectProofs(db)
     .where(sql<boolean>`pipelines.proof_hash = any(${bytes}::bytea[])`)
-    .$if(sentIn !== undefined, (query) =>
-      query.where(sql<boolean>`exists (
-        select from bundles
-        where bundles.batch_id = pipelines.batch_id and phase = 'execution' and ${sentIn ?? ''} = any(signatures)
-      )`),
-    )
     .orderBy(isExecuted, 'desc')
     .orderBy(
       sql`row_number() over (
@@ -50,9 +44,14 @@ export async function findProofsByHash(
     .orderBy('batches.created_at', 'desc')
     .orderBy('pipelines.position')
     .orderBy('batches.id')
-    .limit(limit)
-    .execute();
-  return rows.map(toRecordedProof);
+    .limit(limit);
+  if (sentIn !== undefined) {
+    query = query.where(sql<boolean>`exists (
+      select from bundles
+      where bundles.batch_id = pipelines.batch_id and phase = 'execution' and ${sentIn} = any(signatures)
+    )`);
+  }
+  return (await query.execute()).map(toRecordedProof);
 }
 
 /** Finds the proofs of the pipelines that a transaction executed, in order. */

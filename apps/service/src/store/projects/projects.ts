@@ -266,7 +266,7 @@ export async function findProjectSummaries(
   db: Db,
   { wallet, projectId }: { readonly wallet?: Address; readonly projectId?: string },
 ): Promise<ProjectSummaryRecord[]> {
-  const rows = await db
+  let query = db
     .selectFrom('projects')
     .innerJoin('tokens', 'tokens.project_id', 'projects.id')
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
@@ -299,12 +299,11 @@ export async function findProjectSummaries(
     ])
     .where('tokens.archived_at', 'is', null)
     .where('flywheels.archived_at', 'is', null)
-    .$if(wallet !== undefined, (query) => query.where('projects.wallet', '=', wallet ?? null))
-    .$if(projectId !== undefined, (query) => query.where('projects.id', '=', projectId ?? null))
     .orderBy('created_at', 'desc')
-    .orderBy('projects.id')
-    .execute();
-  return rows.map((row) => ({
+    .orderBy('projects.id');
+  if (wallet !== undefined) query = query.where('projects.wallet', '=', wallet);
+  if (projectId !== undefined) query = query.where('projects.id', '=', projectId);
+  return (await query.execute()).map((row) => ({
     id: row.id,
     wallet: row.wallet,
     token: { id: row.token_id, mint: row.mint, decimals: row.decimals, programAddress: row.program_address },

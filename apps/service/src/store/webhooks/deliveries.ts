@@ -56,16 +56,15 @@ export async function findDeliveries(
     limit,
   }: { readonly state: DeliveryState | undefined; readonly below: bigint | null; readonly limit: number },
 ): Promise<Delivery[]> {
-  const rows = await db
+  let query = db
     .selectFrom('webhook_deliveries')
     .select(DELIVERY_COLUMNS)
     .where('endpoint_id', '=', endpointId)
-    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'waiting'))
-    .$if(below !== null, (query) => query.where('id', '<', below ?? 0n))
     .orderBy('id', 'desc')
-    .limit(limit)
-    .execute();
-  return rows.map(toDelivery);
+    .limit(limit);
+  if (state !== undefined) query = query.where('state', '=', state);
+  if (below !== null) query = query.where('id', '<', below);
+  return (await query.execute()).map(toDelivery);
 }
 
 /**
