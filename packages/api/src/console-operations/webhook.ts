@@ -12,9 +12,10 @@ import {
   WebhookList,
 } from '../console-schemas/webhook.ts';
 import type { Operation } from '../operation.ts';
+import { idParam } from '../schemas.ts';
 import { page, projectParams, SESSION } from './common.ts';
 
-const webhookParams = projectParams.extend({ webhookId: z.guid() });
+const webhookParams = projectParams.extend({ webhookId: idParam });
 const deliveryParams = webhookParams.extend({
   deliveryId: z.string().regex(/^[1-9]\d{0,17}$/, 'must be a delivery’s id'),
 });

@@ -3,67 +3,55 @@ import { listDeliveries, redeliver, sendTest } from '../../webhooks/deliveries.t
 import {
   changeEndpoint,
   createEndpoint,
-  type EndpointIds,
   listEndpoints,
   removeEndpoint,
   rotateSecret,
 } from '../../webhooks/endpoints.ts';
+import { pageParams } from '../batches/present.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { ConsoleDeps } from './deps.ts';
-
-const DEFAULT_PAGE = 50;
 
 /** Handlers of the operations on a project's webhooks. */
 export function createWebhookHandlers(deps: ConsoleDeps): Handlers<typeof WEBHOOK_OPERATIONS> {
   return {
     listWebhooks: async ({ wallet }, { params }) => ({
       status: 200,
-      body: { webhooks: await listEndpoints(deps, wallet, params.projectId.toLowerCase()) },
+      body: { webhooks: await listEndpoints(deps, wallet, params.projectId) },
     }),
 
     createWebhook: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await createEndpoint(deps, wallet, params.projectId.toLowerCase(), body),
+      body: await createEndpoint(deps, wallet, params.projectId, body),
     }),
 
     changeWebhook: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await changeEndpoint(deps, wallet, idParams(params), body),
+      body: await changeEndpoint(deps, wallet, params, body),
     }),
 
     rotateWebhookSecret: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await rotateSecret(deps, wallet, idParams(params), body),
+      body: await rotateSecret(deps, wallet, params, body),
     }),
 
     deleteWebhook: async ({ wallet }, { params }) => {
-      const ids = idParams(params);
-      await removeEndpoint(deps, wallet, ids);
-      return { status: 200, body: { webhookId: ids.webhookId } };
+      await removeEndpoint(deps, wallet, params);
+      return { status: 200, body: { webhookId: params.webhookId } };
     },
 
-    listWebhookDeliveries: async ({ wallet }, { params, query: { state, cursor, limit } }) => ({
+    listWebhookDeliveries: async ({ wallet }, { params, query: { state, ...page } }) => ({
       status: 200,
-      body: await listDeliveries(deps, wallet, idParams(params), {
-        state,
-        cursor,
-        limit: Number(limit ?? DEFAULT_PAGE),
-      }),
+      body: await listDeliveries(deps, wallet, params, { state, ...pageParams(page) }),
     }),
 
     redeliverWebhook: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await redeliver(deps, wallet, idParams(params), params.deliveryId),
+      body: await redeliver(deps, wallet, params, params.deliveryId),
     }),
 
     testWebhook: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await sendTest(deps, wallet, idParams(params)),
+      body: await sendTest(deps, wallet, params),
     }),
   };
-}
-
-/** Ids are stored in lowercase, but accepted in any case. */
-function idParams({ projectId, webhookId }: EndpointIds): EndpointIds {
-  return { projectId: projectId.toLowerCase(), webhookId: webhookId.toLowerCase() };
 }
