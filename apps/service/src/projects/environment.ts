@@ -14,11 +14,14 @@ export interface EnvironmentDeps {
   readonly registration: RegistrationMode;
 }
 
+/** Reads the environment, without the service's public URL. */
+export type EnvironmentReader = () => Promise<Omit<Environment, 'publicUrl'>>;
+
 /**
- * Creates a reader of the environment, without the service's public URL. It asks the cluster once, because the answer does
+ * Creates a reader of the environment. It asks the cluster once, because the answer does
  * not change. Browsers get the service's own RPC URL only if that contains nothing that could be a secret.
  */
-export function createEnvironment(deps: EnvironmentDeps): () => Promise<Omit<Environment, 'publicUrl'>> {
+export function createEnvironment(deps: EnvironmentDeps): EnvironmentReader {
   const read = async () => {
     const genesisHash = await deps.chain.genesisHash();
     const cluster = publicClusterOf(genesisHash) ?? 'localnet';

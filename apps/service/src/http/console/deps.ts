@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview.ts';
-import type { EnvironmentDeps } from '../../projects/environment.ts';
+import type { EnvironmentReader } from '../../projects/environment.ts';
 import type { OverviewDeps } from '../../projects/overview.ts';
 import type { EndpointDeps } from '../../webhooks/endpoints.ts';
 import type { StreamDeps } from '../batches/batch-replies.ts';
@@ -10,8 +10,8 @@ export interface ConsoleDeps
   extends PreviewDeps,
     StreamDeps,
     Pick<EndpointDeps, 'webhooks'>,
-    Omit<EnvironmentDeps, 'chain'>,
     Pick<OverviewDeps, 'tokenNames' | 'countBatches'> {
+  readonly readEnvironment: EnvironmentReader;
   /** The operator's and the company approver's addresses. */
   readonly operator: Address;
   readonly company: Address;

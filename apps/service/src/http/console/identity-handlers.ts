@@ -1,5 +1,4 @@
 import { ApiError, type IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
-import { createEnvironment } from '../../projects/environment.ts';
 import { createSignInChallenge, type OpenSession, signIn, signOut } from '../../projects/sign-in.ts';
 import { clearedSessionCookie, sessionCookie } from '../operations/authentication.ts';
 import type { Handlers } from '../operations/handlers.ts';
@@ -7,11 +6,10 @@ import type { ConsoleDeps } from './deps.ts';
 
 /** Handlers of the operations that describe the environment and sign a wallet in and out. */
 export function createIdentityHandlers(deps: ConsoleDeps): Handlers<typeof IDENTITY_OPERATIONS> {
-  const readEnvironment = createEnvironment(deps);
   return {
     getEnvironment: async ({ origin }) => ({
       status: 200,
-      body: { ...(await readEnvironment()), publicUrl: deps.publicUrl ?? origin },
+      body: { ...(await deps.readEnvironment()), publicUrl: deps.publicUrl ?? origin },
     }),
 
     createSignInChallenge: async ({ origin }, { body: { wallet } }) => {
