@@ -224,12 +224,14 @@ const SETTINGS = {
     'batches that one worker has in flight; most of them wait for the cluster. Setups can always have a quarter, and executions a quarter',
     '1024',
   ),
+  // The default is twenty transaction fees. A higher floor means a competition from which the service gains nothing.
   maxTipLamports: settingWithDefault(
     'MAX_TIP_LAMPORTS',
     whole('lamports', 1_000, 1_000_000_000).transform(BigInt),
     "maximum tip per bundle; the tip starts at the engine's floor and doubles with each attempt that did not land",
     '100000',
   ),
+  // The default is 140,000 lamports for all units that a transaction may use.
   maxComputeUnitPrice: settingWithDefault(
     'MAX_COMPUTE_UNIT_PRICE',
     whole('micro-lamports', 1_000, 1_000_000_000).transform(BigInt),

@@ -50,14 +50,14 @@ export interface BlockEngineOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log?: Warn;
-  readonly maxTipLamports?: bigint;
+  readonly maxTipLamports: bigint;
   readonly requestIntervalMs?: number;
   readonly random?: () => number;
 }
 
 /** Sends bundles to Jito’s block engine over its JSON-RPC (docs.jito.wtf, low latency transaction send). */
 export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
-  const { clock, log, maxTipLamports = MAX_TIP_LAMPORTS, random = Math.random } = options;
+  const { clock, log, maxTipLamports, random = Math.random } = options;
   const url = endpointOf(options.url);
   const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
   const pacer = intervalMs === 0 ? null : createPacer(intervalMs, clock);
@@ -164,8 +164,6 @@ const NEVER = new AbortController().signal;
 const REQUEST_INTERVAL_MS = 1_000;
 /** After this number of doublings any floor exceeds any maximum. */
 const MAX_DOUBLINGS = 32;
-/** Twenty transaction fees. A higher floor means a competition from which the service gains nothing. */
-const MAX_TIP_LAMPORTS = 100_000n;
 /** The engine's error for a bundle with transactions that are on chain (code -32602). */
 const ALREADY_PROCESSED = 'already processed transaction';
 

@@ -29,10 +29,10 @@ export interface BundleSenderOptions {
   readonly log?: Warn;
   /** Aborts waits for confirmation. */
   readonly signal?: AbortSignal;
-  /** Highest tip of a bundle, in lamports; 100,000 by default. */
-  readonly maxTipLamports?: bigint;
-  /** Highest price of a compute unit, in micro-lamports; 100,000 by default. */
-  readonly maxComputeUnitPrice?: bigint;
+  /** Highest tip of a bundle, in lamports. */
+  readonly maxTipLamports: bigint;
+  /** Highest price of a compute unit, in micro-lamports. */
+  readonly maxComputeUnitPrice: bigint;
   /** Shortest time between requests to the block engine; 1,000 ms by default, Jito’s limit without an agreement. */
   readonly requestIntervalMs?: number;
   /** Number in [0, 1) that picks the tip account. */
@@ -71,14 +71,13 @@ export function isBundleRejected(error: unknown): boolean {
 export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderOptions): BundleSender {
   const sender =
     blockEngineUrl === null ? createOrderedSender(options) : createBlockEngine({ ...options, url: blockEngineUrl });
-  const { maxComputeUnitPrice = MAX_COMPUTE_UNIT_PRICE } = options;
   const versions = createVersionChoice(options);
   return {
     ...sender,
     terms: async (accounts, attempt = 0) => {
       const [version, computeUnitPriceMicroLamports] = await Promise.all([
         versions.current(attempt),
-        readComputeUnitPrice(options, accounts, maxComputeUnitPrice),
+        readComputeUnitPrice(options, accounts, options.maxComputeUnitPrice),
       ]);
       return { version, computeUnitPriceMicroLamports, isTipped: blockEngineUrl !== null };
     },
@@ -96,9 +95,6 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
     },
   };
 }
-
-/** Micro-lamports: 140,000 lamports for all units that a transaction may use. */
-const MAX_COMPUTE_UNIT_PRICE = 100_000n;
 
 function createOrderedSender(deps: Pick<BundleSenderOptions, 'chain' | 'clock' | 'signal'>): BundleCarrier {
   return {

@@ -62,6 +62,7 @@ describe('a signer that rejects', () => {
     const poolConfig = { connectionString: world.databaseUrl };
     const jobs = await startJobs({ poolConfig, log, metrics });
     const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig({});
+    const prices = { maxTipLamports, maxComputeUnitPrice };
     const chain = createChain({ rpcUrls: [rpcUrl], clock, log });
     const deps = {
       db: world.db,
@@ -73,7 +74,7 @@ describe('a signer that rejects', () => {
       metrics,
       fairUse,
       caps,
-      prices: { maxTipLamports, maxComputeUnitPrice },
+      prices,
       batchExpirySeconds: 3_600,
       companyOperators: new Set<Address>(),
       registration: 'open' as const,
@@ -89,7 +90,7 @@ describe('a signer that rejects', () => {
       retention: { eventDays: 400, deliveryDays: 30, archiveDays: null },
       maxBatches: 4,
       noncePool: { size: 5, max: 50, perAdmitted: 0 },
-      sending: { blockEngineUrl: world.localnet.blockEngineUrl },
+      sending: { ...prices, blockEngineUrl: world.localnet.blockEngineUrl },
     });
     return () => worker.stop();
   }

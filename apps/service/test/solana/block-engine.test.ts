@@ -4,6 +4,7 @@ import { bundleIdOf } from '@flywheel/protocol';
 import { instantClock, realClock } from '@flywheel/testing/clock';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction, parseTransferSolInstruction } from '@solana-program/system';
+import { parseConfig } from '../../src/config.ts';
 import { newShare } from '../../src/model/fair-gate.ts';
 import { createBundleSender } from '../../src/solana/bundles.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
@@ -25,8 +26,12 @@ const BUNDLE_ID = 'b31e5fae4923f345218403ac1ab242b46a72d4f2a38d131f474255ae88f1e
 /** An engine itself knows until when a bundle can land. */
 const NO_HEIGHT = 0n;
 
+/** Highest prices, as a service without settings has them. */
+const { maxTipLamports, maxComputeUnitPrice } = parseConfig({});
+const PRICES = { maxTipLamports, maxComputeUnitPrice };
+
 /** Starts a block engine that answers as `answer` says; null is its normal answer. */
-async function engineThat(answer: (request: Request, count: number) => Answer | null, maxTipLamports?: bigint) {
+async function engineThat(answer: (request: Request, count: number) => Answer | null, maxTip = maxTipLamports) {
   const server = await startHttpServer((request, count) => {
     const given = answer(request, count);
     if (given) return given;
@@ -44,7 +49,8 @@ async function engineThat(answer: (request: Request, count: number) => Answer | 
     // The interval of an engine on another machine.
     requestIntervalMs: 1_000,
     log: { warn: (_fields, message) => warnings.push(message) },
-    ...(maxTipLamports !== undefined && { maxTipLamports }),
+    ...PRICES,
+    maxTipLamports: maxTip,
   });
   return { server, clock, sender, warnings };
 }
@@ -68,8 +74,8 @@ async function bundle(amounts: readonly bigint[]) {
 }
 
 describe('the tip', () => {
-  async function tipAt(floor: Answer | null, maxTipLamports?: bigint, attempt?: number) {
-    const engine = await engineThat(({ path }) => (path.endsWith('/tip_floor') ? floor : null), maxTipLamports);
+  async function tipAt(floor: Answer | null, maxTip?: bigint, attempt?: number) {
+    const engine = await engineThat(({ path }) => (path.endsWith('/tip_floor') ? floor : null), maxTip);
     const tip = await engine.sender.tip(cluster.payer.address, attempt);
     assert.ok(tip?.accounts && tip.data);
     const { accounts, data } = parseTransferSolInstruction({ ...tip, accounts: tip.accounts, data: tip.data });
@@ -192,7 +198,7 @@ describe('the bundle sender', () => {
         events.push(ms);
       },
     };
-    const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
+    const options = { ...PRICES, chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
     // A status that is not found in flight takes a second request.
     await createBundleSender(options).status(BUNDLE_ID);
     assert.equal(events.filter((event) => event === 'request').length, 2);
@@ -208,7 +214,7 @@ describe('the bundle sender', () => {
       for (const wake of sleeping.splice(0)) wake();
       await new Promise(setImmediate);
     };
-    const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
+    const options = { ...PRICES, chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
     const sender = createBundleSender(options);
     const { wires } = await bundle([1n]);
     const never = new AbortController().signal;
@@ -241,7 +247,7 @@ describe('the bundle sender', () => {
       },
       sleep: () => new Promise<void>((resolve) => sleeping.push(resolve)),
     };
-    const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
+    const options = { ...PRICES, chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
     const sender = createBundleSender(options);
     const status = sender.status(BUNDLE_ID);
     // The second request reads the clock when it begins to wait for its turn, after the answer to the first.
@@ -264,7 +270,7 @@ describe('the bundle sender', () => {
   it('keeps no interval with an engine on this machine', async () => {
     const { server } = await engineThat(() => ({ result: null }));
     const clock = instantClock();
-    await createBundleSender({ chain: cluster.chain, blockEngineUrl: server.url, clock }).status(BUNDLE_ID);
+    await createBundleSender({ ...PRICES, chain: cluster.chain, blockEngineUrl: server.url, clock }).status(BUNDLE_ID);
     assert.equal(server.requests.length, 2);
     assert.deepEqual(clock.sleeps, []);
   });
@@ -309,6 +315,7 @@ describe('the local cluster’s block engine', () => {
     const { localnet, chain, payer } = cluster;
     const warnings: string[] = [];
     const sender = createBundleSender({
+      ...PRICES,
       chain,
       blockEngineUrl: localnet.blockEngineUrl,
       clock: realClock,
@@ -332,6 +339,7 @@ describe('the local cluster’s block engine', () => {
   it('lands nothing of a bundle with a failing transaction', async () => {
     const { localnet, chain, payer } = cluster;
     const sender = createBundleSender({
+      ...PRICES,
       chain,
       blockEngineUrl: localnet.blockEngineUrl,
       clock: realClock,

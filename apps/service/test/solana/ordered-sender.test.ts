@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { realClock } from '@flywheel/testing/clock';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
+import { parseConfig } from '../../src/config.ts';
 import { type BundleSender, createBundleSender, isBundleFailed } from '../../src/solana/bundles.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 
@@ -10,7 +11,9 @@ let cluster: Cluster;
 let sender: BundleSender;
 before(async () => {
   cluster = await startCluster();
-  sender = createBundleSender({ chain: cluster.chain, blockEngineUrl: null, clock: realClock });
+  const { maxTipLamports, maxComputeUnitPrice } = parseConfig({});
+  const prices = { maxTipLamports, maxComputeUnitPrice };
+  sender = createBundleSender({ ...prices, chain: cluster.chain, blockEngineUrl: null, clock: realClock });
 });
 after(() => cluster.localnet.stop());
 
