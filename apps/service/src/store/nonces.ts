@@ -116,17 +116,17 @@ export async function planNonces(
   db: Db,
   {
     target,
-    max = Number.POSITIVE_INFINITY,
+    max,
     authority,
-    share = null,
+    share,
     addressOf,
   }: {
     readonly target: number;
     /** Leased ones count: leases go on while the target is decided. */
-    readonly max?: number;
+    readonly max: number;
     readonly authority: Address;
     /** The multisig of an admitted project; null for what all share. */
-    readonly share?: Address | null;
+    readonly share: Address | null;
     readonly addressOf: (seed: string) => Promise<Address>;
   },
 ): Promise<PooledNonce[]> {

@@ -43,6 +43,8 @@ import {
 } from '../../src/store/nonces.ts';
 
 const addressOf = async () => randomAddress();
+/** A plan for what all projects share, without a maximum. */
+const UNBOUNDED = { max: Number.POSITIVE_INFINITY, share: null };
 
 test('nonces are leased once: of 20 simultaneous batches and 10 nonces, ten batches get none, without waiting', async () => {
   const { db } = await openTestDatabase();
@@ -62,7 +64,7 @@ test('a batch leases nonces of the operator of its multisig only, or of none tha
   await storeNonces(db, 1);
   const { operator } = project.flywheel.multisig;
   const planned = await Promise.all(
-    [operator, randomAddress()].map((authority) => planNonces(db, { target: 1, authority, addressOf })),
+    [operator, randomAddress()].map((authority) => planNonces(db, { ...UNBOUNDED, target: 1, authority, addressOf })),
   );
   for (const { address } of planned.flat()) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
   const leased = [await storeBatch(db, project), await storeBatch(db, project)].map(({ nonce }) => nonce.address);
@@ -80,7 +82,7 @@ test('nonces of an operator are withheld only while no project has it', async ()
   const { operator } = (await storeProject(db)).flywheel.multisig;
   const other = randomAddress();
   for (const authority of [operator, other]) {
-    const [nonce] = await planNonces(db, { target: 1, authority, addressOf });
+    const [nonce] = await planNonces(db, { ...UNBOUNDED, target: 1, authority, addressOf });
     assert.ok(nonce && (await setNonceAvailable(db, nonce.address, randomNonce(), ANY_SLOTS)));
     await withholdNonces(db, authority);
   }
@@ -93,7 +95,7 @@ test('a nonce that a fork may take away is leased after all others', async () =>
   const project = await storeProject(db);
   const { operator: authority } = project.flywheel.multisig;
   const values = new Map<Address, Nonce>();
-  for (const { address } of await planNonces(db, { target: 2, authority, addressOf })) {
+  for (const { address } of await planNonces(db, { ...UNBOUNDED, target: 2, authority, addressOf })) {
     values.set(address, randomNonce());
   }
   await setNoncesAvailable(db, values, ANY_SLOTS);
@@ -242,7 +244,9 @@ test('the plan of a refill fills the pool up to its target, without leased nonce
   const { db } = await openTestDatabase();
   const project = await storeProject(db);
   const authority = project.flywheel.multisig.operator;
-  const plans = await Promise.all([1, 2, 3].map(() => planNonces(db, { target: 4, authority, addressOf })));
+  const plans = await Promise.all(
+    [1, 2, 3].map(() => planNonces(db, { ...UNBOUNDED, target: 4, authority, addressOf })),
+  );
   assert.equal(plans.flat().length, 4);
   const creating = await findNonces(db, 'creating');
   assert.equal(creating.length, 4);
@@ -251,11 +255,11 @@ test('the plan of a refill fills the pool up to its target, without leased nonce
 
   for (const { address } of creating) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
   await storeBatch(db, project);
-  assert.equal((await planNonces(db, { target: 4, authority, addressOf })).length, 1);
-  assert.deepEqual(await planNonces(db, { target: 4, authority, addressOf }), []);
+  assert.equal((await planNonces(db, { ...UNBOUNDED, target: 4, authority, addressOf })).length, 1);
+  assert.deepEqual(await planNonces(db, { ...UNBOUNDED, target: 4, authority, addressOf }), []);
   await storeBatch(db, project);
   // The target was decided before the second lease.
-  assert.deepEqual(await planNonces(db, { target: 4, max: 5, authority, addressOf }), []);
+  assert.deepEqual(await planNonces(db, { ...UNBOUNDED, target: 4, max: 5, authority, addressOf }), []);
 });
 
 test('a refill is due when the share of an admitted project runs low, and creates its nonces first', async () => {
@@ -266,7 +270,7 @@ test('a refill is due when the share of an admitted project runs low, and create
   const isDue = () => isRefillDue(db, { authority, least: { shared: 2, perAdmitted: 2 } });
   assert.equal(await isDue(), true, 'without a nonce');
   const fill = async (one: Address | null, target: number) => {
-    const planned = await planNonces(db, { target, authority, share: one, addressOf });
+    const planned = await planNonces(db, { ...UNBOUNDED, target, authority, share: one, addressOf });
     const values = new Map(planned.map(({ address }) => [address, randomNonce()]));
     await setNoncesAvailable(db, values, ANY_SLOTS);
     await setNoncesFinalized(db, values);
@@ -282,7 +286,8 @@ test('a refill is due when the share of an admitted project runs low, and create
   assert.equal(await runsOut(db, admitted), true, 'one would be free, three leased');
   await storeBatch(db, admitted);
   assert.equal(await isDue(), true, 'one is free, three were leased');
-  for (const one of [null, share, null]) await planNonces(db, { target: 4, authority, share: one, addressOf });
+  for (const one of [null, share, null])
+    await planNonces(db, { ...UNBOUNDED, target: 4, authority, share: one, addressOf });
   const created = new Set((await findNonces(db, 'creating', authority)).slice(0, 3).map(({ address }) => address));
   const { rows } = await sql<{
     address: Address;
@@ -296,7 +301,7 @@ test('an admitted project leases from its own share first, and while the others 
   const { address: share, operator } = admitted.flywheel.multisig;
   await insertAdmission(db, share, NOW);
   await storeNonces(db, 3);
-  const own = await planNonces(db, { target: 2, authority: operator, share, addressOf });
+  const own = await planNonces(db, { ...UNBOUNDED, target: 2, authority: operator, share, addressOf });
   for (const { address } of own) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
   const ownAddresses = new Set(own.map(({ address }) => address));
   const stranger = await storeProject(db);
@@ -315,7 +320,13 @@ test('the demand for nonces is counted by share: what is leased and what waits, 
   const { address: share, operator } = admitted.flywheel.multisig;
   await insertAdmission(db, share, NOW);
   for (const one of [share, null]) {
-    for (const { address } of await planNonces(db, { target: 3, authority: operator, share: one, addressOf })) {
+    for (const { address } of await planNonces(db, {
+      ...UNBOUNDED,
+      target: 3,
+      authority: operator,
+      share: one,
+      addressOf,
+    })) {
       await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
     }
   }
