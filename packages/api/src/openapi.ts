@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { API_KEY_FORMAT, API_KEY_HEADER } from './api-key.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { errorExample } from './error-notes.ts';
 import { ERRORS } from './errors.ts';
@@ -38,8 +39,8 @@ export function openapi(serverUrl: string = LOCAL_URL) {
         apiKey: {
           type: 'apiKey',
           in: 'header',
-          name: 'x-service-api-key',
-          description: 'API key of the project: `fwk_` and 49 letters and digits.',
+          name: API_KEY_HEADER,
+          description: `API key of the project: ${API_KEY_FORMAT}.`,
         },
       },
     },
@@ -69,7 +70,7 @@ uses a durable nonce, so it does not expire with a blockhash.
 
 ## Authentication
 
-Send the project’s API key in the header \`x-service-api-key\`. Its last six characters are a checksum, so a key that was cut
+Send the project’s API key in the header \`${API_KEY_HEADER}\`. Its last six characters are a checksum, so a key that was cut
 off is reported as malformed, not as unknown. A key carries the scope \`burn\`, \`airdrop\` or both. Either scope opens every
 operation; the actions \`BURN\` and \`AIRDROP\` each need their own. Bearer tokens are not accepted.
 

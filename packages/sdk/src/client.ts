@@ -1,4 +1,5 @@
 import {
+  API_KEY_HEADER,
   type Batch,
   type BatchEvent,
   type BatchList,
@@ -80,7 +81,7 @@ const MAX_PAGE = 100;
  * const { batch, proposalApproveTx } = await client.initBatch({ pipelines });
  */
 export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptions) {
-  const connection: Connection = { ...options, headers: { ...options.headers, 'x-service-api-key': apiKey } };
+  const connection: Connection = { ...options, headers: { ...options.headers, [API_KEY_HEADER]: apiKey } };
 
   /**
    * Sends any operation that answers JSON, with its parts as the API names them. Every operation may be repeated safely.

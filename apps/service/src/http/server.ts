@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { METHODS } from 'node:http';
-import { ApiError, CONSOLE_OPERATIONS, MAX_BODY_BYTES, OPERATIONS } from '@flywheel/api';
+import { API_KEY_SCHEME, ApiError, CONSOLE_OPERATIONS, MAX_BODY_BYTES, OPERATIONS } from '@flywheel/api';
 import { truncate } from '@flywheel/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
@@ -153,7 +153,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
 const REQUEST_ID = /^[A-Za-z0-9._:=@-]{1,64}$/;
 
 function acceptedRequestId(header: string | readonly string[] | undefined): string | null {
-  return typeof header === 'string' && REQUEST_ID.test(header) && !header.startsWith('fwk_') ? header : null;
+  return typeof header === 'string' && REQUEST_ID.test(header) && !header.startsWith(API_KEY_SCHEME) ? header : null;
 }
 
 function readBodiesAsJson(server: FastifyInstance): void {

@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import {
+  API_KEY_CHECKSUM_LENGTH,
+  API_KEY_PATTERN,
+  API_KEY_PREFIX_LENGTH,
+  API_KEY_SCHEME,
+  API_KEY_SECRET_LENGTH,
+} from '@flywheel/api';
 
 /** A new API key, with the parts that are stored. */
 export interface ApiKey extends StoredApiKey {
@@ -8,7 +15,7 @@ export interface ApiKey extends StoredApiKey {
 }
 
 export interface StoredApiKey {
-  /** First twelve characters of the key; used to find it. */
+  /** First characters of the key; used to find it. */
   readonly prefix: string;
   /** SHA-256 of the full key. A fast hash is enough, because 256 random bits cannot be guessed. */
   readonly hash: Uint8Array;
@@ -24,35 +31,28 @@ export function createApiKey(entropy: Uint8Array): ApiKey {
   if (entropy.length !== ENTROPY_BYTES) {
     throw new RangeError(`An API key is made of ${ENTROPY_BYTES} random bytes, not ${entropy.length}.`);
   }
-  const secret = toBase62(BigInt(`0x${Buffer.from(entropy).toString('hex')}`), SECRET_LENGTH);
-  const apiKey = `${SCHEME}${secret}${checksum(secret)}`;
+  const secret = toBase62(BigInt(`0x${Buffer.from(entropy).toString('hex')}`), API_KEY_SECRET_LENGTH);
+  const apiKey = `${API_KEY_SCHEME}${secret}${checksum(secret)}`;
   return { apiKey, ...stored(apiKey) };
 }
 
 /** Computes the stored parts of a key; null if its scheme, length, alphabet or checksum is wrong. */
 export function parseApiKey(text: string): StoredApiKey | null {
-  const match = SHAPE.exec(text);
+  const match = API_KEY_PATTERN.exec(text);
   if (!match) return null;
   const [, secret = '', sum] = match;
   return sum === checksum(secret) ? stored(text) : null;
 }
 
-const SCHEME = 'fwk_';
 const ENTROPY_BYTES = 32;
-/** 62^43 is the first power of 62 above 2^256. */
-const SECRET_LENGTH = 43;
-/** 62^6 is the first power of 62 above 2^32. */
-const CHECKSUM_LENGTH = 6;
-const PREFIX_LENGTH = 12;
-const SHAPE = /^fwk_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 function stored(apiKey: string): StoredApiKey {
-  return { prefix: apiKey.slice(0, PREFIX_LENGTH), hash: hash('sha256', apiKey, 'buffer') };
+  return { prefix: apiKey.slice(0, API_KEY_PREFIX_LENGTH), hash: hash('sha256', apiKey, 'buffer') };
 }
 
 function checksum(secret: string): string {
-  return toBase62(BigInt(crc32(secret)), CHECKSUM_LENGTH);
+  return toBase62(BigInt(crc32(secret)), API_KEY_CHECKSUM_LENGTH);
 }
 
 function toBase62(value: bigint, length: number): string {

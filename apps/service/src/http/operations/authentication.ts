@@ -1,15 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { ApiError, type RateLimitName, type Scope } from '@flywheel/api';
+import {
+  API_KEY_FORMAT,
+  API_KEY_HEADER,
+  API_KEY_PATTERN,
+  ApiError,
+  type RateLimitName,
+  type Scope,
+} from '@flywheel/api';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { type Project, projectMoving } from '../../model/project.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
-import { API_KEY_HEADER } from '../wire/errors.ts';
 import type { AddressLimits } from './address-limits.ts';
 
 export interface AuthenticateDeps {
   readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
-  /** Finds a key by its first twelve characters, and counts the request if the key has this hash and can be used. */
+  /** Finds a key by its prefix, and counts the request if the key has this hash and can be used. */
   findKeyHolder(given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null>;
   /** Tells if a project, or the one with a key of this prefix, has left this shard. */
   hasDeparted(by: { readonly keyPrefix: string } | { readonly projectId: string }): Promise<boolean>;
@@ -100,9 +106,9 @@ export async function authenticateKey(
   if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
   const given = parseApiKey(apiKey);
   if (!given) {
-    const problem = /^fwk_[0-9A-Za-z]{49}$/.test(apiKey)
+    const problem = API_KEY_PATTERN.test(apiKey)
       ? 'is mistyped: its last six characters, a checksum, do not belong to the others. Copy it again.'
-      : `is malformed: it has ${apiKey.length} characters; a key is fwk_ and 49 letters and digits, the last six a checksum of the rest.`;
+      : `is malformed: it has ${apiKey.length} characters; a key is ${API_KEY_FORMAT}, the last six a checksum of the rest.`;
     throw unauthorized(`The API key in ${API_KEY_HEADER} ${problem}`);
   }
   const credential = Buffer.from(given.hash).toString('base64');

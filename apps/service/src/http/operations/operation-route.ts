@@ -1,4 +1,5 @@
 import {
+  API_KEY_HEADER,
   ApiError,
   type BatchEvent,
   type ErrorCode,
@@ -11,7 +12,6 @@ import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { projectMoving } from '../../model/project.ts';
 import { tracedRequest } from '../../telemetry/tracing.ts';
-import { API_KEY_HEADER } from '../wire/errors.ts';
 import { parseInput } from '../wire/parse-input.ts';
 import type { AddressLimits } from './address-limits.ts';
 import {

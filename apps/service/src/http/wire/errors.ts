@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError, type ErrorCode, type ErrorContext, errorBody, isApiError, MAX_BODY_BYTES } from '@flywheel/api';
+import {
+  API_KEY_HEADER,
+  ApiError,
+  type ErrorCode,
+  type ErrorContext,
+  errorBody,
+  isApiError,
+  MAX_BODY_BYTES,
+} from '@flywheel/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-
-export const API_KEY_HEADER = 'x-service-api-key';
 
 /** Node's own bound on the request line and headers together; `maxHeaderSize` is set to it. */
 export const MAX_HEADER_BYTES = 16_384;

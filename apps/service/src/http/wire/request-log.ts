@@ -1,3 +1,4 @@
+import { API_KEY_IN_TEXT, API_KEY_SCHEME } from '@flywheel/api';
 import type { Logger } from 'pino';
 
 /**
@@ -38,11 +39,13 @@ function describeError(error: unknown, depth = 0): DescribedError {
 }
 
 /** API keys have a prefix; signed transactions and session tokens are long runs of base64. */
-const SECRETS = /fwk_[0-9A-Za-z]{8,}|[A-Za-z0-9+/_-]{43,}={0,2}/g;
+const SECRETS = new RegExp(`${API_KEY_IN_TEXT}|[A-Za-z0-9+/_-]{43,}={0,2}`, 'g');
 
 function withoutSecrets(text: string): string {
   // A path in a stack trace also looks like base64; it is followed by a dot and stays.
   return text.replace(SECRETS, (secret, offset: number) =>
-    secret.startsWith('fwk_') || text[offset + secret.length] !== '.' ? `[${secret.length} characters]` : secret,
+    secret.startsWith(API_KEY_SCHEME) || text[offset + secret.length] !== '.'
+      ? `[${secret.length} characters]`
+      : secret,
   );
 }
