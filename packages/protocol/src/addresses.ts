@@ -80,6 +80,18 @@ export function isOffCurveAddress(address: Address): boolean {
   return !isOnCurve(bytesOf(address));
 }
 
+/** Sentence about a text that `isAddress` refuses, without its subject, which is the text or its place. */
+export const NOT_AN_ADDRESS = 'is not an address: base58 of 32 bytes is needed.';
+
+/**
+ * Finds why a text is not the address of a wallet.
+ * @returns a sentence without its subject, which is the text or its place; null for the address of a wallet.
+ */
+export function findWalletProblem(text: string): string | null {
+  if (!isAddress(text)) return NOT_AN_ADDRESS;
+  return isOffCurveAddress(text) ? 'belongs to a program, not to a wallet.' : null;
+}
+
 /** Encodes addresses like kit's encoder; it keeps the bytes, because a batch writes the same dozen addresses hundreds of times. */
 export const addressEncoder: FixedSizeEncoder<Address, 32> = /* @__PURE__ */ createEncoder({
   fixedSize: 32,

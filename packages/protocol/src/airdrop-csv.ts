@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit';
 import papaparse from 'papaparse';
-import { isAddress, isOffCurveAddress } from './addresses.ts';
+import { findWalletProblem, isAddress, NOT_AN_ADDRESS } from './addresses.ts';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits, toDecimal } from './amounts.ts';
 import { describeReservedAddress } from './reserved-addresses.ts';
 
@@ -153,12 +153,11 @@ function readRow(
   if (rest.some((cell) => cell !== '')) {
     return { issue: `has ${rest.length + 2} cells; a row is an address and an amount.` };
   }
-  if (!isAddress(address)) {
-    return { issue: `“${address.slice(0, MAX_QUOTED)}” is not an address: base58 of 32 bytes is needed.` };
-  }
+  if (!isAddress(address)) return { issue: `“${address.slice(0, MAX_QUOTED)}” ${NOT_AN_ADDRESS}` };
   const reserved = describeReservedAddress(address);
   if (reserved !== null) return { issue: `${address} is ${reserved}, not a wallet.` };
-  if (checksCurve && isOffCurveAddress(address)) return { issue: `${address} belongs to a program, not to a wallet.` };
+  const problem = checksCurve ? findWalletProblem(address) : null;
+  if (problem !== null) return { issue: `${address} ${problem}` };
   if (!/^\d+(\.\d+)?$/.test(amount)) {
     const given = amount === '' ? 'The amount is missing' : `“${amount.slice(0, MAX_QUOTED)}” is not an amount`;
     return { issue: `${given}: write digits with an optional decimal point, like 1500.25.` };

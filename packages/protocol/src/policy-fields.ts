@@ -1,5 +1,5 @@
 import type { Address } from '@solana/kit';
-import { isAddress } from './addresses.ts';
+import { isAddress, NOT_AN_ADDRESS } from './addresses.ts';
 import { parseAmount, toDecimal } from './amounts.ts';
 import { type CompanyPolicy, formatMinutes, parseMinutes } from './company-policy.ts';
 
@@ -45,7 +45,7 @@ export function readPolicy(
     const valid = new Set<Address>();
     for (const [index, text] of (fields[place] ?? []).entries()) {
       if (isAddress(text)) valid.add(text);
-      else issues.push({ place: `${place}[${index}]`, problem: 'is not an address: base58 of 32 bytes is needed.' });
+      else issues.push({ place: `${place}[${index}]`, problem: NOT_AN_ADDRESS });
     }
     return [...valid].sort();
   };

@@ -6,6 +6,7 @@ import {
   addressEncoder,
   associatedTokenAddress,
   deriveAddress,
+  findWalletProblem,
   isAddress,
   isOffCurveAddress,
 } from '@flywheel/protocol';
@@ -97,6 +98,16 @@ describe('addresses', () => {
           );
       }),
     );
+  });
+
+  it('are a wallet’s if they are on the curve', () => {
+    fc.assert(
+      fc.property(anAddress, (candidate) => {
+        const problem = kitIsOffCurveAddress(candidate) ? 'belongs to a program, not to a wallet.' : null;
+        assert.equal(findWalletProblem(candidate), problem);
+      }),
+    );
+    assert.equal(findWalletProblem('0x12'), 'is not an address: base58 of 32 bytes is needed.');
   });
 });
 

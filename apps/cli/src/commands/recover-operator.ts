@@ -1,4 +1,4 @@
-import { isAddress, pluralize } from '@flywheel/protocol';
+import { isAddress, NOT_AN_ADDRESS, pluralize } from '@flywheel/protocol';
 
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
@@ -20,7 +20,7 @@ export function addRecoverOperatorCommand(program: Command, context: Context): v
       '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… OPERATOR_ADDRESS=… COMPANY_ADDRESS=… flywheel recover-operator 7Fq2…',
     )
     .action(async (lost: string) => {
-      if (!isAddress(lost)) throw new CliError('ERR_USAGE', `${lost} is not an address: base58 of 32 bytes is needed.`);
+      if (!isAddress(lost)) throw new CliError('ERR_USAGE', `${lost} ${NOT_AN_ADDRESS}`);
       const recovery = await withAdminOf(context, ({ recoverOperator }) => recoverOperator(lost));
       const { recovered, locked, retiredNonces } = recovery;
       const lines = [

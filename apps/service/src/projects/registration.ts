@@ -7,7 +7,7 @@ import {
   type RegistrationMode,
   type RegistrationRequest,
 } from '@flywheel/api';
-import { isAddress, LAMPORTS_PER_SIGNATURE, lookupTableBytes, toDecimal } from '@flywheel/protocol';
+import { isAddress, LAMPORTS_PER_SIGNATURE, lookupTableBytes, NOT_AN_ADDRESS, toDecimal } from '@flywheel/protocol';
 import { decodeProgramConfig, multisigBytes, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
@@ -59,8 +59,7 @@ export async function previewMint(
 ): Promise<MintPreview> {
   const { costLamports } = await readRegistrationTerms({ chain, recovery });
   const preview = { mint, costLamports: String(costLamports) };
-  if (!isAddress(mint))
-    return { ...preview, problem: `${mint} is not an address: base58 of 32 bytes is needed.`, warnings: [] };
+  if (!isAddress(mint)) return { ...preview, problem: `${mint} ${NOT_AN_ADDRESS}`, warnings: [] };
   const [facts, names] = await Promise.all([readMint(chain, mint), tokenNames.of([mint])]);
   if ('problem' in facts) return { ...preview, problem: `Mint ${mint} ${facts.problem}`, warnings: [] };
   const { programAddress, decimals, supply, warnings } = facts;
@@ -109,8 +108,7 @@ export async function createRegistration(
   const { db, chain, clock, operator, recovery, company, registration } = deps;
   if (registration === 'closed') throw new ApiError('ERR_REGISTRATION_CLOSED');
   if (!isAddress(request.mint)) {
-    const problem = 'must be a base58 address of 32 bytes.';
-    throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.mint', problem });
+    throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.mint', problem: NOT_AN_ADDRESS });
   }
   const mint = await readMint(chain, request.mint);
   if ('problem' in mint) throw new ApiError('ERR_MINT_UNSUPPORTED', { mint: request.mint, problem: mint.problem });

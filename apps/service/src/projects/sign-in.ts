@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ApiError, SIGN_IN_STATEMENT, type SignInChallenge, writeSignInMessage } from '@flywheel/api';
-import { address, isAddress } from '@flywheel/protocol';
+import { address, isAddress, NOT_AN_ADDRESS } from '@flywheel/protocol';
 import {
   type Address,
   getBase58Encoder,
@@ -37,10 +37,7 @@ export async function createSignInChallenge(
   { wallet, domain, uri }: { readonly wallet: string; readonly domain: string; readonly uri: string },
 ): Promise<SignInChallenge> {
   if (!isAddress(wallet)) {
-    throw new ApiError('ERR_INVALID_REQUEST', {
-      place: 'body.wallet',
-      problem: 'must be a base58 address of 32 bytes.',
-    });
+    throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.wallet', problem: NOT_AN_ADDRESS });
   }
   const nonce = randomBytes(16).toString('hex');
   const issuedAt = clock.now();

@@ -1,5 +1,5 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
-import { isAddress, isOffCurveAddress } from '@flywheel/protocol';
+import { address, findWalletProblem } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
@@ -27,9 +27,10 @@ export async function rotateWallet(
   { project, idempotencyKey, body }: RotationRequest & { readonly body: RotateWalletRequest },
 ): Promise<CreatedBatch> {
   const { id: projectId, wallet: from, flywheel } = project;
-  const { newWallet: to, signature } = body;
-  if (!isAddress(to)) throw invalid('newWallet', 'is not an address: base58 of 32 bytes is needed.');
-  if (isOffCurveAddress(to)) throw invalid('newWallet', `${to} is off the curve: no wallet has this address.`);
+  const { newWallet, signature } = body;
+  const problem = findWalletProblem(newWallet);
+  if (problem !== null) throw invalid('newWallet', problem);
+  const to = address(newWallet);
   const text = rotationMessage({ projectId, multisig: flywheel.multisig.address, from, to });
   if (!(await isSignedBy(to, text, signature))) {
     throw invalid('signature', `is not a signature of ${to} over the message of this rotation.`);

@@ -1,5 +1,5 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
-import { address, isAddress, isOffCurveAddress, WITHDRAWAL_TYPE } from '@flywheel/protocol';
+import { address, findWalletProblem, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
@@ -45,8 +45,8 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
 
 function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flywheel }: Project): VaultPipeline {
   const { multisig } = flywheel;
-  if (!isAddress(to)) throw invalid('to', 'is not an address: base58 of 32 bytes is needed.');
-  if (isOffCurveAddress(to)) throw invalid('to', `${to} is off the curve: no wallet has this address.`);
+  const problem = findWalletProblem(to);
+  if (problem !== null) throw invalid('to', problem);
   if (to === multisig.operator) throw invalid('to', `${to} is the operator, which pays the fees of all batches.`);
   const action: WithdrawAction = { action: 'WITHDRAW', asset, toAddress: to, amount };
   requireAmount(action, token);

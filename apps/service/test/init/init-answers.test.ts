@@ -137,7 +137,7 @@ describe('POST init, 400,', () => {
       [{ action: 'BURN', amount: 18_446_744_073_710 }, /18446744073709\.551615/],
       [{ action: 'BURN', amount: 1, memo: 'x' }, /memo/],
       [{ action: 'AIRDROP', amount: 1, toAddress: 'nobody' }, /toAddress/],
-      [{ action: 'AIRDROP', amount: 1, toAddress: project.vaultAddress }, /off the curve/],
+      [{ action: 'AIRDROP', amount: 1, toAddress: project.vaultAddress }, /belongs to a program/],
       [{ action: 'AIRDROP', amount: 1, toAddress: MEMO_PROGRAM }, /is the Memo program, not a wallet/],
       [{ action: 'AIRDROP', amount: 1, toAddress: project.mint }, /is a mint, not a wallet/],
       [{ action: 'AIRDROP', toAddress }, /amount/],

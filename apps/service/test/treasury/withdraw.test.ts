@@ -114,7 +114,7 @@ describe('a withdrawal', () => {
     const to = await newAddress();
     const multisig = await findMultisig(world, project);
     const bad = [
-      [{ asset: 'SOL', to: vaultOf(project), amount: '1' }, /body\.to .* is off the curve/],
+      [{ asset: 'SOL', to: vaultOf(project), amount: '1' }, /body\.to belongs to a program, not to a wallet/],
       [{ asset: 'SOL', to: multisig.operator, amount: '1' }, /body\.to .* is the operator, which pays/],
       [{ asset: 'SOL', to: `0${to.slice(1)}`, amount: '1' }, /body\.to/],
       [{ asset: 'SOL', to, amount: '0.0000000001' }, /body\.amount .*fraction digits/],

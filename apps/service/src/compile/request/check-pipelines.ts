@@ -1,11 +1,5 @@
 import { type Action, ApiError, type ErrorContext, type Pipeline, type Scope } from '@flywheel/api';
-import {
-  describeReservedAddress,
-  isAddress,
-  isOffCurveAddress,
-  isReservedMemo,
-  parseAmountNumber,
-} from '@flywheel/protocol';
+import { describeReservedAddress, findWalletProblem, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
 import { formatRequestPath } from '../../model/input-issue.ts';
 import type { Project } from '../../model/project.ts';
 
@@ -52,11 +46,11 @@ function checkMemo(message: string, path: Path): void {
 function checkRecipient(toAddress: string, path: Path): void {
   const invalid = (problem: string) =>
     invalidAction({ place: formatRequestPath([...path, 'toAddress']), problem, recipient: toAddress });
-  if (!isAddress(toAddress)) throw invalid('is not an address: base58 of 32 bytes is needed.');
   const reserved = describeReservedAddress(toAddress);
   if (reserved !== null) throw invalid(`${toAddress} is ${reserved}, not a wallet.`);
   // Only a program, if anyone, could move tokens that are sent to an address off the curve.
-  if (isOffCurveAddress(toAddress)) throw invalid(`${toAddress} is off the curve: no wallet has this address.`);
+  const problem = findWalletProblem(toAddress);
+  if (problem !== null) throw invalid(problem);
 }
 
 function checkAmount(amountTokens: number, path: Path, decimals: number): void {
