@@ -21,7 +21,7 @@ export async function readProposal(
 ): Promise<ShownProposal> {
   const { content, issues } = await readProposalContent(rpcUrl, proposal);
   const { effects, pipelines, recipients } = summarizeContent(content);
-  const hash = await contentHash(content);
+  const hash = contentHash(content);
   const instructions = 'pipelines' in content ? content.pipelines.flat().map((each) => describeInstruction(each)) : [];
   const facts = [
     `On chain, batch ${proposal.batchIndex} of the multisig ${proposal.multisig}:`,

@@ -10,6 +10,7 @@ import {
 import { addressEncoder } from './addresses.ts';
 import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
 import { describeInstruction } from './describe-instruction.ts';
+import { sha256Hex } from './sha256.ts';
 import { type DescribedInstruction, readVaultInstruction } from './vault-instruction.ts';
 
 /** The effects of a proposal: the instructions of each of its pipelines, or the replacement of a member of the multisig. */
@@ -69,13 +70,12 @@ export function summarizeContent(content: BatchContent): ContentSummary {
  * Hashes the content of a batch: lowercase hex SHA-256. Of pipelines, the hash covers each program, account and byte, in
  * order; lists and data are preceded by their length (u32, little-endian).
  */
-export async function contentHash(content: BatchContent): Promise<string> {
+export function contentHash(content: BatchContent): string {
   const bytes =
     'replacement' in content
       ? labelled(`replacement:${content.replacement.role}`, addressesOf(content.replacement))
       : labelled('pipelines', [pipelinesEncoder.encode(content.pipelines.map((pipeline) => pipeline.map(toMutable)))]);
-  const digest = await crypto.subtle.digest('SHA-256', bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return sha256Hex(bytes);
 }
 
 function addressesOf({ from, to }: MemberReplacement): ReadonlyUint8Array[] {
@@ -130,7 +130,7 @@ function toMutable({ accounts, ...instruction }: DescribedInstruction) {
   return { ...instruction, accounts: [...accounts] };
 }
 
-function labelled(label: string, parts: readonly ReadonlyUint8Array[]): Uint8Array<ArrayBuffer> {
+function labelled(label: string, parts: readonly ReadonlyUint8Array[]): Uint8Array {
   const all = [new TextEncoder().encode(`flywheel:v1:${label}\0`), ...parts];
   const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

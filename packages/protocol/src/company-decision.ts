@@ -94,8 +94,8 @@ export interface PolicyDecision {
  * Writes the text of a decision. All who know its subject write the same text, byte for byte: the operator's browser and the
  * worker. A text is used once: a batch index is used once by a multisig, and a worker stores the nonces of all other texts.
  */
-export async function writeDecisionText(decision: CompanyDecision): Promise<string> {
-  const { title, lines, multisig } = await describeSubject(decision.subject);
+export function writeDecisionText(decision: CompanyDecision): string {
+  const { title, lines, multisig } = describeSubject(decision.subject);
   return [
     `Flywheel: ${title}`,
     '',
@@ -114,13 +114,13 @@ interface SubjectText {
   readonly multisig: Address | null;
 }
 
-async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
+function describeSubject(subject: DecisionSubject): SubjectText {
   const { multisig } = subject;
   switch (subject.type) {
     case 'batch':
       return {
         title: `${subject.decision} batch ${subject.batchIndex} for the company`,
-        lines: await batchLines(subject),
+        lines: batchLines(subject),
         multisig,
       };
     case 'terms': {
@@ -143,7 +143,7 @@ async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
     }
     case 'policy': {
       const { token, version, policy } = subject;
-      const lines = [`Version: ${version}`, ...(await policyLines(policy, token)), describeToken(token)];
+      const lines = [`Version: ${version}`, ...policyLines(policy, token), describeToken(token)];
       return { title: 'set the rules of a project for the company', lines, multisig };
     }
     default:
@@ -151,13 +151,13 @@ async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
   }
 }
 
-async function batchLines({ content, reason }: BatchDecision): Promise<string[]> {
+function batchLines({ content, reason }: BatchDecision): string[] {
   const { effects, pipelines, recipients } = summarizeContent(content);
   return [
     ...effects,
     `Recipients: ${recipients}`,
     `Pipelines: ${pipelines}`,
-    `Content: ${await contentHash(content)}`,
+    `Content: ${contentHash(content)}`,
     // JSON keeps a reason on one line, so that it cannot imitate another line.
     ...(reason === null ? [] : [`Reason: ${JSON.stringify(reason)}`]),
   ];

@@ -1,5 +1,6 @@
 import type { Address } from '@solana/kit';
 import { groupDigits, toDecimal } from './amounts.ts';
+import { sha256Hex } from './sha256.ts';
 import { pluralize } from './wording.ts';
 
 /**
@@ -137,7 +138,7 @@ export function describePolicyChange(from: CompanyPolicy, to: CompanyPolicy, tok
  * Writes the lines of a policy in the text that an operator signs: each rule that has one number, the lengths of lists, and
  * the hash of the whole.
  */
-export async function policyLines(policy: CompanyPolicy, token: Decimals): Promise<string[]> {
+export function policyLines(policy: CompanyPolicy, token: Decimals): string[] {
   const tokens = (baseUnits: bigint | null) => (baseUnits === null ? null : writeTokens(baseUnits, token));
   const rows: readonly (readonly [string, string | null])[] = [
     ['Person above, batch', tokens(policy.personPerBatch)],
@@ -152,13 +153,12 @@ export async function policyLines(policy: CompanyPolicy, token: Decimals): Promi
     ['Hours', policy.hours && describeHours(policy.hours)],
   ];
   const set = rows.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]));
-  return [...(set.length === 0 ? ['Rules: none'] : set), `Policy: ${await policyHash(policy)}`];
+  return [...(set.length === 0 ? ['Rules: none'] : set), `Policy: ${policyHash(policy)}`];
 }
 
 /** Hashes a policy: lowercase hex SHA-256 of its JSON, with amounts as decimal text of base units and members in this order. */
-export async function policyHash(policy: CompanyPolicy): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(toPolicyJson(policy))));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export function policyHash(policy: CompanyPolicy): string {
+  return sha256Hex(JSON.stringify(toPolicyJson(policy)));
 }
 
 /** A policy as JSON: amounts are decimal text of base units. */

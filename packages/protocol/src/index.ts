@@ -15,5 +15,6 @@ export * from './policy-fields.ts';
 export * from './proof-memo.ts';
 export * from './reserved-addresses.ts';
 export * from './runtime.ts';
+export * from './sha256.ts';
 export * from './vault-instruction.ts';
 export * from './wording.ts';

@@ -1,5 +1,4 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { sha256Hex } from './sha256.ts';
 
 /** What happened: a pipeline's type and its payload, the payload exactly as it was sent. */
 export interface Proof {
@@ -36,7 +35,7 @@ export function proofMemo(proof: Proof): string {
  * proofHash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
  */
 export function proofHash({ type, payload }: Proof): string {
-  return bytesToHex(sha256(new TextEncoder().encode(`${type}\0${payload}`)));
+  return sha256Hex(`${type}\0${payload}`);
 }
 
 /** Writes the memo's text for a hash that is already known. */

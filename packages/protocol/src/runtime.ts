@@ -1,7 +1,6 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex } from '@noble/hashes/utils.js';
 import { BASE_ACCOUNT_SIZE, type Signature } from '@solana/kit';
 import { ADDRESS_BYTES } from './addresses.ts';
+import { sha256Hex } from './sha256.ts';
 
 /**
  * Numbers of Solana's runtime and of Jito's block engine that `@solana/kit` and `@solana-program/*` do not export. What they export stands there:
@@ -62,7 +61,7 @@ export const BUNDLES_PATH = '/api/v1/bundles';
 
 /** Computes Jito’s bundle id: lowercase hex SHA-256 of the transactions’ first signatures, in base58, joined by commas. */
 export function bundleIdOf(signatures: readonly Signature[]): string {
-  return bytesToHex(sha256(new TextEncoder().encode(signatures.join(','))));
+  return sha256Hex(signatures.join(','));
 }
 
 /** Counts the characters of bytes in padded base64. */

@@ -23,7 +23,7 @@ type Vector = (typeof vectors.decisions)[number];
 describe('golden company decisions', () => {
   for (const vector of vectors.decisions) {
     it(`findDecisionIssue accepts ${vector.name}, and no byte of it changed`, async () => {
-      const text = await writeDecisionText(decisionOf(vector));
+      const text = writeDecisionText(decisionOf(vector));
       assert.equal(text, vector.text);
       assert.equal(await findDecisionIssue(text, operatorOf(vector), signedOf(vector)), null);
       for (const field of ['signedMessage', 'signature'] as const) {
@@ -83,21 +83,21 @@ describe('golden company decisions', () => {
       const { subject, ...decision } = decisionOf(vector);
       const changed = ofSubject[type].map((change) => ({ ...decision, subject: { ...subject, ...change } }));
       for (const attempt of [...changed, ...common.map((change) => ({ ...decision, subject, ...change }))]) {
-        const text = await writeDecisionText(attempt as CompanyDecision);
+        const text = writeDecisionText(attempt as CompanyDecision);
         assert.notEqual(await findDecisionIssue(text, operatorOf(vector), signedOf(vector)), null, text);
       }
-      const text = await writeDecisionText({ ...decision, subject, operator: other });
+      const text = writeDecisionText({ ...decision, subject, operator: other });
       assert.match((await findDecisionIssue(text, other, signedOf(vector))) ?? '', /signed bytes/);
     }
   });
 });
 
 describe('a company decision', () => {
-  it('keeps a reason on one line, so that it cannot imitate another line', async () => {
+  it('keeps a reason on one line, so that it cannot imitate another line', () => {
     const { subject, ...decision } = decisionOf(vectorOf('batch'));
     assert.ok(subject.type === 'batch');
     const rejection = { ...subject, decision: 'reject', reason: 'No.\nDecision: approve' } as const;
-    const text = await writeDecisionText({ ...decision, subject: rejection });
+    const text = writeDecisionText({ ...decision, subject: rejection });
     assert.ok(text.split('\n').includes('Reason: "No.\\nDecision: approve"'));
   });
 

@@ -1,4 +1,5 @@
 import type { Pipeline } from '@flywheel/api';
+import { sha256Hex } from '@flywheel/protocol';
 import { type ReadAirdropOptions, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { airdrop, packActions } from './pipelines.ts';
 
@@ -34,8 +35,7 @@ export async function packAirdropCsv(
 ): Promise<Pipeline[]> {
   const { rows, issues } = readAirdropCsv(csv, { ...options, duplicates });
   if (issues.length > 0) throw new RangeError(issues.map(({ line, message }) => `Line ${line}: ${message}`).join('\n'));
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(csv));
-  const sha256 = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const sha256 = sha256Hex(csv);
   return packActions(rows, {
     type,
     actionsOf: ({ address, amount }) => [airdrop(address, amount)],

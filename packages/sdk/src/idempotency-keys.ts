@@ -1,5 +1,5 @@
 import type { Action, Pipeline } from '@flywheel/api';
-import { decimalOf } from '@flywheel/protocol';
+import { decimalOf, sha256Hex } from '@flywheel/protocol';
 
 /**
  * Derives an idempotency key from the parts that identify a piece of work: a UUID (RFC 9562, version 8) from their SHA-256.
@@ -10,8 +10,7 @@ import { decimalOf } from '@flywheel/protocol';
  */
 export async function idempotencyKeyOf(...parts: readonly string[]): Promise<string> {
   // JSON keeps the parts apart: ('a', 'bc') is not ('ab', 'c').
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(parts)));
-  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const hex = sha256Hex(JSON.stringify(parts));
   const variant = VARIANTS.charAt(Number.parseInt(hex.charAt(16), 16) % VARIANTS.length);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -201,7 +201,7 @@ async function signSubject(
 ): Promise<DecisionSignature> {
   const { nonce = randomBytes(16).toString('hex'), expiresAt = new Date(Date.now() + HOUR_MS) } = changes;
   const genesisHash = await rpc.getGenesisHash().send();
-  const text = await writeDecisionText({
+  const text = writeDecisionText({
     subject,
     genesisHash,
     operator: wallet.address,

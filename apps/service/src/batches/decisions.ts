@@ -54,7 +54,7 @@ async function findIssueOfSignature(
 ): Promise<string | null> {
   if (!companyOperators.has(operator)) return `${operator} is not in COMPANY_OPERATORS.`;
   const genesisHash = await chain.genesisHash();
-  const text = await writeDecisionText({ subject, genesisHash, operator, nonce, expiresAt });
+  const text = writeDecisionText({ subject, genesisHash, operator, nonce, expiresAt });
   const { length } = new TextEncoder().encode(text);
   if (length > MAX_DECISION_BYTES)
     return `The text has ${length} bytes; ${MAX_DECISION_BYTES} fit. Shorten the reason.`;

@@ -68,7 +68,7 @@ export async function signDecision(
   const nonce = randomBytes(16).toString('hex');
   const expiresAt = new Date(Date.now() + VALID_MS);
   const genesisHash = await readGenesisHash(rpcUrl);
-  const text = await writeDecisionText({ subject, genesisHash, operator: wallet.address, nonce, expiresAt });
+  const text = writeDecisionText({ subject, genesisHash, operator: wallet.address, nonce, expiresAt });
   const signedMessage = new TextEncoder().encode(text);
   const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[wallet.address];

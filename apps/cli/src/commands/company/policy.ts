@@ -119,7 +119,7 @@ async function setPolicy(
   const subject: PolicyDecision = { type: 'policy', multisig, token: { mint, decimals }, version, policy };
   const facts = [
     `Set version ${version} of the rules of project ${projectId}:`,
-    ...(await describeSigned(policy, decimals)).map((line) => `  ${line}`),
+    ...describeSigned(policy, decimals).map((line) => `  ${line}`),
     `  Token: ${mint}, ${decimals} decimals`,
     `  Multisig: ${multisig}`,
   ];
@@ -142,7 +142,7 @@ async function setPolicy(
 /** Lists of recipients are shown up to this length; the hash covers all of them. */
 const MAX_SHOWN = 40;
 
-async function describeSigned(policy: Policy, decimals: number): Promise<string[]> {
+function describeSigned(policy: Policy, decimals: number): string[] {
   const sentences = describePolicy(policy, { decimals }).map(({ sentence }) => sentence);
   const lists = (['allowed', 'denied'] as const).flatMap((name) => {
     const recipients = policy[name] ?? [];
@@ -152,7 +152,7 @@ async function describeSigned(policy: Policy, decimals: number): Promise<string[
       ...(more > 0 ? [`  ${name}: and ${more} more`] : []),
     ];
   });
-  return [...(sentences.length === 0 ? ['No rules.'] : sentences), ...lists, `Policy: ${await policyHash(policy)}`];
+  return [...(sentences.length === 0 ? ['No rules.'] : sentences), ...lists, `Policy: ${policyHash(policy)}`];
 }
 
 async function tryPolicy(
