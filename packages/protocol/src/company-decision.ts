@@ -8,17 +8,15 @@ import {
   createTransactionMessage,
   getOffchainMessageDecoder,
   getOffchainMessageEncoder,
-  getPublicKeyFromAddress,
-  isSignatureBytes,
   type ReadonlyUint8Array,
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
-  verifySignature,
 } from '@solana/kit';
 import { getAddMemoInstruction } from '@solana-program/memo';
 import { groupDigits, toDecimal } from './amounts.ts';
 import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
 import { type CompanyPolicy, policyLines } from './company-policy.ts';
+import { isSignedBy } from './signatures.ts';
 import { MEMO_PROGRAM_ADDRESS } from './vault-instruction.ts';
 
 /** A decision of a company operator, as the operator's wallet signs it. */
@@ -234,9 +232,7 @@ export async function findDecisionIssue(
   if (!isTextIn(signedMessage, text, operator)) {
     return 'The signed bytes are neither the text of this decision, nor an off-chain message or a memo transaction of it.';
   }
-  const bytes = new Uint8Array(signature);
-  const isSigned =
-    isSignatureBytes(bytes) && (await verifySignature(await getPublicKeyFromAddress(operator), bytes, signedMessage));
+  const isSigned = await isSignedBy(operator, signedMessage, signature);
   return isSigned ? null : `The signature is not one of ${operator} over the text of this decision.`;
 }
 

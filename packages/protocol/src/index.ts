@@ -16,5 +16,6 @@ export * from './proof-memo.ts';
 export * from './reserved-addresses.ts';
 export * from './runtime.ts';
 export * from './sha256.ts';
+export * from './signatures.ts';
 export * from './vault-instruction.ts';
 export * from './wording.ts';

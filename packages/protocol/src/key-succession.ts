@@ -1,11 +1,6 @@
-import {
-  type Address,
-  getBase58Encoder,
-  getPublicKeyFromAddress,
-  isSignatureBytes,
-  verifySignature,
-} from '@solana/kit';
+import type { Address } from '@solana/kit';
 import { isAddress } from './addresses.ts';
+import { isSignedBy } from './signatures.ts';
 
 /** The two keys of a service that a registration names, and that wallets keep. */
 export const KEY_ROLES = ['company', 'operator'] as const;
@@ -52,9 +47,7 @@ export async function findSuccessionIssue(succession: KeySuccession, signature: 
     if (!isAddress(address)) return `A succession names ${JSON.stringify(address)}, which is not an address.`;
   }
   if (from === to) return `The succession of ${from} names itself.`;
-  const bytes = decodeSignature(signature);
-  const text = new TextEncoder().encode(writeSuccessionText(succession));
-  const isSigned = isSignatureBytes(bytes) && (await verifySignature(await getPublicKeyFromAddress(from), bytes, text));
+  const isSigned = await isSignedBy(from, writeSuccessionText(succession), signature);
   return isSigned ? null : `${from} has not signed that ${to} succeeds it as the ${role} of this cluster.`;
 }
 
@@ -114,14 +107,5 @@ async function findPathIssue(
     if (passed.has(next)) return `The successors of ${known} lead back to ${next}, and not to ${to}.`;
     passed.add(next);
     key = next;
-  }
-}
-
-/** Returns no bytes for a text that is not base58. */
-function decodeSignature(signature: string): Uint8Array {
-  try {
-    return new Uint8Array(getBase58Encoder().encode(signature));
-  } catch {
-    return new Uint8Array();
   }
 }

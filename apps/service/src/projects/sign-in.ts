@@ -1,13 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ApiError, SIGN_IN_STATEMENT, type SignInChallenge, writeSignInMessage } from '@flywheel/api';
-import { address, isAddress, NOT_AN_ADDRESS } from '@flywheel/protocol';
-import {
-  type Address,
-  getBase58Encoder,
-  getPublicKeyFromAddress,
-  isSignatureBytes,
-  verifySignature,
-} from '@solana/kit';
+import { address, isAddress, isSignedBy, NOT_AN_ADDRESS } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { Db } from '../store/db.ts';
 import {
@@ -101,15 +95,6 @@ export async function findOpenSession({ db, clock }: SignInDeps, token: string):
 
 export async function signOut({ db }: Pick<SignInDeps, 'db'>, token: string): Promise<void> {
   await deleteSession(db, hashOf(token));
-}
-
-/** Verifies a wallet's signature of a message (`signMessage` of wallets signs the bytes of the text). */
-export async function isSignedBy(wallet: Address, message: string, signatureBase58: string): Promise<boolean> {
-  if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signatureBase58)) return false;
-  const bytes = getBase58Encoder().encode(signatureBase58);
-  if (!isSignatureBytes(bytes)) return false;
-  const publicKey = await getPublicKeyFromAddress(wallet);
-  return verifySignature(publicKey, bytes, new TextEncoder().encode(message));
 }
 
 function hashOf(token: string): Uint8Array {

@@ -1,5 +1,5 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
-import { address, findWalletProblem } from '@flywheel/protocol';
+import { address, findWalletProblem, isSignedBy } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
@@ -7,7 +7,6 @@ import { type CreatedBatch, createBatchIdempotently, findBeginning, hashRequest 
 import type { Deps } from '../batches/deps.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { isSignedBy } from '../projects/sign-in.ts';
 import { encodeReplacement } from '../squads/rotation.ts';
 import { findRotations, type RotationRecord, replacementOf } from '../store/batches/rotations.ts';
 

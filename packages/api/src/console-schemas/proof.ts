@@ -1,14 +1,12 @@
 import * as z from 'zod';
 import { BatchStatus } from '../schemas.ts';
+import { base58Signature } from './values.ts';
 
 export const ProofCheckRequest = z
   .union([
     z.strictObject({ type: z.string().min(1).max(64), payload: z.string().max(65_536) }),
     z.strictObject({
-      signature: z
-        .string()
-        .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a transaction signature, base58')
-        .describe('Signature of a transaction that executed pipelines.'),
+      signature: base58Signature.describe('Signature of a transaction that executed pipelines.'),
     }),
   ])
   .meta({ id: 'ProofCheckRequest' });

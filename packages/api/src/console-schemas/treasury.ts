@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BatchStatus, InitWarning } from '../schemas.ts';
-import { base58Address, decimalTokens, isoDateTime } from './values.ts';
+import { base58Address, base58Signature, decimalTokens, isoDateTime } from './values.ts';
 
 export const Asset = z.enum(['SOL', 'TOKEN']).meta({
   id: 'Asset',
@@ -36,10 +36,7 @@ export const RotateAction = z
 export const RotateWalletRequest = z
   .strictObject({
     newWallet: base58Address,
-    signature: z
-      .string()
-      .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a signature in base58')
-      .describe('Signature of the new wallet over the text of `rotationMessage`.'),
+    signature: base58Signature.describe('Signature of the new wallet over the text of `rotationMessage`.'),
   })
   .meta({ id: 'RotateWalletRequest' });
 

@@ -2,6 +2,10 @@ import * as z from 'zod';
 
 export const base58Address = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');
 
+export const base58Signature = z
+  .string()
+  .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a signature: 64 bytes in base58');
+
 /** Amount as a person types it. */
 export const decimalTokens = z
   .string()
