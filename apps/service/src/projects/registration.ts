@@ -7,8 +7,8 @@ import {
   type RegistrationMode,
   type RegistrationRequest,
 } from '@flywheel/api';
-import { isAddress, LAMPORTS_PER_SIGNATURE, lookupTableBytes, NOT_AN_ADDRESS, toDecimal } from '@flywheel/protocol';
-import { decodeProgramConfig, multisigBytes, programConfigAddress } from '@flywheel/squads';
+import { isAddress, LAMPORTS_PER_SIGNATURE, NOT_AN_ADDRESS, toDecimal } from '@flywheel/protocol';
+import { decodeProgramConfig, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -30,7 +30,7 @@ import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
-import { registrationInstructions, registrationMismatch } from '../squads/registration.ts';
+import { registrationBytes, registrationInstructions, registrationMismatch } from '../squads/registration.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findKeySuccessions } from '../store/company/key-successions.ts';
 import type { Db } from '../store/db.ts';
@@ -247,10 +247,11 @@ async function readRegistrationTerms({
   recovery,
 }: Pick<RegisterDeps, 'chain' | 'recovery'>): Promise<RegistrationTerms> {
   const configAddress = programConfigAddress();
+  const bytes = registrationBytes(recovery);
   const [[config], ...rents] = await Promise.all([
     chain.accounts([configAddress]),
-    chain.minimumBalanceForRentExemption(multisigBytes(recovery === null ? 3 : 4)),
-    chain.minimumBalanceForRentExemption(lookupTableBytes(LOOKUP_TABLE_ADDRESSES)),
+    chain.minimumBalanceForRentExemption(bytes.multisig),
+    chain.minimumBalanceForRentExemption(bytes.lookupTable),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
   const { treasury, multisigCreationFee } = decodeProgramConfig(config);
@@ -260,9 +261,6 @@ async function readRegistrationTerms({
     costLamports: rentLamports + multisigCreationFee + SIGNATURES * LAMPORTS_PER_SIGNATURE,
   };
 }
-
-/** Number of `lookupTableAddresses`. */
-const LOOKUP_TABLE_ADDRESSES = 9;
 /** The wallet's and the temporary key's. */
 const SIGNATURES = 2n;
 

@@ -21,6 +21,7 @@ import { type Address, bytesEqual, type Instruction, type ReadonlyUint8Array } f
 import type { Batch } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { type LocatedBatch, locateBatch } from './instructions.ts';
+import { THRESHOLD } from './registration.ts';
 
 /**
  * The past of a closed batch: `executed` pipelines of ours; `foreign` if its index held other content; `incomplete` if the
@@ -100,9 +101,6 @@ function rotationHistory(
   if (executes.length > 0) return { executed: 1 };
   return canCloseUnexecuted(find, multisig.address, proposal) ? { executed: 0 } : 'incomplete';
 }
-
-/** Votes that a proposal of this service needs: the company's and the wallet's. */
-const THRESHOLD = 2;
 
 /** True unless both have approved and no one cancelled: Squads closes such a proposal only after its execution. */
 function canCloseUnexecuted(find: Find, multisig: Address, proposal: Address): boolean {

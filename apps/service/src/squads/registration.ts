@@ -1,4 +1,4 @@
-import { associatedTokenAddress } from '@flywheel/protocol';
+import { associatedTokenAddress, lookupTableBytes } from '@flywheel/protocol';
 import {
   type AccountBytes,
   decodeMultisig,
@@ -6,6 +6,7 @@ import {
   type LookupTable,
   type Member,
   multisigAddress,
+  multisigBytes,
   PERMISSION,
   programConfigAddress,
   VAULT_INDEX,
@@ -41,8 +42,8 @@ export interface RegistrationInput {
   readonly recentSlot: bigint;
 }
 
-/** Both approvers must vote for every batch. */
-const THRESHOLD = 2;
+/** Number of voters of a multisig, and of votes that a batch needs: both approvers must vote for it. */
+export const THRESHOLD = 2;
 
 /**
  * Builds a project's multisig and the instructions that create it: the multisig itself, then its lookup table, filled and
@@ -143,6 +144,22 @@ export function lookupTableAddresses(input: {
     // The execution of a vault message that uses the table names the table as an account.
     input.lookupTable,
   ];
+}
+
+/**
+ * Computes the sizes of the accounts that a registration creates.
+ * @param recovery as in `RegistrationInput`.
+ */
+export function registrationBytes(recovery: Address | null): {
+  readonly multisig: number;
+  readonly lookupTable: number;
+} {
+  // Sizes depend on the number of addresses, and not on which they are.
+  const any = SYSTEM_PROGRAM_ADDRESS;
+  const members = multisigMembers({ operator: any, recovery, company: any, wallet: any });
+  const token = { mint: any, programAddress: any };
+  const addresses = lookupTableAddresses({ multisig: any, vault: any, token, lookupTable: any });
+  return { multisig: multisigBytes(members.length), lookupTable: lookupTableBytes(addresses.length) };
 }
 
 /**

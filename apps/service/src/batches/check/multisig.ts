@@ -3,7 +3,7 @@ import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { isOperatorLost, type Multisig } from '../../model/project.ts';
 import type { Chain } from '../../solana/chain.ts';
-import { lookupTableMismatch } from '../../squads/registration.ts';
+import { lookupTableMismatch, THRESHOLD } from '../../squads/registration.ts';
 import type { RunDeps } from '../deps.ts';
 
 /** Checks that a multisig on chain is one that this worker may sign for. @throws Error if it is not. */
@@ -34,8 +34,9 @@ export function createMultisigCheck({ companies, operator, previousOperator }: O
     if (!account || !table) throw new Error(`The cluster lacks the multisig ${multisig.address} or its lookup table.`);
     const { members, threshold, configAuthority, timeLock, rentCollector } = decodeMultisig(account);
     const voters = votersOf(members);
-    const isGuarded = threshold === 2 && configAuthority === SYSTEM_PROGRAM_ADDRESS && timeLock === 0;
-    const isByTwo = voters.length === 2 && voters.every(({ permissions }) => permissions.mask === PERMISSION.vote);
+    const isGuarded = threshold === THRESHOLD && configAuthority === SYSTEM_PROGRAM_ADDRESS && timeLock === 0;
+    const isByTwo =
+      voters.length === THRESHOLD && voters.every(({ permissions }) => permissions.mask === PERMISSION.vote);
     const isCompanys = voters.some((voter) => companies.has(voter.key));
     // A lost operator, which only workers record, collects the rent until it is replaced.
     const isOwn =
@@ -62,7 +63,7 @@ export async function findVoterMismatch(
   const [account] = await chain.accounts([address]);
   if (!account) return `The cluster lacks the multisig ${address}.`;
   const voters = votersOf(decodeMultisig(account).members).map(({ key }) => key);
-  const isSame = voters.length === 2 && voters.includes(wallet) && voters.includes(company);
+  const isSame = voters.length === THRESHOLD && voters.includes(wallet) && voters.includes(company);
   return isSame ? null : `${voters.join(' and ')} vote in the multisig ${address}, not ${wallet} and ${company}.`;
 }
 
