@@ -9,6 +9,7 @@ import {
   getTransferCheckedInstruction,
 } from '@solana-program/token';
 import type { VaultAction } from '../model/batch.ts';
+import { plainInstruction } from '../model/plain-instruction.ts';
 import type { Token } from '../model/project.ts';
 import type { Vault } from './vault.ts';
 
@@ -107,9 +108,4 @@ function compileTransfer(
       { programAddress: token.programAddress },
     ),
   ].map(plainInstruction);
-}
-
-/** Keeps the program, the accounts with their roles, and the data. Builders attach more, such as signers. */
-function plainInstruction({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): Instruction {
-  return { programAddress, accounts: accounts.map(({ address, role }) => ({ address, role })), data };
 }

@@ -1,19 +1,20 @@
 import { BUNDLES_PATH, bundleIdOf, LAMPORTS_PER_SOL, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
 import { createPacer, createRpcTransport, type Warn } from '@flywheel/solana-rpc';
 import {
-  AccountRole,
   type Address,
   type Base64EncodedWireTransaction,
   createJsonRpcApi,
+  createNoopSigner,
   createRpc,
   type Instruction,
   type Rpc,
   type RpcTransport,
 } from '@solana/kit';
-import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { getTransferSolInstruction } from '@solana-program/system';
 import * as z from 'zod';
 import type { Clock } from '../model/clock.ts';
 import { createFairGate, newShare, type Share } from '../model/fair-gate.ts';
+import { plainInstruction } from '../model/plain-instruction.ts';
 import { postByHttp } from './post-by-http.ts';
 import { ask, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
@@ -225,14 +226,8 @@ function clamp(value: bigint, min: bigint, max: bigint): bigint {
 
 /** Builds a tip without a signer object: the message’s signers sign. */
 export function tipOf(source: Address, destination: Address, lamports: bigint): Instruction {
-  return {
-    programAddress: SYSTEM_PROGRAM_ADDRESS,
-    accounts: [
-      { address: source, role: AccountRole.WRITABLE_SIGNER },
-      { address: destination, role: AccountRole.WRITABLE },
-    ],
-    data: getTransferSolInstructionDataEncoder().encode({ amount: lamports }),
-  };
+  const transfer = { source: createNoopSigner(source), destination, amount: lamports };
+  return plainInstruction(getTransferSolInstruction(transfer));
 }
 
 /**

@@ -24,6 +24,7 @@ import {
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { plainInstruction } from '../model/plain-instruction.ts';
 import type { Multisig, Token } from '../model/project.ts';
 
 export interface RegistrationInput {
@@ -97,7 +98,7 @@ export async function registrationInstructions(
           addresses: [...addresses],
         }),
         getFreezeLookupTableInstruction({ address: table[0], authority: signer }),
-      ].map(withoutSigners),
+      ].map(plainInstruction),
     ],
   };
 }
@@ -217,9 +218,4 @@ function memberList(members: readonly Member[]): string {
 
 function mismatch<T>(name: string, actual: T, expected: T): string | null {
   return actual === expected ? null : `The multisig’s ${name} is ${actual}, not ${expected}.`;
-}
-
-/** Keeps roles only: they say who signs, and HTTP processes hold no keys. */
-function withoutSigners({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): Instruction {
-  return { programAddress, accounts: accounts.map(({ address, role }) => ({ address, role })), data };
 }
