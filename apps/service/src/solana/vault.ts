@@ -31,8 +31,8 @@ export interface MissingTokenAccount {
 }
 
 /**
- * Reads a vault's balances, and the cost of each recipient's missing token account, at commitment `confirmed`. @throws
- * Error if the vault’s token account or the mint is another kind of account.
+ * Reads a vault's balances, and the cost of each recipient's missing token account, at commitment `confirmed`.
+ * @throws Error if the vault’s token account or the mint is another kind of account.
  */
 export async function readVaultFunds(
   chain: Pick<Chain, 'accounts' | 'minimumBalanceForRentExemption'>,

@@ -44,7 +44,7 @@ export interface EndpointDeps {
 export const MAX_ENDPOINTS = 10;
 
 /**
- * A project’s endpoints, oldest first.
+ * Lists a project’s endpoints, oldest first.
  * @throws ApiError ERR_PROJECT_NOT_FOUND
  */
 export async function listEndpoints(deps: EndpointDeps, wallet: Address, projectId: string): Promise<Webhook[]> {
@@ -57,7 +57,7 @@ export async function listEndpoints(deps: EndpointDeps, wallet: Address, project
 }
 
 /**
- * A new endpoint of a project of this wallet, with its secret.
+ * Creates an endpoint of a project of this wallet, with its secret.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_INVALID_REQUEST, ERR_TOO_MANY_WEBHOOKS, ERR_WEBHOOKS_UNAVAILABLE
  */
 export async function createEndpoint(
@@ -123,7 +123,7 @@ export async function changeEndpoint(
 }
 
 /**
- * A new secret in the place of the old one, which signs too until the overlap is over.
+ * Replaces the secret of an endpoint. The old one signs too until the overlap is over.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_WEBHOOKS_UNAVAILABLE
  */
 export async function rotateSecret(
@@ -199,7 +199,7 @@ function requireUrl({ webhooks }: EndpointDeps, url: string): void {
   if (problem !== null) throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.url', problem });
 }
 
-/** Each once. */
+/** Sorts topics, and lists each once. */
 function inOrder(events: readonly WebhookTopic[]): WebhookTopic[] {
   return [...new Set(events)].toSorted();
 }
@@ -222,7 +222,7 @@ function presentNewest({ type, state, status, createdAt }: NewestDelivery): NonN
   return { type, state, ...(status !== null && { status }), dateCreated: createdAt.toISOString() };
 }
 
-/** For the record. */
+/** Describes an endpoint for the audit log. */
 function describe({ url, events, state }: Endpoint) {
   return { url, events, state };
 }

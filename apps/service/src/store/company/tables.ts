@@ -69,7 +69,7 @@ interface CompanyChangesTable {
   requested_at: Date;
 }
 
-/** Written by workers only, like the four tables after it. */
+/** Results of a worker's review of each decision. Only workers write this table and the four after it. */
 interface CompanyReviewsTable {
   change_id: bigint;
   /** null: refused. */
