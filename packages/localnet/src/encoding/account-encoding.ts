@@ -2,7 +2,7 @@ import { zstdCompressSync } from 'node:zlib';
 import { encodeBase58 } from '@flywheel/protocol';
 import { INVALID_REQUEST } from '@flywheel/solana-rpc';
 import type { EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
-import { RpcError } from '../rpc/rpc-error.ts';
+import { CallError } from '../rpc/call-error.ts';
 import { parseAccount } from './account-parsing.ts';
 
 /** Maximum length of an account in base58 (account-decoder, MAX_BASE58_BYTES). */
@@ -23,7 +23,7 @@ export function encodeMaybeAccount(account: MaybeEncodedAccount, view: AccountVi
   return account.exists ? encodeAccount(account, view, readAccount) : null;
 }
 
-/** Encodes an account as RPC returns it. Throws RpcError if the account is too long for base58. */
+/** Encodes an account as RPC returns it. Throws CallError if the account is too long for base58. */
 export function encodeAccount(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
   return {
     lamports: account.lamports,
@@ -59,7 +59,7 @@ function encodeContent(account: EncodedAccount, { encoding, dataSlice }: Account
 
 function toBase58(bytes: Uint8Array): string {
   if (bytes.length > MAX_BASE58_BYTES) {
-    throw new RpcError(
+    throw new CallError(
       INVALID_REQUEST,
       `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
     );

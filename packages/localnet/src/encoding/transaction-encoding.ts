@@ -3,7 +3,7 @@ import { UNSUPPORTED_TRANSACTION_VERSION } from '@flywheel/solana-rpc';
 import { type Address, getBase58Encoder } from '@solana/kit';
 import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
+import { CallError } from '../rpc/call-error.ts';
 import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../wire/wire-transaction.ts';
 import { isMemoProgram, parseInstruction, readMemo } from './instruction-parsing.ts';
 
@@ -52,7 +52,7 @@ export function memosOf(record: Pick<TransactionRecord, 'wire'>): string | null 
 function parseKnown(record: TransactionRecord, maxVersion: bigint | null): WireTransaction {
   const wire = parseWireTransaction(record.wire);
   if (wire.version === 'legacy' || (maxVersion !== null && BigInt(wire.version) <= maxVersion)) return wire;
-  throw new RpcError(
+  throw new CallError(
     UNSUPPORTED_TRANSACTION_VERSION,
     `Transaction version (${wire.version}) is not supported by the requesting client. ` +
       `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${wire.version}`,

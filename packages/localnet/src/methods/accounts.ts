@@ -11,6 +11,7 @@ import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.
 import type { Node } from '../ledger/node.ts';
 import { type AccountFilters, accountFilters } from '../rpc/account-filters.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import {
   accountConfig,
   addressParam,
@@ -21,7 +22,6 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Maximum of addresses in getMultipleAccounts (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */
@@ -101,13 +101,13 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
 /** Offsets of addresses in a token account, by which a validator has an index. */
 const INDEXED = { owner: 32, mint: 0 } as const;
 
-/** Throws RpcError if a filter compares a part of an address by which token accounts are indexed. */
+/** Throws CallError if a filter compares a part of an address by which token accounts are indexed. */
 function checkTokenFilters(program: Address, filters: AccountFilters): void {
   if (!isTokenProgram(program)) return;
   for (const [name, offset] of Object.entries(INDEXED)) {
     const part = filters.find(({ compared }) => compared?.offset === offset && compared.length !== ADDRESS_BYTES);
     if (!part) continue;
     const lengths = `Incorrect byte length ${part.compared?.length} for SPL token ${name} filter`;
-    throw new RpcError(INVALID_PARAMS, `${lengths}, expected ${ADDRESS_BYTES}`);
+    throw new CallError(INVALID_PARAMS, `${lengths}, expected ${ADDRESS_BYTES}`);
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { encodeAccounts, encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Node } from '../ledger/node.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import {
   configCommitment,
   contextParam,
@@ -13,7 +14,6 @@ import {
   transactionEncoding,
   versionParam,
 } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, requireConfirmed, requireHistory } from './context.ts';
 
 /** Maximum of slots in one getBlocks (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */
@@ -44,11 +44,11 @@ export function blockMethods(node: Node): Record<string, Method> {
       requireHistory(node);
       requireConfirmed(options);
       if (slot > slots.at(options.commitment)) {
-        throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
+        throw new CallError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
       }
       const first = history.firstAvailableSlot();
       if (slot < first) {
-        throw new RpcError(
+        throw new CallError(
           BLOCK_CLEANED_UP,
           `Block ${slot} cleaned up, does not exist on node. First available block: ${first}`,
         );
@@ -84,13 +84,13 @@ export function blockMethods(node: Node): Record<string, Method> {
       const end = typeof second === 'bigint' ? second : start + MAX_BLOCKS;
       const newest = slots.at(context.commitment);
       const last = end < newest ? end : newest;
-      if (last > start + MAX_BLOCKS) throw new RpcError(INVALID_PARAMS, `Slot range too large; max ${MAX_BLOCKS}`);
+      if (last > start + MAX_BLOCKS) throw new CallError(INVALID_PARAMS, `Slot range too large; max ${MAX_BLOCKS}`);
       return list(start, last);
     },
     getBlocksWithLimit: (params) => {
       const [start, limit, context] = parseParams([integerParam, integerParam, config], params);
       requireConfirmed(context);
-      if (limit > MAX_BLOCKS) throw new RpcError(INVALID_PARAMS, `Limit too large; max ${MAX_BLOCKS}`);
+      if (limit > MAX_BLOCKS) throw new CallError(INVALID_PARAMS, `Limit too large; max ${MAX_BLOCKS}`);
       checkContextSlot(node, context);
       const newest = slots.at(context.commitment);
       const last = start + limit - 1n;

@@ -6,8 +6,8 @@ import type { Faults } from '../faults.ts';
 import { TIP_ACCOUNTS } from '../genesis.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import { optionalConfig, parseParams } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import { parseWireParam } from '../rpc/wire-param.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { withContext } from './context.ts';
@@ -109,6 +109,6 @@ function landedStatus({ slots }: Pick<Ledger, 'slots'>, bundle: Bundle | null) {
   };
 }
 
-function refusal(reason: string): RpcError {
-  return new RpcError(INVALID_PARAMS, reason);
+function refusal(reason: string): CallError {
+  return new CallError(INVALID_PARAMS, reason);
 }

@@ -7,6 +7,7 @@ import { GENESIS_LAMPORTS } from '../genesis.ts';
 import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import {
   blockhashParam,
   configCommitment,
@@ -16,7 +17,6 @@ import {
   parseParams,
   withoutParams,
 } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
@@ -68,7 +68,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
     getBlockTime: (params) => {
       const [wanted] = parseParams([integerParam], params);
       if (wanted > slots.at('processed')) {
-        throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${wanted}`);
+        throw new CallError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${wanted}`);
       }
       return history.blockTime(wanted);
     },
@@ -100,7 +100,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
     },
     getMinimumBalanceForRentExemption: (params) => {
       const [bytes] = parseParams([integerParam, config], params);
-      if (bytes > MAX_ACCOUNT_BYTES) throw new RpcError(INVALID_REQUEST, 'Invalid request');
+      if (bytes > MAX_ACCOUNT_BYTES) throw new CallError(INVALID_REQUEST, 'Invalid request');
       return node.minimumBalanceForRentExemption(bytes);
     },
   };

@@ -7,10 +7,10 @@ import type { Inbox } from '../inbox.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { invalidParams } from '../rpc/call-error.ts';
 import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
-import { invalidParams } from '../rpc/rpc-error.ts';
 import type { WebsocketGate } from '../subscriptions/websocket.ts';
-import { throwRpcError } from './context.ts';
+import { throwCallError } from './context.ts';
 
 /** A bigger jump would exceed the range of dates. */
 const MAX_WARP_SECONDS = 10_000_000_000n;
@@ -100,16 +100,16 @@ export function controlMethods(deps: ControlDeps): Record<string, Method> {
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
-      return { mint: await bank.createMint(decimals, token2022).catch(throwRpcError) };
+      return { mint: await bank.createMint(decimals, token2022).catch(throwCallError) };
     },
     localnet_fund: async (params) => {
       const [{ address, lamports, mint, amount }] = parseParams([fundRequest], params);
       if ((mint === undefined) !== (amount === undefined)) throw invalidParams('mint and amount belong together');
-      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports).catch(throwRpcError);
+      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports).catch(throwCallError);
       const tokenAccount =
         mint === undefined || amount === undefined
           ? null
-          : await bank.mintTo(mint, address, amount).catch(throwRpcError);
+          : await bank.mintTo(mint, address, amount).catch(throwCallError);
       return { signature, tokenAccount };
     },
     localnet_warp: async (params) => {

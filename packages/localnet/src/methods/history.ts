@@ -4,6 +4,7 @@ import { encodeTransaction, memosOf } from '../encoding/transaction-encoding.ts'
 import type { Node } from '../ledger/node.ts';
 import type { TransactionSummary } from '../ledger/store/transaction-record.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import {
   addressParam,
   configCommitment,
@@ -17,7 +18,6 @@ import {
   versionParam,
   whole,
 } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import { checkContextSlot, requireConfirmed, requireHistory, withContext } from './context.ts';
 
 /** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */
@@ -64,7 +64,7 @@ export function historyMethods(node: Node): Record<string, Method> {
       const newest = slots.at(config.commitment);
       for (const bound of [config.before, config.until]) {
         if (bound && !history.summary(bound)) {
-          throw new RpcError(FILTER_TRANSACTION_NOT_FOUND, `Transaction ${bound} not found`);
+          throw new CallError(FILTER_TRANSACTION_NOT_FOUND, `Transaction ${bound} not found`);
         }
       }
       return history

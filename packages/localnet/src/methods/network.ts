@@ -5,6 +5,7 @@ import { voteAccountOf } from '../genesis.ts';
 import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import {
   addressParam,
   configCommitment,
@@ -15,7 +16,6 @@ import {
   parseParams,
   withoutParams,
 } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
@@ -88,7 +88,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       if (limit === 0) return [];
       const epoch = (first + BigInt(limit) - 1n) / SLOTS_PER_EPOCH;
       if (epoch > current() / SLOTS_PER_EPOCH + 1n) {
-        throw new RpcError(INVALID_PARAMS, `Invalid slot range: leader schedule for epoch ${epoch} is unavailable`);
+        throw new CallError(INVALID_PARAMS, `Invalid slot range: leader schedule for epoch ${epoch} is unavailable`);
       }
       return Array.from({ length: limit }, () => identity);
     },
@@ -107,11 +107,11 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       const lastSlot = options.range?.lastSlot ?? slots.at(options.commitment);
       const firstSlot = options.range?.firstSlot ?? (lastSlot / SLOTS_PER_EPOCH) * SLOTS_PER_EPOCH;
       if (lastSlot < firstSlot) {
-        throw new RpcError(INVALID_PARAMS, `lastSlot, ${lastSlot}, cannot be less than firstSlot, ${firstSlot}`);
+        throw new CallError(INVALID_PARAMS, `lastSlot, ${lastSlot}, cannot be less than firstSlot, ${firstSlot}`);
       }
       const newest = slots.at(options.commitment);
       if (lastSlot > newest) {
-        throw new RpcError(INVALID_PARAMS, `lastSlot, ${lastSlot}, is too large; max ${newest}`);
+        throw new CallError(INVALID_PARAMS, `lastSlot, ${lastSlot}, is too large; max ${newest}`);
       }
       const count = lastSlot - firstSlot + 1n;
       const byIdentity = options.identity && options.identity !== identity ? {} : { [identity]: [count, count] };
@@ -137,7 +137,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       const past = newest / SLOTS_PER_EPOCH;
       // Rewards of an epoch are in the first block of the next one.
       const first = ((context.epoch ?? (past > 0n ? past - 1n : 0n)) + 1n) * SLOTS_PER_EPOCH;
-      if (first > newest) throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${first}`);
+      if (first > newest) throw new CallError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${first}`);
       return addresses.map(() => null);
     },
     getStakeMinimumDelegation: (params) => {
@@ -164,7 +164,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
     getMaxRetransmitSlot: withoutParams(current),
     getMaxShredInsertSlot: withoutParams(current),
     getHighestSnapshotSlot: withoutParams(() => {
-      throw new RpcError(NO_SNAPSHOT, 'No snapshot');
+      throw new CallError(NO_SNAPSHOT, 'No snapshot');
     }),
     getFirstAvailableBlock: withoutParams(history.firstAvailableSlot),
     minimumLedgerSlot: withoutParams(history.firstAvailableSlot),

@@ -14,6 +14,7 @@ import type { Node, Simulation } from '../ledger/node.ts';
 import { BLOCKHASH_VALID_SLOTS, type Commitment } from '../ledger/slots.ts';
 import { addressesOfTables, currentBalances, rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError, invalidParams } from '../rpc/call-error.ts';
 import {
   addressParam,
   commitmentParam,
@@ -25,7 +26,6 @@ import {
   parseParams,
   transactionEncoding,
 } from '../rpc/params.ts';
-import { invalidParams, RpcError } from '../rpc/rpc-error.ts';
 import { type BinaryEncoding, decodeText, MESSAGE, parseWireParam, unreadable } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { findBudgetError, transactionFee } from '../wire/fees.ts';
@@ -99,7 +99,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       const [text, config] = parseParams([wireParam, simulateConfig], params);
       const { commitment, sigVerify, replaceRecentBlockhash } = config;
       if (sigVerify && replaceRecentBlockhash) {
-        throw new RpcError(INVALID_PARAMS, 'sigVerify may not be used with replaceRecentBlockhash');
+        throw new CallError(INVALID_PARAMS, 'sigVerify may not be used with replaceRecentBlockhash');
       }
       const transaction = parseWireParam(text, config.encoding, v1);
       checkContextSlot(node, config);
@@ -149,7 +149,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
 
 /**
  * Checks what a validator checks before it simulates: lookup tables and compute budget instructions. Returns the accounts.
- * Throws RpcError.
+ * Throws CallError.
  */
 function sanitize(node: Node, commitment: Commitment, transaction: WireTransaction): readonly ListedAccount[] {
   const bank = node.bank(commitment);
@@ -157,7 +157,7 @@ function sanitize(node: Node, commitment: Commitment, transaction: WireTransacti
   const isOfTable = typeof err === 'string' && err.includes('AddressLookupTable');
   const error = isOfTable ? err : findBudgetError(transaction);
   if (error === null) return accounts;
-  throw new RpcError(INVALID_PARAMS, `invalid transaction: ${describeError(error)}`);
+  throw new CallError(INVALID_PARAMS, `invalid transaction: ${describeError(error)}`);
 }
 
 function attemptError(attempt: Attempt): TransactionError | null {
@@ -173,19 +173,19 @@ function describeAccounts(
 ) {
   if (!asked) return null;
   if (asked.encoding === 'base58' || ('encoding' in asked && asked.encoding === undefined)) {
-    throw new RpcError(INVALID_PARAMS, 'base58 encoding not supported');
+    throw new CallError(INVALID_PARAMS, 'base58 encoding not supported');
   }
-  if (asked.addresses.length > most) throw new RpcError(INVALID_PARAMS, `Too many accounts provided; max ${most}`);
+  if (asked.addresses.length > most) throw new CallError(INVALID_PARAMS, `Too many accounts provided; max ${most}`);
   if (attemptError(attempt) !== null) return asked.addresses.map(() => null);
   const view = { encoding: asked.encoding ?? 'base64' };
   return asked.addresses.map((address) => encodeMaybeAccount(account(address), view, account));
 }
 
 /** A failed preflight has no balances and no addresses, whatever the simulation found (rpc, send_transaction). */
-function preflightFailure(node: Node, commitment: Commitment, attempt: Attempt): RpcError {
+function preflightFailure(node: Node, commitment: Commitment, attempt: Attempt): CallError {
   const { fee, ...failed } = describeAttempt(node, commitment, attempt, false);
   const message = `Transaction simulation failed: ${describeError(failed.err ?? '')}`;
-  return new RpcError(PREFLIGHT_FAILURE, message, {
+  return new CallError(PREFLIGHT_FAILURE, message, {
     ...failed,
     ...NOTHING_EXECUTED,
     returnData: failed.returnData,

@@ -9,8 +9,8 @@ import type { BankState } from '../ledger/bank-state.ts';
 import type { Node } from '../ledger/node.ts';
 import { mintSupply, type TokenHolding, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import type { Method } from '../rpc/answer-call.ts';
+import { CallError } from '../rpc/call-error.ts';
 import { accountConfig, addressParam, commitmentConfig, parseParams, whole } from '../rpc/params.ts';
-import { RpcError } from '../rpc/rpc-error.ts';
 import { withContext } from './context.ts';
 
 /** Number of holders in getTokenLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
@@ -107,6 +107,6 @@ function tokenAccounts(bank: BankState, programs: readonly Address[]) {
     });
 }
 
-function invalid(reason: string): RpcError {
-  return new RpcError(INVALID_PARAMS, `Invalid param: ${reason}`);
+function invalid(reason: string): CallError {
+  return new CallError(INVALID_PARAMS, `Invalid param: ${reason}`);
 }

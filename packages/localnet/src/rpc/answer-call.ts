@@ -1,7 +1,7 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '@flywheel/solana-rpc';
-import { RpcError } from './rpc-error.ts';
+import { CallError } from './call-error.ts';
 
-/** Handles one call. It throws RpcError for errors of the caller; any other exception becomes an internal error. */
+/** Handles one call. It throws CallError for errors of the caller; any other exception becomes an internal error. */
 export type Method = (params: readonly unknown[]) => unknown;
 export type Methods = ReadonlyMap<string, Method>;
 
@@ -16,7 +16,7 @@ export async function answerCalls(
   onError: (error: unknown) => void,
 ): Promise<object | null> {
   const list = Array.isArray(calls) ? calls : [calls];
-  if (!list.every(isReadable)) return errorResponse(null, new RpcError(PARSE_ERROR, 'Parse error'));
+  if (!list.every(isReadable)) return errorResponse(null, new CallError(PARSE_ERROR, 'Parse error'));
   const answers: object[] = [];
   for (const call of list) {
     const answer = await answerCall(methods, call, onError);
@@ -37,7 +37,7 @@ async function answerCall(
     typeof method === 'string' &&
     (typeof params === 'object' || params === undefined) &&
     Object.keys(call).every((name) => MEMBERS.has(name));
-  if (!isWhole) return errorResponse(id ?? null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  if (!isWhole) return errorResponse(id ?? null, new CallError(INVALID_REQUEST, 'Invalid request'));
   if (id === undefined) return null;
   if (jsonrpc !== '2.0') {
     // A call without a version is answered without one.
@@ -45,11 +45,11 @@ async function answerCall(
   }
   try {
     const run = methods.get(method);
-    if (!run) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
+    if (!run) throw new CallError(METHOD_NOT_FOUND, 'Method not found');
     return { jsonrpc: '2.0', result: await run(positional(params ?? [])), id };
   } catch (error) {
-    if (!(error instanceof RpcError)) onError(error);
-    return errorResponse(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
+    if (!(error instanceof CallError)) onError(error);
+    return errorResponse(id, error instanceof CallError ? error : new CallError(INTERNAL_ERROR, 'Internal error'));
   }
 }
 
@@ -57,7 +57,7 @@ const MEMBERS = new Set(['jsonrpc', 'method', 'params', 'id']);
 
 function positional(params: object): readonly unknown[] {
   if (Array.isArray(params)) return params;
-  throw new RpcError(INVALID_PARAMS, '`params` should be an array');
+  throw new CallError(INVALID_PARAMS, '`params` should be an array');
 }
 
 function isReadable(call: unknown): call is Record<string, unknown> {
@@ -68,7 +68,7 @@ function isReadable(call: unknown): call is Record<string, unknown> {
 }
 
 /** Builds an error response. */
-export function errorResponse(id: unknown, { code, message, details }: RpcError): object {
+export function errorResponse(id: unknown, { code, message, details }: CallError): object {
   return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
 }
 

@@ -2,7 +2,7 @@ import { decodeBase58, firstParseIssue } from '@flywheel/protocol';
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import type { Address, Signature } from '@solana/kit';
 import { z } from 'zod';
-import { invalidParams, RpcError } from './rpc-error.ts';
+import { CallError, invalidParams } from './call-error.ts';
 
 export const addressParam = base58Param<Address>({ bytes: 32, maxLength: 44, prefix: 'Invalid param: ' });
 export const signatureParam = base58Param<Signature>({ bytes: 64, maxLength: 88, prefix: 'Invalid param: ' });
@@ -103,7 +103,7 @@ export const accountConfig = optionalConfig({
 });
 
 /**
- * Reads positional parameters; those that are missing are undefined. Throws an RpcError that names the position, or has
+ * Reads positional parameters; those that are missing are undefined. Throws an CallError that names the position, or has
  * the text of a check's own issue.
  */
 export function parseParams<const T extends readonly z.ZodType[]>(
@@ -115,7 +115,7 @@ export function parseParams<const T extends readonly z.ZodType[]>(
     const parsed = schema.safeParse(params[position]);
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
-    if (issue?.code === 'custom' && issue.params?.whole === true) throw new RpcError(INVALID_PARAMS, issue.message);
+    if (issue?.code === 'custom' && issue.params?.whole === true) throw new CallError(INVALID_PARAMS, issue.message);
     const { place, message } = firstParseIssue(parsed.error, 'params', ['params', position]);
     throw invalidParams(`${place}: ${message}`);
   });
@@ -127,7 +127,7 @@ export function parseParams<const T extends readonly z.ZodType[]>(
 export function withoutParams<T>(answer: () => T): (params: readonly unknown[]) => T {
   return (params) => {
     if (params.length === 0) return answer();
-    throw new RpcError(INVALID_PARAMS, 'Invalid parameters: No parameters were expected', describeRust(params));
+    throw new CallError(INVALID_PARAMS, 'Invalid parameters: No parameters were expected', describeRust(params));
   };
 }
 
@@ -154,18 +154,18 @@ export function whole(message: string) {
 function checkCount(schemas: readonly z.ZodType[], params: readonly unknown[]): void {
   if (params.length !== schemas.length && !schemas.some(isOptional)) {
     const expected = params.length > schemas.length ? 'fewer elements in array' : `a tuple of size ${schemas.length}`;
-    throw new RpcError(INVALID_PARAMS, `Invalid params: invalid length ${params.length}, expected ${expected}.`);
+    throw new CallError(INVALID_PARAMS, `Invalid params: invalid length ${params.length}, expected ${expected}.`);
   }
   if (params.length > schemas.length) {
     const least = schemas.findLastIndex((schema) => !isOptional(schema)) + 1;
     const message = `Invalid parameters: Expected from ${least} to ${schemas.length} parameters.`;
-    throw new RpcError(INVALID_PARAMS, message, `"Got: ${params.length}"`);
+    throw new CallError(INVALID_PARAMS, message, `"Got: ${params.length}"`);
   }
   // Most calls have all that they need: only the first one that is missing is asked for.
   const missing = schemas.slice(params.length).findLastIndex((schema) => !isOptional(schema));
   if (missing < 0) return;
   const least = params.length + missing + 1;
-  throw new RpcError(INVALID_PARAMS, `\`params\` should have at least ${least} argument(s)`);
+  throw new CallError(INVALID_PARAMS, `\`params\` should have at least ${least} argument(s)`);
 }
 
 function isOptional(schema: z.ZodType): boolean {

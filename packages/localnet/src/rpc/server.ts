@@ -3,7 +3,7 @@ import { PARSE_ERROR } from '@flywheel/solana-rpc';
 import type { Faults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
 import { answerCalls, errorResponse, isRecord, type Methods } from './answer-call.ts';
-import { RpcError } from './rpc-error.ts';
+import { CallError } from './call-error.ts';
 
 /** Maximum body size of a validator (rpc, MAX_REQUEST_BODY_SIZE). */
 const MAX_BODY_BYTES = 50 * 1024;
@@ -20,7 +20,7 @@ export interface Routes {
   readonly faults: Faults;
   /** Awaited before each response, so that a response never contains what is not stored. */
   readonly settled: () => Promise<void>;
-  /** Called with exceptions other than RpcError, which are bugs of the cluster. */
+  /** Called with exceptions other than CallError, which are bugs of the cluster. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -78,7 +78,7 @@ const METHOD_NOT_ALLOWED = 'Used HTTP Method is not allowed. POST or OPTIONS is 
 const WRONG_TYPE = 'Supplied content type is not allowed. Content-Type: application/json is required\n';
 
 /** Answer of Jito's engine to requests beyond its limit. */
-const RATE_LIMITED = new RpcError(-32_097, 'Network congested. Endpoint is globally rate limited.');
+const RATE_LIMITED = new CallError(-32_097, 'Network congested. Endpoint is globally rate limited.');
 
 /**
  * Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would take
@@ -112,7 +112,7 @@ async function answerBody(
     calls = parseJson(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return sendJson(response, 200, errorResponse(null, new RpcError(PARSE_ERROR, 'Parse error')));
+    return sendJson(response, 200, errorResponse(null, new CallError(PARSE_ERROR, 'Parse error')));
   }
   const called = (Array.isArray(calls) ? calls : [calls]).map(methodName);
   if (admit?.(called.length) === false) return sendJson(response, 429, errorResponse(null, RATE_LIMITED));

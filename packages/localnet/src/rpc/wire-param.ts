@@ -1,7 +1,7 @@
 import { base64Length, decodeBase58, MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
-import { RpcError } from './rpc-error.ts';
+import { CallError } from './call-error.ts';
 
 export type BinaryEncoding = 'base58' | 'base64';
 
@@ -14,7 +14,7 @@ const MAX_BASE58_LENGTH = 1_683;
 /** The first two letters of version 1 in base64, and those after them. */
 const V1_PREFIX = 'gQ';
 
-/** Parses a transaction parameter; `v1` accepts version 1. Throws an RpcError with the reason if it is invalid. */
+/** Parses a transaction parameter; `v1` accepts version 1. Throws an CallError with the reason if it is invalid. */
 export function parseWireParam(text: string, encoding: BinaryEncoding, v1: boolean): WireTransaction {
   const bytes = decodeText(text, encoding, TRANSACTION);
   try {
@@ -28,27 +28,27 @@ export function parseWireParam(text: string, encoding: BinaryEncoding, v1: boole
 }
 
 /** Converts the reason why bytes are not what they should be to the error of a validator. */
-export function unreadable({ fault, message }: WireTransactionError, what: string): RpcError {
+export function unreadable({ fault, message }: WireTransactionError, what: string): CallError {
   const reason =
     fault === 'unsanitary'
       ? 'invalid transaction: Transaction failed to sanitize accounts offsets correctly'
       : `failed to deserialize ${what}: ${message}`;
-  return new RpcError(INVALID_PARAMS, reason);
+  return new CallError(INVALID_PARAMS, reason);
 }
 
-/** Decodes a text of limited length. Throws an RpcError that names what it should hold. */
+/** Decodes a text of limited length. Throws an CallError that names what it should hold. */
 export function decodeText(text: string, encoding: BinaryEncoding, what: string): Uint8Array {
   const isV1 = encoding === 'base64' && text.slice(0, 2) >= V1_PREFIX;
   const maxBytes = MAX_TRANSACTION_BYTES[isV1 ? 1 : 0];
   const maxLength = encoding === 'base58' ? MAX_BASE58_LENGTH : base64Length(maxBytes);
   if (text.length > maxLength) {
     const limits = `${text.length} bytes (max: encoded/raw ${maxLength}/${maxBytes})`;
-    throw new RpcError(INVALID_PARAMS, `${encoding} encoded ${what} too large: ${limits}`);
+    throw new CallError(INVALID_PARAMS, `${encoding} encoded ${what} too large: ${limits}`);
   }
   const bytes = decodeBytes(text, encoding);
-  if (typeof bytes === 'string') throw new RpcError(INVALID_PARAMS, `invalid ${encoding} encoding: ${bytes}`);
+  if (typeof bytes === 'string') throw new CallError(INVALID_PARAMS, `invalid ${encoding} encoding: ${bytes}`);
   if (bytes.length > maxBytes) {
-    throw new RpcError(INVALID_PARAMS, `decoded ${what} too large: ${bytes.length} bytes (max: ${maxBytes} bytes)`);
+    throw new CallError(INVALID_PARAMS, `decoded ${what} too large: ${bytes.length} bytes (max: ${maxBytes} bytes)`);
   }
   return bytes;
 }

@@ -56,7 +56,7 @@ const programConfig = optionalConfig({
 
 type ReadAccount = (address: Address) => MaybeEncodedAccount;
 
-/** The subscriptions of Solana's WebSocket API by method name. Each reads its parameters and throws RpcError. */
+/** The subscriptions of Solana's WebSocket API by method name. Each reads its parameters and throws CallError. */
 export function subscriptionKinds(
   ledger: Ledger,
 ): Readonly<Record<string, (params: readonly unknown[]) => Subscription>> {

@@ -5,8 +5,8 @@ import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
 import { parseJson, stringifyJson } from '../json.ts';
 import { answerCalls, errorResponse, type Method, type Methods } from '../rpc/answer-call.ts';
+import { CallError, invalidParams } from '../rpc/call-error.ts';
 import { parseParams } from '../rpc/params.ts';
-import { invalidParams, RpcError } from '../rpc/rpc-error.ts';
 import type { Feed } from './feed.ts';
 import type { Subscription } from './subscribe.ts';
 
@@ -92,7 +92,7 @@ function serveClient(deps: WebsocketDeps, client: WebSocket, nextNumber: () => n
   const unsubscribe = (params: readonly unknown[]) => {
     const [number] = parseParams([subscriptionParam], params);
     const end = ends.get(number);
-    if (!end) throw new RpcError(INVALID_PARAMS, 'Invalid subscription id.');
+    if (!end) throw new CallError(INVALID_PARAMS, 'Invalid subscription id.');
     end();
     ends.delete(number);
     return true;
@@ -123,7 +123,7 @@ async function answerMessage(methods: Methods, content: RawData, onError: (error
     calls = parseJson(String(content));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return errorResponse(null, new RpcError(PARSE_ERROR, 'Parse error'));
+    return errorResponse(null, new CallError(PARSE_ERROR, 'Parse error'));
   }
   return answerCalls(methods, calls, onError);
 }

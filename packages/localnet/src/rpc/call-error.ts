@@ -1,8 +1,8 @@
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 
-/** An error in a JSON-RPC response. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
+/** An error that the cluster answers to a JSON-RPC call. */
+export class CallError extends Error {
+  override readonly name = 'CallError';
   readonly code: number;
   /** Member `data` of the error response. */
   readonly details: unknown;
@@ -14,6 +14,6 @@ export class RpcError extends Error {
   }
 }
 
-export function invalidParams(reason: string): RpcError {
-  return new RpcError(INVALID_PARAMS, `Invalid params: ${reason}`);
+export function invalidParams(reason: string): CallError {
+  return new CallError(INVALID_PARAMS, `Invalid params: ${reason}`);
 }
