@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 
 /** Lays out a table: dimmed headings, each column as wide as its widest cell, one line per row. */
 export function layOutTable(
@@ -27,6 +28,11 @@ export function layOutPairs(pairs: readonly (readonly [name: string, value: stri
 /** Says below a list how to read the next page of it, if there is one. */
 export function describeNextPage(nextCursor: string | undefined): string[] {
   return nextCursor === undefined ? [] : [`Next page: --cursor ${nextCursor}`];
+}
+
+/** Writes lamports as `1,000.5 SOL`. */
+export function formatSol(lamports: bigint | string): string {
+  return `${groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS))} SOL`;
 }
 
 const DURATION_UNITS = [

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Pipeline } from '@flywheel/api';
+import { MAX_PIPELINES_PER_BATCH, type Pipeline } from '@flywheel/api';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import { airdrop, packActions, runKeyOf, type SizeToken } from '@flywheel/sdk';
 
@@ -32,9 +32,6 @@ export interface PlanOptions {
   readonly token: SizeToken;
   readonly pipelinesPerBatch?: number;
 }
-
-/** Init accepts at most this many pipelines. */
-const MAX_PIPELINES_PER_BATCH = 1_000;
 
 type Row = Pick<AirdropRow, 'address' | 'amount'>;
 

@@ -1,10 +1,10 @@
 import type { MetRule, PreviewBatchResponse } from '@flywheel/api';
-import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { groupDigits, pluralize } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile } from '../../files.ts';
-import { layOutPairs } from '../../format.ts';
+import { formatSol, layOutPairs } from '../../format.ts';
 import { addUrlOption } from '../../options.ts';
 
 /** `flywheel preview FILE` */
@@ -41,10 +41,10 @@ function describePreview(
     ['burns', describeLimit(limits.burn)],
     ['airdrops', describeLimit(limits.airdrop)],
     ['vault', describeFunds(funds)],
-    ['fees', `${sol(cost.operatorNetLamports)}, paid by the operator`],
+    ['fees', `${formatSol(cost.operatorNetLamports)}, paid by the operator`],
     [
       'rent',
-      `${sol(cost.vaultRentLamports)} of the vault for token accounts; ${sol(cost.rentLockedLamports)} of the operator, which comes back`,
+      `${formatSol(cost.vaultRentLamports)} of the vault for token accounts; ${formatSol(cost.rentLockedLamports)} of the operator, which comes back`,
     ],
   ];
   return [
@@ -65,11 +65,7 @@ function describeLimit({ asked, left, resetsAt }: PreviewBatchResponse['limits']
 }
 
 function describeFunds({ tokens, lamports }: PreviewBatchResponse['funds']): string {
-  return `needs ${groupDigits(tokens.needed)} of ${groupDigits(tokens.available)} tokens, ${sol(lamports.needed)} of ${sol(lamports.available)}`;
-}
-
-function sol(lamports: string): string {
-  return `${groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS))} SOL`;
+  return `needs ${groupDigits(tokens.needed)} of ${groupDigits(tokens.available)} tokens, ${formatSol(lamports.needed)} of ${formatSol(lamports.available)}`;
 }
 
 function sentenceOf({ place, message }: PreviewBatchResponse['problems'][number]): string {

@@ -12,12 +12,12 @@ import {
   readPageOfShards,
   TREASURY_OPERATIONS,
 } from '@flywheel/api';
-import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
 import { type Command, Option } from 'commander';
 import { AUDIT_PAGE, describeAuditLog } from '../../audit-log.ts';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { layOutPairs, layOutTable } from '../../format.ts';
+import { formatSol, layOutPairs, layOutTable } from '../../format.ts';
 import { addOperatorOptions, noteMissing, type OperatorOptions, openDesk } from './decide.ts';
 
 interface RotateOptions extends OperatorOptions {
@@ -174,8 +174,8 @@ function describeOverview(overview: CompanyOverview, stream: Writable): string {
     ['company', company],
     ['operator', operator.address],
     ['holds', describeBalance(operator)],
-    ['locked', `${sol(exposure.lockedLamports)} of rent at most`],
-    ['spent', `${sol(exposure.spentTodayLamports)} today`],
+    ['locked', `${formatSol(exposure.lockedLamports)} of rent at most`],
+    ['spent', `${formatSol(exposure.spentTodayLamports)} today`],
     ['nonces', `${nonces.available} available, ${nonces.leased} leased`],
     ['batches', `${overview.openBatches} open, ${overview.waitingBatches} pending approval`],
     ['projects', String(overview.projects)],
@@ -186,11 +186,7 @@ function describeOverview(overview: CompanyOverview, stream: Writable): string {
 
 function describeBalance({ lamports, runwayDays }: CompanyOverview['operator']): string {
   if (lamports === null) return 'unknown: the cluster does not answer';
-  return `${sol(lamports)}, ${runwayDays === null ? 'nothing is spent' : `enough for ${pluralize(runwayDays, 'day')}`}`;
-}
-
-function sol(lamports: string): string {
-  return `${groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS))} SOL`;
+  return `${formatSol(lamports)}, ${runwayDays === null ? 'nothing is spent' : `enough for ${pluralize(runwayDays, 'day')}`}`;
 }
 
 /** Describes the sums of all shards, and each of them. */
@@ -210,8 +206,8 @@ function describeShards({ totals, shards }: CompanyOfShards, stream: Writable): 
     ['PENDING', ({ waitingBatches }) => String(waitingBatches)],
     ['STUCK', ({ stuckJobs }) => String(stuckJobs)],
     ['NONCES', ({ nonces }) => String(nonces.available)],
-    ['LOCKED', ({ exposure }) => sol(exposure.lockedLamports)],
-    ['SPENT TODAY', ({ exposure }) => sol(exposure.spentTodayLamports)],
+    ['LOCKED', ({ exposure }) => formatSol(exposure.lockedLamports)],
+    ['SPENT TODAY', ({ exposure }) => formatSol(exposure.spentTodayLamports)],
     ...(operator ? [] : OPERATOR_COLUMNS),
     ['PAUSED', ({ isPaused, pausedAt }) => (isPaused ? `since ${pausedAt ?? 'an unknown time'}` : '')],
   ] as const satisfies readonly ShardColumn[];

@@ -1,7 +1,7 @@
-import { maxRentLamports, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { maxRentLamports, pluralize } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
 import type { Address } from '@solana/kit';
-import { roughDuration } from '../../format.ts';
+import { formatSol, roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import { checkDatabaseClock } from './clocks.ts';
 
@@ -174,8 +174,8 @@ function checkStrandedNonces(nonces: ServiceState['nonces']): Check[] {
   const byOperator = Map.groupBy(nonces, ({ operator }) => operator);
   return [...byOperator].map(([operator, counts]) => {
     const count = counts.reduce((sum, each) => sum + each.count, 0);
-    const rent = toDecimal(BigInt(count) * NONCE_LAMPORTS, SOL_DECIMALS);
-    const text = `${pluralize(count, 'nonce')} of ${operator}, whose key is not set, hold ${rent} SOL of rent.`;
+    const rent = formatSol(BigInt(count) * NONCE_LAMPORTS);
+    const text = `${pluralize(count, 'nonce')} of ${operator}, whose key is not set, hold ${rent} of rent.`;
     const remedy = `Set OPERATOR_SIGNER_PREVIOUS to that key until doctor counts none. If it is lost: flywheel recover-operator ${operator} forgets them.`;
     return warning('nonces', text, remedy);
   });

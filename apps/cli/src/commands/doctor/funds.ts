@@ -1,5 +1,6 @@
-import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
+import { formatSol } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import type { ServiceState } from './database.ts';
 import { type Node, readAccounts } from './node.ts';
@@ -25,7 +26,7 @@ export async function checkBalance(operator: Address, node: Node | null): Promis
   }
   const spare = lamports - RESERVE_LAMPORTS - BATCH_LAMPORTS;
   const pipelines = spare > 0n ? spare / PIPELINE_LAMPORTS : 0n;
-  const held = `The operator holds ${groupDigits(toDecimal(lamports, SOL_DECIMALS))} SOL`;
+  const held = `The operator holds ${formatSol(lamports)}`;
   const remedy = `Send SOL to ${operator}: each open pipeline locks up to 0.0044 SOL until its batch is closed.`;
   if (pipelines === 0n) {
     return failure('balance', `${held}: too little to set up a batch and keep 0.01 SOL in reserve.`, remedy);

@@ -1,5 +1,5 @@
-import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Config } from '@flywheel/service';
+import { formatSol } from '../../format.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import type { Node } from './node.ts';
 
@@ -31,8 +31,8 @@ function checkRegistration(
   if (!isUnadmittedCapChosen && !isLocal) {
     return failure(topic, UNBOUNDED_EXPOSURE, 'serve and work do not start with these settings.');
   }
-  const sol = toDecimal(caps.lockedUnadmittedLamports, SOL_DECIMALS);
-  return ok(topic, `REGISTRATION is open: projects that the company has not admitted may lock ${sol} SOL together.`);
+  const sol = formatSol(caps.lockedUnadmittedLamports);
+  return ok(topic, `REGISTRATION is open: projects that the company has not admitted may lock ${sol} together.`);
 }
 
 /** Checks the address at which people reach the service. */

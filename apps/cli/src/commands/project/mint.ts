@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CONSOLE_OPERATIONS, type MintPreview } from '@flywheel/api';
-import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { groupDigits } from '@flywheel/protocol';
 import { visibleText } from '@flywheel/sdk/audit-findings';
 import type { Command } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
-import { layOutPairs } from '../../format.ts';
+import { formatSol, layOutPairs } from '../../format.ts';
 import { addUrlOption, addWalletOption, parseAddress } from '../../options.ts';
 
 interface MintOptions extends UrlOption {
@@ -39,7 +39,7 @@ function describeMint(preview: MintPreview, stream: Writable): string {
 }
 
 function pairsOf({ token, problem, costLamports }: MintPreview) {
-  const cost = `${toDecimal(BigInt(costLamports), SOL_DECIMALS)} SOL, paid by the wallet`;
+  const cost = `${formatSol(costLamports)}, paid by the wallet`;
   return [...(token === undefined ? [] : factsOf(token)), ...(problem === undefined ? [['cost', cost] as const] : [])];
 }
 

@@ -7,12 +7,12 @@ import {
   type ProjectSettings,
   type ProofType,
 } from '@flywheel/api';
-import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { groupDigits, pluralize } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readJsonObject } from '../../files.ts';
-import { layOutPairs } from '../../format.ts';
+import { formatSol, layOutPairs } from '../../format.ts';
 import { addProofType, splitOnce } from '../../options.ts';
 import { addReportCommands } from './reports.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
@@ -167,14 +167,10 @@ function describeProject(project: ProjectOverview, stream: Writable): string {
 function describeFunds({ tokens, lamports }: NonNullable<ProjectOverview['funds']>): string {
   const missing = [
     ...(Number(tokens.missing) > 0 ? [`${groupDigits(tokens.missing)} tokens`] : []),
-    ...(lamports.missing === '0' ? [] : [`${formatSol(lamports.missing)} SOL`]),
+    ...(lamports.missing === '0' ? [] : [formatSol(lamports.missing)]),
   ];
-  const held = `${groupDigits(tokens.available)} tokens, ${formatSol(lamports.available)} SOL`;
+  const held = `${groupDigits(tokens.available)} tokens, ${formatSol(lamports.available)}`;
   return missing.length === 0 ? held : `${held}; open batches need ${missing.join(' and ')} more`;
-}
-
-function formatSol(lamports: string): string {
-  return groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS));
 }
 
 function describeUse({ cap, used, left, resetsAt }: ProjectOverview['limits']['burn']): string {

@@ -5,7 +5,7 @@ import {
   type RegisteredProject,
   type RegistrationMode,
 } from '@flywheel/api';
-import { describeFreezeRisk, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { describeFreezeRisk } from '@flywheel/protocol';
 import { type RegistrationTerms, readMint } from '@flywheel/sdk';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
@@ -21,6 +21,7 @@ import {
 } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
+import { formatSol } from '../../format.ts';
 import {
   addProofType,
   addRpcUrlOption,
@@ -155,10 +156,6 @@ function describeTerms(
       : [`  recovery  ${recovery}, without a vote: proposes and executes if the operator is lost`]),
     `  cost      ${formatSol(costLamports)}, paid by your wallet`,
   ].join('\n');
-}
-
-function formatSol(lamports: bigint): string {
-  return `${toDecimal(lamports, SOL_DECIMALS)} SOL`;
 }
 
 function describeRegistered(
