@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLog } from '@flywheel/service/internal/log.ts';
+import { startPostgres } from '@flywheel/service/internal/store/postgres.ts';
 import { openWorld, type World, type WorldDatabase, type WorldOptions } from '@flywheel/testing/world';
-import { createLog } from '../apps/service/src/log.ts';
-import { startPostgres } from '../apps/service/src/store/postgres.ts';
 
 /** No bench reaches these. */
 export const UNBOUNDED = {

@@ -1,3 +1,10 @@
+import { TIP_ACCOUNTS } from '@flywheel/localnet';
+import type { Batch } from '@flywheel/service/internal/model/batch.ts';
+import type { Multisig } from '@flywheel/service/internal/model/project.ts';
+import { executionGroup } from '@flywheel/service/internal/squads/groups.ts';
+import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
+import { findBundles } from '@flywheel/service/internal/store/batches/bundles.ts';
+import { requireProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import { proposalAddress, SQUADS_PROGRAM_ADDRESS, transactionAddress } from '@flywheel/squads';
 import { execute, getBatch, init } from '@flywheel/testing/client';
 import { isClusterShared } from '@flywheel/testing/cluster';
@@ -12,13 +19,6 @@ import {
   type Transaction,
 } from '@solana/kit';
 import { LiteSVM } from 'litesvm';
-import type { Batch } from '../apps/service/src/model/batch.ts';
-import type { Multisig } from '../apps/service/src/model/project.ts';
-import { executionGroup } from '../apps/service/src/squads/groups.ts';
-import { findBatch } from '../apps/service/src/store/batches/batches.ts';
-import { findBundles } from '../apps/service/src/store/batches/bundles.ts';
-import { requireProject } from '../apps/service/src/store/projects/projects.ts';
-import { TIP_ACCOUNTS } from '../packages/localnet/src/genesis.ts';
 import { createRealProgram } from '../packages/localnet/src/real-program.ts';
 import type { Runtime } from '../packages/localnet/src/runtime.ts';
 import { createSquadsEmulation } from '../packages/localnet/src/squads-emulation/index.ts';

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { startLocalnet } from '../packages/localnet/src/index.ts';
+import { startLocalnet } from '@flywheel/localnet';
 
 // A cluster in a process of its own, which shares its thread and memory with nothing else. It reports its port at
 // start, its memory on request, and at the end the time that stopping took.

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { insertAdmission } from '@flywheel/service/internal/store/company/admissions.ts';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { requireOk, type TestProject } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
-import { insertAdmission } from '../apps/service/src/store/company/admissions.ts';
 import { type Figures, ms, percentile, timeMs } from './figures.ts';
 import { createProjects, openSeparateWorld, type SeparateWorld } from './separate-world.ts';
 

@@ -1,6 +1,6 @@
+import { loadSigner } from '@flywheel/service/internal/solana/signer.ts';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
-import { loadSigner } from '../apps/service/src/solana/signer.ts';
 import { type ServiceProcess, startServiceProcess } from '../apps/service/test/fleet/service-process.ts';
 import { openBenchWorld } from './bench-world.ts';
 

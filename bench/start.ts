@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { createLog } from '../apps/service/src/log.ts';
-import { removePostgres, startPostgres } from '../apps/service/src/store/postgres.ts';
-import { startLocalnet } from '../packages/localnet/src/index.ts';
+import { startLocalnet } from '@flywheel/localnet';
+import { createLog } from '@flywheel/service/internal/log.ts';
+import { removePostgres, startPostgres } from '@flywheel/service/internal/store/postgres.ts';
 import { type Figures, ms, percentile, timeMs } from './figures.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

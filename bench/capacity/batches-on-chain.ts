@@ -1,4 +1,8 @@
 import { maxRentLamports } from '@flywheel/protocol';
+import type { Bundle } from '@flywheel/service/internal/model/batch.ts';
+import { findBundles } from '@flywheel/service/internal/store/batches/bundles.ts';
+import { findLedgerEntries } from '@flywheel/service/internal/store/batches/ledger.ts';
+import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { getBase64Encoder, getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit';
 import {
   COMPUTE_BUDGET_PROGRAM_ADDRESS,
@@ -6,10 +10,6 @@ import {
   SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR,
 } from '@solana-program/compute-budget';
 import { getNonceSize } from '@solana-program/system';
-import type { Bundle } from '../../apps/service/src/model/batch.ts';
-import { findBundles } from '../../apps/service/src/store/batches/bundles.ts';
-import { findLedgerEntries } from '../../apps/service/src/store/batches/ledger.ts';
-import type { Db } from '../../apps/service/src/store/db.ts';
 import type { Amount } from './unit-costs.ts';
 
 type OnChain = Readonly<

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { findBundles } from '@flywheel/service/internal/store/batches/bundles.ts';
 import { execute, getBatch, init } from '@flywheel/testing/client';
 import { isClusterShared } from '@flywheel/testing/cluster';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { findBundles } from '../../apps/service/src/store/batches/bundles.ts';
 import { openBenchWorld } from '../bench-world.ts';
 import { type Figures, markdownTable } from '../figures.ts';
 

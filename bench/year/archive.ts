@@ -1,6 +1,6 @@
+import { packBatch } from '@flywheel/service/internal/store/batches/archive.ts';
+import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { sql } from 'kysely';
-import { packBatch } from '../../apps/service/src/store/batches/archive.ts';
-import type { Db } from '../../apps/service/src/store/db.ts';
 import { type Figures, markdownTable, ms, percentile, timeMs } from '../figures.ts';
 import { compareRequests, SAMPLES, timeAnswer, WARM_UP } from './compare.ts';
 import { CYCLE, copyId } from './fill.ts';

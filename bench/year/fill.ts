@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
+import type { Db } from '@flywheel/service/internal/store/db.ts';
+import { addPartitions } from '@flywheel/service/internal/store/partitions.ts';
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from '../../apps/service/src/store/db.ts';
-import { addPartitions } from '../../apps/service/src/store/partitions.ts';
 
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;

@@ -1,7 +1,7 @@
+import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
+import { findProofsByHash, findProofsBySignature } from '@flywheel/service/internal/store/batches/proofs.ts';
 import { getBatch, getCurrent, init, send } from '@flywheel/testing/client';
 import { requireOk } from '@flywheel/testing/project';
-import { findBatch } from '../../apps/service/src/store/batches/batches.ts';
-import { findProofsByHash, findProofsBySignature } from '../../apps/service/src/store/batches/proofs.ts';
 import { makePipelines } from '../init.ts';
 import { CYCLE, copyHash, copyId, copyKey, copySignature, templateOf } from './fill.ts';
 import { LARGEST, type PastWorld } from './worlds.ts';

@@ -1,6 +1,6 @@
+import type { Db } from '@flywheel/service/internal/store/db.ts';
+import { addPartitions, dropPartition } from '@flywheel/service/internal/store/partitions.ts';
 import { type QueryResult, sql } from 'kysely';
-import type { Db } from '../../apps/service/src/store/db.ts';
-import { addPartitions, dropPartition } from '../../apps/service/src/store/partitions.ts';
 import { timeMs } from '../figures.ts';
 
 export interface TableSize {

@@ -1,9 +1,9 @@
+import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { waitUntil } from '@flywheel/testing/batches';
 import { type Answer, execute, getBatch, init } from '@flywheel/testing/client';
 import { createProject, requireOk, signIn, signWith, type TestProject } from '@flywheel/testing/project';
 import { generateKeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
-import type { Db } from '../../apps/service/src/store/db.ts';
 import { storeEndpoint } from '../../apps/service/test/webhooks/delivering.ts';
 import { makePipelines } from '../init.ts';
 import { openSeparateWorld, type SeparateWorld, untilNonces } from '../separate-world.ts';
