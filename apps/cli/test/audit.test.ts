@@ -116,6 +116,27 @@ describe('flywheel audit', () => {
     );
   });
 
+  it('reads proof types and events with the line separators of Unicode', async () => {
+    await using other = await openSyntheticVault();
+    const [hostile, event] = [
+      { type: 'A\u2028B', payload: 'x' },
+      { type: 'A', payload: '{"text":"one\u2028two\u2029"}' },
+    ];
+    other.depositTokens(10n);
+    other.runBatch([hostile, event].map((proof) => ({ proof, burned: 1n })));
+    other.runBatch([{ proof: null, sent: 2n }]);
+    const path = join(folder.path, 'separators.ndjson');
+    await writeFile(path, `${JSON.stringify(event)}\n`);
+    const line = ['audit', other.vault, '--events', path, '--json', '--rpc-url', other.node.url];
+    const { exitCode, stdout, stderr } = await runCommand(line);
+    assert.deepEqual([exitCode, JSON.parse(stderr).error], [3, 'ERR_UNEXPLAINED_OUTFLOW']);
+    const { events }: AuditDocument = JSON.parse(stdout);
+    assert.deepEqual([events?.proven, events?.unmatchedCount], [1, 1]);
+    await writeFile(path, Buffer.from([...Buffer.from('{"type":"A","payload":"'), 0xff, ...Buffer.from('"}')]));
+    const damaged = await runCommand(line);
+    assert.deepEqual([damaged.exitCode, JSON.parse(damaged.stderr).error], [2, 'ERR_FILE']);
+  });
+
   it('goes on where it was interrupted, refuses a damaged state, and removes the state at the end', async () => {
     const path = join(folder.path, 'audit.state');
     const { address } = await generateKeyPairSigner();

@@ -3,11 +3,11 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { type AuditRecord, type AuditState, parseAuditState, stringifyAuditState } from '@flywheel/sdk';
 import { FINDING_COLUMNS, findingCells } from '@flywheel/sdk/audit-findings';
 import { CliError } from '../../errors.ts';
+import { splitLines } from '../../lines.ts';
 import { writeWhole } from '../../run-state.ts';
 
 /** The findings of an audit in a file, and where it stands: an interrupted audit goes on from there. */
@@ -65,7 +65,7 @@ export async function openFindings(stateFile: string | null): Promise<Findings> 
     },
     read: async function* () {
       await flush();
-      for await (const line of createInterface({ input: createReadStream(listPath) })) yield parseRecord(line);
+      for await (const line of splitLines(createReadStream(listPath))) yield parseRecord(line.toString());
     },
     remove: async () => {
       await Promise.all([path, listPath].map((file) => rm(file, { force: true })));

@@ -218,8 +218,8 @@ async function serveEvents(
     port: listen,
     token,
     status: (id) => collector.status(id),
-    accept: async (text, signal) => {
-      const event = parseEvent(text);
+    accept: async (body, signal) => {
+      const event = parseEvent(body);
       const moved = movedBaseUnits(event, decimals);
       if (moved === null) {
         throw invalid('actions', `Item ${event.id} has an amount that a token with ${decimals} decimals cannot have.`);

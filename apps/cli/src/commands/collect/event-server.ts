@@ -9,8 +9,8 @@ export interface EventServerOptions {
   /** 0 takes a free port. */
   readonly port: number;
   readonly token: string;
-  /** Accepts the JSON text of an event; it is durable when this returns. */
-  readonly accept: (text: string, signal: AbortSignal) => Promise<ItemStatus>;
+  /** Accepts the JSON text of an event, as bytes; it is durable when this returns. */
+  readonly accept: (body: Uint8Array, signal: AbortSignal) => Promise<ItemStatus>;
   readonly status: (id: string) => Promise<ItemStatus | null>;
 }
 
@@ -124,7 +124,7 @@ function decodeId(text: string): string {
 /** Room for the largest payload, 64 KiB, with every character escaped. */
 const MAX_BODY_BYTES = 512 * 1024;
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
@@ -133,7 +133,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
       throw new AnswerError(413, 'ERR_TOO_LARGE', `The body may have ${MAX_BODY_BYTES} bytes.`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function fail(response: ServerResponse, error: unknown): void {

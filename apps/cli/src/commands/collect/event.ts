@@ -2,15 +2,16 @@ import type { Action } from '@flywheel/api';
 import { decimalOf, toBaseUnits } from '@flywheel/protocol';
 import { FlywheelError } from '@flywheel/sdk';
 import type { CollectedItem } from '@flywheel/sdk/collector';
+import { decodeUtf8 } from '../../lines.ts';
 
 const FIELDS = ['id', 'type', 'payload', 'actions'];
 
 /**
- * Parses the JSON text of an event as far as the collector expects its shape: it checks the content.
+ * Parses the JSON text of an event, in UTF-8, as far as the collector expects its shape: it checks the content.
  * @throws FlywheelError `ERR_INVALID_REQUEST`, with the place as `problems`.
  */
-export function parseEvent(text: string): CollectedItem {
-  const value = parseJson(text);
+export function parseEvent(bytes: Uint8Array): CollectedItem {
+  const value = parseJson(bytes);
   if (!isObject(value)) throw invalid('', 'It is not an object: {"id": …, "type": …, "payload": …, "actions": […]}.');
   const unknown = Object.keys(value).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) throw invalid(unknown, `${unknown} is not a field of an event: ${FIELDS.join(', ')}.`);
@@ -40,7 +41,13 @@ export function movedBaseUnits({ actions }: Pick<CollectedItem, 'actions'>, deci
   return sum;
 }
 
-function parseJson(text: string): unknown {
+function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = decodeUtf8(bytes);
+  } catch (cause) {
+    throw invalid('', 'It is not UTF-8.', cause);
+  }
   try {
     return JSON.parse(text);
   } catch (cause) {

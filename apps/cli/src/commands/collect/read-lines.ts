@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { isFlywheelError } from '@flywheel/sdk';
 import type { Collector } from '@flywheel/sdk/collector';
+import { splitLines } from '../../lines.ts';
 import { parseEvent } from './event.ts';
 
 /** A line that no service would accept. */
@@ -21,8 +21,8 @@ const LINE_ERRORS = ['ERR_INVALID_REQUEST', 'ERR_FLYWHEEL_PIPELINE_TOO_BIG', 'ER
 const MAX_IN_FLIGHT = 500;
 
 /**
- * Collects the events of a stream, one per line, and resolves when all of them are stored: at its end, or when the collector
- * stops.
+ * Collects the events of a stream, one per line, and resolves when all of them are stored: at its end, or when it is destroyed
+ * because the collector stops.
  * @param onInvalid called for each line that is not accepted.
  * @throws every error that is not about a line.
  */
@@ -36,10 +36,10 @@ export async function readLines(
   let line = 0;
   const { signal } = collector.stopped;
 
-  async function collect(text: string, line: number): Promise<void> {
+  async function collect(bytes: Buffer, line: number): Promise<void> {
     let id: string | null = null;
     try {
-      const event = parseEvent(text);
+      const event = parseEvent(bytes);
       ({ id } = event);
       await collector.collect(event);
     } catch (error) {
@@ -49,14 +49,19 @@ export async function readLines(
     }
   }
 
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY, signal })) {
-    line += 1;
-    if (text.trim() === '') continue;
-    const collected = collect(text, line);
-    inFlight.add(collected);
-    collected.finally(() => inFlight.delete(collected));
-    if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
-    if (failure !== null) break;
+  try {
+    for await (const bytes of splitLines(input)) {
+      line += 1;
+      if (bytes.toString().trim() === '') continue;
+      const collected = collect(bytes, line);
+      inFlight.add(collected);
+      collected.finally(() => inFlight.delete(collected));
+      if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
+      if (failure !== null || signal.aborted) break;
+    }
+  } catch (error) {
+    // The stream is destroyed when the collector stops.
+    if (!signal.aborted) throw error;
   }
   await Promise.all(inFlight);
   // TypeScript does not see that collect assigns it.
