@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { CollectedItem, ItemStatus } from '@flywheel/sdk/collector';
+import { openEventServer } from '../src/commands/collect/event-server.ts';
 import { type InvalidLine, readLines } from '../src/commands/collect/read-lines.ts';
 
 const STATUS: ItemStatus = {
@@ -30,6 +33,34 @@ describe('lines of events', () => {
     assert.deepEqual(invalid, [{ line: 1, id: null, error: 'ERR_INVALID_REQUEST', message: 'It is not UTF-8.' }]);
   });
 });
+
+describe('the server of events', () => {
+  it('ends though a request never becomes whole', async () => {
+    const server = await open();
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    const gone = once(socket, 'close');
+    socket.write('POST /events HTTP/1.1\r\nHost: 127');
+    // Answered by then, so the server has the request before.
+    await fetch(`http://127.0.0.1:${server.port}/events`).then((answer) => answer.text());
+    await server.close();
+    await gone;
+  });
+
+  it('answers 404 for a path that is no URL', async () => {
+    const server = await open();
+    const socket = connect(server.port, '127.0.0.1');
+    socket.end(`GET // HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nAuthorization: Bearer secret\r\n\r\n`);
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 404 /);
+    await server.close();
+  });
+});
+
+function open() {
+  return openEventServer({ port: 0, token: 'secret', accept: async () => STATUS, status: async () => STATUS });
+}
 
 function eventOf(id: string): CollectedItem {
   return { id, type: 'WATCH_AD', payload: { id }, actions: [] };

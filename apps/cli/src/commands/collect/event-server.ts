@@ -16,7 +16,7 @@ export interface EventServerOptions {
 
 export interface EventServer {
   readonly port: number;
-  /** Resolves when no request is answered any more. */
+  /** Resolves when no request is answered any more. It ends requests that do not become whole. */
   close(): Promise<void>;
 }
 
@@ -34,6 +34,12 @@ export class AnswerError extends Error {
 }
 
 const LOOPBACK = '127.0.0.1';
+
+/**
+ * Time that callers have to read their answers. A request that never becomes whole would hold up the end, and anything on this
+ * machine can send one without the token.
+ */
+const CLOSE_WITHIN_MS = 2_000;
 
 /**
  * Serves `POST /events` and `GET /events/ID` on this machine only. A browser must not be able to pay: a request with an
@@ -62,7 +68,9 @@ export async function openEventServer(options: EventServerOptions): Promise<Even
       const closed = once(server, 'close');
       server.close();
       server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
       await closed;
+      clearTimeout(timer);
     },
   };
 }
@@ -70,7 +78,7 @@ export async function openEventServer(options: EventServerOptions): Promise<Even
 async function answer(request: IncomingMessage, response: ServerResponse, options: EventServerOptions): Promise<void> {
   requireLocalCaller(request);
   requireToken(request, options.token);
-  const { pathname } = new URL(request.url ?? '', `http://${LOOPBACK}`);
+  const [pathname = ''] = (request.url ?? '').split('?');
   const id = /^\/events\/(.+)$/.exec(pathname)?.[1];
   if (request.method === 'GET' && id !== undefined) {
     const status = await options.status(decodeId(id));
