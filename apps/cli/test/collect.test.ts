@@ -160,11 +160,7 @@ describe('flywheel collect', () => {
     const store = join(world.folder.path, 'listen.db');
     const { child, exited } = start(['--store', store, '--listen', '0', '--hourly-tokens', '3', '--max-age', '0']);
     const output = text(child.stdout);
-    let port = '';
-    for await (const line of createInterface({ input: child.stderr })) {
-      port = /^Listening at http:\/\/127\.0\.0\.1:(\d+)\/events\./.exec(line)?.[1] ?? '';
-      if (port !== '') break;
-    }
+    const port = await portOf(child.stderr);
     const token = await readFile(`${store}.token`, 'utf8');
     assert.equal((await stat(`${store}.token`)).mode & 0o777, 0o600);
     const good = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -210,9 +206,24 @@ describe('flywheel collect', () => {
       [['one', 'paid']],
     );
     assert.equal(await balanceOf(address), '1000000');
+    const lower = start(['--store', store, '--listen', '0', '--hourly-tokens', '0.5', '--max-age', '0']);
+    const lowerPort = await portOf(lower.child.stderr);
+    const authorization = `Bearer ${await readFile(`${store}.token`, 'utf8')}`;
+    const repeated = await ask(lowerPort, { headers: { ...good, authorization }, body: event });
+    assert.deepEqual([repeated.status, repeated.document.state], [202, 'paid']);
+    lower.child.kill('SIGTERM');
+    await lower.exited;
     const { batches } = await createFlywheelClient({ url: world.service.url, apiKey: project.apiKey }).listBatches();
     assert.equal(batches[0]?.status, 'EXECUTED');
   });
+
+  async function portOf(stderr: Readable): Promise<string> {
+    for await (const line of createInterface({ input: stderr })) {
+      const port = /^Listening at http:\/\/127\.0\.0\.1:(\d+)\/events\./.exec(line)?.[1];
+      if (port !== undefined) return port;
+    }
+    throw new Error('The command has ended before it listened.');
+  }
 
   it('--listen needs a cap in tokens', async () => {
     const { exitCode, stderr } = await runCommand(['collect', '--wallet', wallet, '--listen', '0', '--json'], env);

@@ -220,13 +220,13 @@ async function serveEvents(
     status: (id) => collector.status(id),
     accept: async (body, signal) => {
       const event = parseEvent(body);
+      if ((await collector.status(event.id)) !== null) return collector.collect(event, { signal });
       const moved = movedBaseUnits(event, decimals);
       if (moved === null) {
         throw invalid('actions', `Item ${event.id} has an amount that a token with ${decimals} decimals cannot have.`);
       }
       if (moved > baseUnits)
         throw invalid('actions', `Item ${event.id} moves more than the ${hourlyTokens} tokens of an hour.`);
-      if ((await collector.status(event.id)) !== null) return collector.collect(event, { signal });
       const giveBack = caps.take(moved);
       if (giveBack === null) {
         const message = `The hour has brought ${hourlyTokens} tokens or ${hourlyEvents} events. Send the event again later.`;
