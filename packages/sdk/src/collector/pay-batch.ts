@@ -123,7 +123,7 @@ function afterLimit(
   const waitMs = retryAfterSeconds === null ? longestMs : retryAfterSeconds * 1_000;
   if (others.length > 0) return named > 0 || attempt > 1 || waitMs > longestMs ? 'tooBig' : 'waits';
   if (!first || !dependsOnItems) return 'waits';
-  deferrals.defer(first, named > 0 ? recipients : [], Date.now() + waitMs);
+  deferrals.defer(first, named > 0 ? recipients : [], waitMs);
   return 'dissolved';
 }
 

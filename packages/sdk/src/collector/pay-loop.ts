@@ -34,6 +34,7 @@ export function startPayLoop(
   const { journal, signal } = deps;
   const open = new Map<string, Lane>();
   const running = new Set<Promise<void>>();
+  // By the clock of timers, which cannot be set.
   let nextOpenAtMs = 0;
   // The pace is shared: without turns, the lane that is asked first could use all of it.
   let lastLane: Lane = 'apart';
@@ -94,7 +95,7 @@ export function startPayLoop(
       const pauses = [MAX_PAUSE_MS];
       let hasMoved = false;
       for (const lane of freeLanes()) {
-        const pacedMs = nextOpenAtMs - Date.now();
+        const pacedMs = nextOpenAtMs - performance.now();
         if (pacedMs > 0) {
           pauses.push(pacedMs);
           continue;
@@ -103,7 +104,7 @@ export function startPayLoop(
         if (dueInMs !== null) pauses.push(dueInMs);
         if (changes !== null) hasMoved = true;
         if (batch === null) continue;
-        nextOpenAtMs = Date.now() + minOpenIntervalMs;
+        nextOpenAtMs = performance.now() + minOpenIntervalMs;
         lastLane = lane;
         start(batch);
       }

@@ -45,16 +45,18 @@ export async function planBatch(
   lane: Lane,
   { limits, deferrals, nowMs }: PlanOptions,
 ): Promise<Plan> {
-  const { waiting, nextMs } = await readWaiting(store, lane, { limits, deferrals });
+  const { waiting, nextInMs } = await readWaiting(store, lane, { limits, deferrals });
   const [oldest] = waiting;
-  if (!oldest) return { ...NOTHING, dueInMs: nextMs === null ? null : Math.max(0, nextMs - nowMs) };
+  if (!oldest) return { ...NOTHING, dueInMs: nextInMs === null ? null : Math.max(0, nextInMs) };
   const moves = await moveFailed(store, waiting, { limits, deferrals });
   if (moves.length > 0) return { ...NOTHING, changes: { items: moves } };
   if (lane === 'apart') return openBatch(lane, fill(sameRecipient(waiting), limits), limits);
   const filled = fill(waiting, limits);
   const isFull = filled.length === limits.maxItems || filled.length < waiting.length;
   const dueInMs = oldest.acceptedAtMs + limits.maxAgeMs - nowMs;
-  return isFull || dueInMs <= 0 ? openBatch(lane, filled, limits) : { ...NOTHING, dueInMs };
+  // A clock that was set back would let it wait for as long; one of another process may differ a little.
+  const isFromFuture = dueInMs > 2 * limits.maxAgeMs;
+  return isFull || dueInMs <= 0 || isFromFuture ? openBatch(lane, filled, limits) : { ...NOTHING, dueInMs };
 }
 
 /** Pending items that are read at once behind those of recipients who are above a limit. */
@@ -65,14 +67,14 @@ async function readWaiting(
   store: CollectorStore,
   lane: Lane,
   { limits: { maxItems }, deferrals }: Pick<PlanOptions, 'limits' | 'deferrals'>,
-): Promise<{ readonly waiting: readonly StoredItem[]; readonly nextMs: number | null }> {
-  let nextMs: number | null = null;
+): Promise<{ readonly waiting: readonly StoredItem[]; readonly nextInMs: number | null }> {
+  let nextInMs: number | null = null;
   const isReady = (item: StoredItem) => {
     // Together with others they are moved to the lane in which they wait.
     if (lane === 'together' && recipientsOf(item).some(deferrals.isDeferred)) return true;
-    const untilMs = deferrals.untilOf(item);
-    if (untilMs !== null) nextMs = Math.min(nextMs ?? untilMs, untilMs);
-    return untilMs === null;
+    const waitMs = deferrals.waitOf(item);
+    if (waitMs !== null) nextInMs = Math.min(nextInMs ?? waitMs, waitMs);
+    return waitMs === null;
   };
   let page = await store.read({ waitingIn: lane, limit: maxItems });
   let waiting = page.filter(isReady);
@@ -80,7 +82,7 @@ async function readWaiting(
     page = await store.read({ state: 'pending', after: page.at(-1)?.sequence ?? 0, limit: PAGE });
     waiting = page.filter((item) => item.batchKey === null && item.lane === lane).filter(isReady);
   }
-  return { waiting: waiting.slice(0, maxItems), nextMs };
+  return { waiting: waiting.slice(0, maxItems), nextInMs };
 }
 
 async function moveFailed(

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
+
+let world: CollectorWorld;
+before(async () => {
+  world = await openCollectorWorld();
+});
+
+const DAY_MS = 86_400_000;
+
+describe('a collector whose clock is set back by a day', () => {
+  it('pays the next event as soon as its pace allows', async (t) => {
+    let aheadMs = DAY_MS;
+    const now = Date.now.bind(Date);
+    t.mock.method(Date, 'now', () => now() + aheadMs);
+    const service = world.serve();
+    const collector = await world.open(service, createVolatileMemoryStore(), { minOpenIntervalMs: 20 });
+    await collector.collect(event('first', 'ada'));
+    await collector.idle();
+    aheadMs = 0;
+    await collector.collect(event('second', 'bob'));
+    await collector.idle();
+    assert.deepEqual(service.paid, ['first', 'second']);
+    await collector.stop();
+  });
+
+  it('pays an event that it has accepted before', async (t) => {
+    const store = createVolatileMemoryStore();
+    const service = world.serve();
+    const now = Date.now.bind(Date);
+    const clock = t.mock.method(Date, 'now', () => now() + DAY_MS);
+    const ahead = await world.open(service, store, { maxAgeMs: 60_000 });
+    await ahead.collect(event('accepted ahead', 'ada'));
+    await ahead.stop();
+    clock.mock.restore();
+    const collector = await world.open(service, store, { maxAgeMs: 60_000 });
+    while (service.paid.length === 0) await sleep(5);
+    assert.deepEqual(service.paid, ['accepted ahead']);
+    await collector.stop();
+  });
+});
