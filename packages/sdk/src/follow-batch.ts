@@ -1,5 +1,5 @@
 import type { Batch, ExecuteBatchRequest, ExecutionError, InitBatchResponse, Pipeline } from '@flywheel/api';
-import type { RpcUrl } from '@flywheel/solana-rpc';
+import { type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { isFlywheelError, nameBatch } from './errors.ts';
@@ -64,6 +64,8 @@ export interface FollowOptions {
 export const DEFAULT_TIMEOUT_MS = 600_000;
 // Six requests a minute stay below the service's limit of ten, and report a blocked execution soon.
 const EXECUTE_WAIT_SECONDS = 10;
+// The service answers at once while a person decides for the company. Doubled up to the wait above, nine requests a minute.
+const FIRST_PAUSE_MS = 1_000;
 
 export interface BatchToFollow {
   readonly input: InitBatchInput;
@@ -249,7 +251,8 @@ export async function executeToEnd(
     if (mayHaveFailed && isFinal(await client.getBatch(request.batchId, call))) return true;
     throw error;
   };
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; ) {
+    const askedAtMs = performance.now();
     const isEnded = await client
       .executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS })
       .then(isFinal, endedOtherwise);
@@ -257,5 +260,8 @@ export async function executeToEnd(
     const batch = await client.getBatch(request.batchId, call);
     onOpen(batch);
     if (Date.now() > deadlineMs) throw stillOpen(batch, timeoutMs);
+    if (performance.now() - askedAtMs >= EXECUTE_WAIT_SECONDS * 1_000) continue;
+    await sleep(pauseMs, signal);
+    pauseMs = Math.min(2 * pauseMs, EXECUTE_WAIT_SECONDS * 1_000);
   }
 }

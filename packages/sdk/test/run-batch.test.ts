@@ -71,6 +71,16 @@ describe('runBatch', () => {
     assert.equal(service.received.filter(({ path }) => path.endsWith('/execute')).length, 3);
   });
 
+  it('asks a few times a minute while the service answers at once that a person decides', async () => {
+    const executes = Array.from({ length: 1_000 }, () => 'FINALIZED' as const);
+    await using service = await startStubService(walkThrough({ reads: ['FINALIZED'], executes }));
+    await assert.rejects(runBatch(client(service), PIPELINES, { wallet, verify: TRUST, timeoutMs: 2_500 }), (error) =>
+      isFlywheelError(error, 'ERR_TIMED_OUT'),
+    );
+    const asked = service.received.filter(({ path }) => path.endsWith('/execute')).length;
+    assert.ok(asked <= 3, `it has asked ${asked} times`);
+  });
+
   it('reports what holds the setup up', async () => {
     const executionError = { code: 'ERR_BATCH_EXECUTE_FAILED', message: 'The operator lacks 1 SOL.' };
     const reads = ['AVAILABLE_TO_QUEUE', 'AVAILABLE_TO_QUEUE', 'AVAILABLE_TO_QUEUE', 'FAILED'] as const;
