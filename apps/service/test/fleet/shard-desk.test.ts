@@ -116,15 +116,31 @@ describe('the company’s desk of two shards', WITH_HAPROXY, () => {
       );
     }
     assert.equal((await run('resume', '--all', '--yes')).exitCode, 0);
-    for (const [project] of placed()) {
-      const { body } = await waitUntil(
-        'the end of the pause',
-        () => tryInit(project),
-        ({ status }) => status === 200,
-      );
-      const path = `/v1/flywheel/batch/${body.batch.id}/cancel`;
-      requireOk(await send(shards.proxy.url, 'POST', path, { key: project.apiKey, body: {} }));
-    }
+    for (const [project] of placed()) await untilOpen(project);
+  });
+
+  it('resumes all projects of each shard that accepts it, and says which has not', async () => {
+    const run = (...words: string[]) => runCompany(shards, words);
+    assert.equal((await run('pause', '--all')).exitCode, 0);
+    const { db } = shards.first;
+    await sql`
+      create function refuse_change() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$
+    `.execute(db);
+    await sql`
+      create trigger refuse_change before insert on company_changes for each row execute function refuse_change()
+    `.execute(db);
+    const resumed = await run('resume', '--all', '--yes');
+    await sql`drop function refuse_change cascade`.execute(db);
+    assert.equal(resumed.exitCode, 1, resumed.stdout);
+    assert.match(
+      resumed.stderr,
+      /ERR_SHARDS_LEFT {2}Shard 1 is left out: .* (Resumed|Signed): shard 2\..* Repeat the command\./,
+    );
+    await untilOpen(two);
+    assert.equal((await tryInit(one)).body.error, 'ERR_PAUSED');
+    const repeated = await run('resume', '--all', '--yes');
+    assert.equal(repeated.exitCode, 0, repeated.stderr);
+    await untilOpen(one);
   });
 
   it('has one audit log and one list of jobs, and retries a job where it is', async () => {
@@ -189,6 +205,17 @@ describe('the company’s desk of two shards', WITH_HAPROXY, () => {
 
   function tryInit({ apiKey }: TestProject) {
     return init(shards.proxy.url, apiKey, [burnPipeline()]);
+  }
+
+  /** Waits until a project is not paused. */
+  async function untilOpen(project: TestProject) {
+    const { body } = await waitUntil(
+      'the end of the pause',
+      () => tryInit(project),
+      ({ status }) => status === 200,
+    );
+    const path = `/v1/flywheel/batch/${body.batch.id}/cancel`;
+    requireOk(await send(shards.proxy.url, 'POST', path, { key: project.apiKey, body: {} }));
   }
 
   /** Creates a manual project in each shard, with two batches that wait for the company. */

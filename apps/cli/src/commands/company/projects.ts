@@ -1,4 +1,4 @@
-import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, headersFor, type ShardFailure } from '@flywheel/api';
+import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, headersFor, readShard, type ShardFailure } from '@flywheel/api';
 import { type AdmissionDecision, address, describeTerms, type ResumeDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
@@ -9,6 +9,7 @@ import { describeFailures } from '../../every-shard.ts';
 import {
   addDecisionOptions,
   addOperatorOptions,
+  type Operator,
   type OperatorOptions,
   openDesk,
   openOperator,
@@ -108,7 +109,7 @@ async function pause(
   const body = reason === undefined ? {} : { reason };
   if (chosen === null) {
     const { failures } = await console.callEach(COMPANY_OPERATIONS.pauseAll, { body });
-    requireEveryShard(failures);
+    requireEveryShard(failures, 'The other shards have done it. Repeat the command.');
     context.output.result({ isPaused: true }, 'All projects are paused.');
     return;
   }
@@ -116,11 +117,13 @@ async function pause(
   context.output.result(state, `Project ${chosen} is paused.`);
 }
 
-/** @throws CliError `ERR_SHARDS_LEFT` if a pause of all projects, or its end, is not that of every shard. */
-function requireEveryShard(failures: readonly ShardFailure[]): void {
+/**
+ * @param others says what happened in the other shards, and the next step.
+ * @throws CliError `ERR_SHARDS_LEFT` if a pause of all projects, or its end, is not that of every shard.
+ */
+function requireEveryShard(failures: readonly ShardFailure[], others: string): void {
   if (failures.length === 0) return;
-  const reasons = describeFailures(failures).trimStart();
-  throw new CliError('ERR_SHARDS_LEFT', `${reasons} The other shards have done it. Repeat the command.`);
+  throw new CliError('ERR_SHARDS_LEFT', `${describeFailures(failures).trimStart()} ${others}`);
 }
 
 async function resume(
@@ -130,11 +133,10 @@ async function resume(
 ): Promise<void> {
   const chosen = chooseProject(projectId, all);
   const operator = await openOperator(context, options);
-  const { console } = operator;
-  const { multisig, pauses, failures } = await readPauses(console, chosen);
+  const { multisig, pauses, failures } = await readPauses(operator.console, chosen);
   const name = chosen === null ? 'all projects' : `project ${chosen}`;
   if (pauses.length === 0) {
-    requireEveryShard(failures);
+    requireEveryShard(failures, 'The other shards have no pause of all projects. Nothing was signed.');
     throw new CliError('ERR_USAGE', `There is no pause of ${name}. Nothing was signed.`);
   }
   const facts = [
@@ -144,18 +146,51 @@ async function resume(
   ];
   const question = 'Sign and resume?';
   await confirmSigning(context, facts, { question, isConfirmed: yes === true, option: '--yes' });
+  const resumed: Pause[] = [];
+  const refused: ShardFailure[] = [];
   let isPaused = false;
-  for (const { shard, pausedAt } of pauses) {
-    const subject: ResumeDecision = { type: 'resume', multisig, pausedAt: new Date(pausedAt) };
-    const body = { ...(await signDecision(operator, subject)), pausedAt };
-    const state =
-      chosen === null
-        ? await console.call(COMPANY_OPERATIONS.resumeAll, { headers: shard === null ? {} : headersFor(shard), body })
-        : await console.call(COMPANY_OPERATIONS.resumeProject, { params: { projectId: chosen }, body });
-    isPaused ||= state.isPaused;
+  for (const pause of pauses) {
+    try {
+      isPaused = (await sendResume(operator, { projectId: chosen, multisig }, pause)).isPaused || isPaused;
+      resumed.push(pause);
+    } catch (error) {
+      if (pauses.length + failures.length === 1) throw error;
+      refused.push({ shard: pause.shard, error });
+    }
   }
-  requireEveryShard(failures);
+  const done = resumed.map(({ shard }) => `shard ${shard}`).join(', ') || 'none';
+  requireEveryShard(
+    [...failures, ...refused],
+    `${isPaused ? 'Signed' : 'Resumed'}: ${done}.${isPaused ? PENDING : ''} Repeat the command.`,
+  );
   context.output.result({ isPaused }, isPaused ? `The end of the pause is signed.${PENDING}` : `Resumed: ${name}.`);
+}
+
+interface Pause {
+  /** Shard of the project, or of all projects: 1 if the service has no shards. */
+  readonly shard: number;
+  /** ISO 8601. */
+  readonly pausedAt: string;
+}
+
+interface PausedProjects {
+  /** Null for all projects. */
+  readonly projectId: string | null;
+  readonly multisig: ResumeDecision['multisig'];
+}
+
+/** Signs and sends the end of one pause. */
+async function sendResume(
+  operator: Operator,
+  { projectId, multisig }: PausedProjects,
+  { shard, pausedAt }: Pause,
+): Promise<{ readonly isPaused: boolean }> {
+  const { console } = operator;
+  const subject: ResumeDecision = { type: 'resume', multisig, pausedAt: new Date(pausedAt) };
+  const body = { ...(await signDecision(operator, subject)), pausedAt };
+  if (projectId !== null) return console.call(COMPANY_OPERATIONS.resumeProject, { params: { projectId }, body });
+  const reply = await console.callForReply(COMPANY_OPERATIONS.resumeAll, { headers: headersFor(shard), body });
+  return reply.body;
 }
 
 /** Reads the pause of a project, or those of all projects: each shard has its own. */
@@ -164,11 +199,12 @@ async function readPauses(console: ConsoleClient, projectId: string | null) {
     const { answers, failures } = await console.callEach(COMPANY_OPERATIONS.getCompany, {});
     return { multisig: null, pauses: answers.flatMap(({ shard, answer }) => pausesOf(shard, answer.body)), failures };
   }
-  const project = await console.call(CONSOLE_OPERATIONS.getProject, { params: { projectId } });
-  return { multisig: address(project.multisig.address), pauses: pausesOf(null, project), failures: [] };
+  const { body, ...reply } = await console.callForReply(CONSOLE_OPERATIONS.getProject, { params: { projectId } });
+  const { shard } = readShard(reply);
+  return { multisig: address(body.multisig.address), pauses: pausesOf(shard, body), failures: [] };
 }
 
-function pausesOf(shard: number | null, { pausedAt }: { readonly pausedAt?: string | undefined }) {
+function pausesOf(shard: number, { pausedAt }: { readonly pausedAt?: string | undefined }): readonly Pause[] {
   return pausedAt === undefined ? [] : [{ shard, pausedAt }];
 }
 
