@@ -15,22 +15,46 @@ export interface Confirmation {
  * Shows what is about to be signed, and asks for a confirmation on a terminal.
  * @throws CliError `ERR_USAGE` if it is not confirmed: nothing is signed then.
  */
-export async function confirmSigning(
+export function confirmSigning(context: Context, facts: readonly string[], confirmation: Confirmation): Promise<void> {
+  return confirm(context, facts, { ...confirmation, refusal: 'Nothing was signed.', verb: 'sign' });
+}
+
+/**
+ * Says the effect of a step that cannot be undone, and asks for a confirmation on a terminal; `--yes` confirms it too.
+ * @throws CliError `ERR_USAGE` if it is not confirmed: nothing was changed then.
+ */
+export function confirmEffect(
+  context: Context,
+  effect: string,
+  { question, yes = false }: { readonly question: string; readonly yes?: boolean | undefined },
+): Promise<void> {
+  const confirmation = { question, isConfirmed: yes, option: '--yes' };
+  return confirm(context, [effect], { ...confirmation, refusal: 'Nothing was changed.', verb: 'do it' });
+}
+
+interface Words {
+  /** Says that what was asked about has not happened. */
+  readonly refusal: string;
+  /** Names what a confirmation allows, after `To`. */
+  readonly verb: string;
+}
+
+async function confirm(
   { output, stdin }: Context,
   facts: readonly string[],
-  { question, isConfirmed, option }: Confirmation,
+  { question, isConfirmed, option, refusal, verb }: Confirmation & Words,
 ): Promise<void> {
   for (const fact of facts) output.note(fact);
   if (isConfirmed) return;
   if (output.json || !('isTTY' in stdin) || !stdin.isTTY) {
     // With --json nothing else has shown it.
-    const shown = output.json ? ` ${facts.map((fact) => fact.trim()).join('; ')}.` : '';
-    throw new CliError('ERR_USAGE', `Nothing was signed.${shown} To sign without a terminal, pass ${option}.`);
+    const shown = output.json ? ` ${facts.map((fact) => fact.trim().replace(/\.$/, '')).join('; ')}.` : '';
+    throw new CliError('ERR_USAGE', `${refusal}${shown} To ${verb} without a terminal, pass ${option}.`);
   }
   const terminal = createInterface({ input: stdin, output: output.stderr });
   try {
     const answer = await terminal.question(`${question} Type yes: `);
-    if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', 'Nothing was signed.');
+    if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', refusal);
   } finally {
     terminal.close();
   }

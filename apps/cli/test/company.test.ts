@@ -111,7 +111,7 @@ describe('flywheel company', () => {
 
   it('pause stops a project, or all, and resume signs the end of each pause', async () => {
     for (const words of [[project.projectId], ['--all']]) {
-      const paused = await company('pause', ...words, '--reason', 'Maintenance');
+      const paused = await company('pause', ...words, '--reason', 'Maintenance', '--yes');
       assert.equal(paused.exitCode, 0, paused.stderr);
       assert.match((await runBurn(5)).stderr, /PAUSED.*Maintenance/);
       const resumed = await company('resume', ...words, '--yes');

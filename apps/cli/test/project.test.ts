@@ -74,7 +74,7 @@ describe('flywheel project, keys and register', () => {
     const unscoped = await failure('init', requestFile);
     assert.equal(unscoped.error, 'ERR_KEY_SCOPES_UNAUTHORIZED');
 
-    const revoked = await run<{ keyId: string }>('keys', 'revoke', ...who, '--key', keyId);
+    const revoked = await run<{ keyId: string }>('keys', 'revoke', ...who, '--key', keyId, '--yes');
     assert.equal(revoked.keyId, keyId);
     const { error, message } = await failure('init', requestFile);
     assert.equal(error, 'ERR_UNAUTHORIZED');

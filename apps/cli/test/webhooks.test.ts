@@ -94,7 +94,7 @@ describe('flywheel webhooks', () => {
       await say('webhooks', 'rotate', ...of(), '--overlap-hours', '0'),
       /whsec_[\s\S]*old secret no longer signs/,
     );
-    assert.match(await say('webhooks', 'delete', ...of()), / deleted/);
+    assert.match(await say('webhooks', 'delete', ...of(), '--yes'), / deleted/);
     assert.deepEqual(await run('webhooks', 'list', ...who), { webhooks: [] });
   });
 

@@ -1,5 +1,6 @@
 import type { MoveStep } from '@flywheel/service';
 import type { Command } from 'commander';
+import { confirmEffect } from '../confirm.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { UUID, withAdminOf } from './jobs.ts';
@@ -15,14 +16,17 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
     )
     .argument('<project-id>', 'id of the project, as in the console')
     .option('--discard', 'only take it out of the source, a restored backup: the destination has the project already')
+    .option('--yes', 'discard without asking')
     .option('--abandon', 'only remove from the destination what was copied there: the project stays in the source')
     .addHelpText(
       'after',
       '\nExample:\n  DATABASE_URL=postgres://…/a DESTINATION_DATABASE_URL=postgres://…/b flywheel move-project 0198a3c2-…',
     )
-    .action(async (projectId: string, { discard: isDiscarded = false, abandon: isAbandoned = false }: Options) => {
+    .action(async (projectId: string, options: Options) => {
+      const { discard: isDiscarded = false, abandon: isAbandoned = false, yes } = options;
       if (!UUID.test(projectId)) throw new CliError('ERR_USAGE', `${projectId} is not the id of a project.`);
       if (isDiscarded && isAbandoned) throw new CliError('ERR_USAGE', 'Give --discard or --abandon, not both.');
+      if (isDiscarded) await confirmEffect(context, describeDiscard(projectId), { question: 'Discard it?', yes });
       const { MoveRefused } = await import('@flywheel/service');
       try {
         if (isAbandoned) {
@@ -43,6 +47,11 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
 interface Options {
   readonly discard?: boolean;
   readonly abandon?: boolean;
+  readonly yes?: boolean;
+}
+
+function describeDiscard(projectId: string): string {
+  return `Project ${projectId} is deleted from the source, the database of DATABASE_URL, with all its batches and keys there; this cannot be undone.`;
 }
 
 /** Notes each step once: a past is copied in many. */

@@ -105,7 +105,7 @@ describe('the company’s desk of two shards', WITH_HAPROXY, () => {
       [totals.projects, totals.operator.address, each.map(({ shard }: { readonly shard: number }) => shard)],
       [projects.length, shards.first.operator.address, [1, 2]],
     );
-    assert.equal((await run('pause', '--all')).stdout, 'All projects are paused.\n');
+    assert.equal((await run('pause', '--all', '--yes')).stdout, 'All projects are paused.\n');
     const shown = await run('status');
     assert.match(shown.stdout, /\nSHARD +PROJECTS .*PAUSED\n1 .* since 20.*Z\n2 .* since 20.*Z\n$/s, shown.stderr);
     for (const [project] of placed()) {
@@ -121,7 +121,7 @@ describe('the company’s desk of two shards', WITH_HAPROXY, () => {
 
   it('resumes all projects of each shard that accepts it, and says which has not', async () => {
     const run = (...words: string[]) => runCompany(shards, words);
-    assert.equal((await run('pause', '--all')).exitCode, 0);
+    assert.equal((await run('pause', '--all', '--yes')).exitCode, 0);
     const { db } = shards.first;
     await sql`
       create function refuse_change() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$

@@ -206,7 +206,7 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
         runCompany(shards, ['status', '--json']),
         runCompany(shards, ['jobs', '--json']),
         runCompany(shards, ['audit', '--json']),
-        runCompany(shards, ['pause', '--all', '--json']),
+        runCompany(shards, ['pause', '--all', '--yes', '--json']),
       ]);
       const { batches, missingShards } = JSON.parse(pending.stdout);
       assert.ok(batches.some(({ id }: WaitingBatch) => id === served.id));
@@ -229,7 +229,7 @@ describe('two shards behind one URL, one of which is changed or down', WITH_HAPR
 
       await restart(down);
       assert.equal(await isPaused(stopped.owner), false, 'it was down');
-      const repeated = await runCompany(shards, ['pause', '--all']);
+      const repeated = await runCompany(shards, ['pause', '--all', '--yes']);
       assert.equal(repeated.stdout, 'All projects are paused.\n', repeated.stderr);
       assert.equal(await isPaused(stopped.owner), true);
       const resumed = await runCompany(shards, ['resume', '--all', '--yes']);

@@ -1,7 +1,7 @@
 import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, headersFor, readShard, type ShardFailure } from '@flywheel/api';
 import { type AdmissionDecision, address, describeTerms, type ResumeDecision } from '@flywheel/protocol';
 import type { Command } from 'commander';
-import { confirmSigning } from '../../confirm.ts';
+import { confirmEffect, confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
@@ -25,8 +25,11 @@ interface AdmitOptions extends ConfirmedOptions {
   readonly withdraw?: boolean;
 }
 
-interface PauseOptions extends OperatorOptions {
+interface ManyOptions {
   readonly all?: boolean;
+}
+
+interface PauseOptions extends ConfirmedOptions, ManyOptions {
   readonly reason?: string;
 }
 
@@ -45,13 +48,14 @@ export function addProjectDecisionCommands(company: Command, context: Context): 
     .summary('pause a project, or all')
     .description('Pause a project, or all: nothing of its batches is sent any more. It needs no signature.')
     .option('--reason <text>', 'shown in the error of the requests that a pause stops')
+    .option('--yes', 'pause all projects without asking')
     .addHelpText('after', '\nExample:\n  flywheel company pause --all --wallet operator.json --reason "Maintenance"')
     .action((projectId: string | undefined, options: PauseOptions) => pause(context, projectId, options));
   addYesOption(addAllOption(addDecisionOptions(company.command('resume'))))
     .summary('resume a project, or all')
     .description('Sign the end of a pause. Projects that were paused one by one stay paused after --all.')
     .addHelpText('after', '\nExample:\n  flywheel company resume --all --wallet operator.json')
-    .action((projectId: string | undefined, options: ConfirmedOptions & PauseOptions) =>
+    .action((projectId: string | undefined, options: ConfirmedOptions & ManyOptions) =>
       resume(context, projectId, options),
     );
 }
@@ -102,9 +106,10 @@ async function admit(context: Context, projectId: string, { withdraw, yes, ...op
 async function pause(
   context: Context,
   projectId: string | undefined,
-  { all, reason, ...options }: PauseOptions,
+  { all, reason, yes, ...options }: PauseOptions,
 ): Promise<void> {
   const chosen = chooseProject(projectId, all);
+  if (chosen === null) await confirmEffect(context, PAUSE_ALL_EFFECT, { question: 'Pause all?', yes });
   const console = await openDesk(context, options);
   const body = reason === undefined ? {} : { reason };
   if (chosen === null) {
@@ -116,6 +121,9 @@ async function pause(
   const state = await console.call(COMPANY_OPERATIONS.pauseProject, { params: { projectId: chosen }, body });
   context.output.result(state, `Project ${chosen} is paused.`);
 }
+
+const PAUSE_ALL_EFFECT =
+  'No batch of any project is sent any more, until an operator signs the end of the pause with flywheel company resume --all.';
 
 /**
  * @param others says what happened in the other shards, and the next step.
@@ -129,7 +137,7 @@ function requireEveryShard(failures: readonly ShardFailure[], others: string): v
 async function resume(
   context: Context,
   projectId: string | undefined,
-  { all, yes, ...options }: ConfirmedOptions & PauseOptions,
+  { all, yes, ...options }: ConfirmedOptions & ManyOptions,
 ): Promise<void> {
   const chosen = chooseProject(projectId, all);
   const operator = await openOperator(context, options);

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CONSOLE_OPERATIONS, type KeySummary } from '@flywheel/api';
 import type { Command } from 'commander';
+import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName } from '../../context.ts';
 import { layOutTable } from '../../format.ts';
 import { NEVER, parseExpiry, parseScopes, parseWholeNumber } from '../../options.ts';
@@ -22,6 +23,7 @@ interface RotateOptions extends ProjectOptions {
 
 interface RevokeOptions extends ProjectOptions {
   readonly key: string;
+  readonly yes?: boolean;
 }
 
 const EXPIRY_FORMS = `a day or a time, in UTC, such as 2027-01-31 or 2027-01-31T12:00:00Z, or ${NEVER}`;
@@ -125,11 +127,14 @@ function addRevoke(keys: Command, context: Context): void {
       'Revoke an API key. It stops working at once, and its open batches that the wallet has not approved are cancelled; this cannot be undone.',
     )
     .requiredOption('--key <id>', 'id of the key, as in flywheel keys list')
+    .option('--yes', 'revoke without asking')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel keys revoke --wallet wallet.json --project 0198a3c2-… --key 0198a3d0-…',
     )
-    .action(async ({ key: keyId, ...options }: RevokeOptions) => {
+    .action(async ({ key: keyId, yes, ...options }: RevokeOptions) => {
+      const effect = `Key ${keyId} stops working at once, and its open batches that the wallet has not approved are cancelled; this cannot be undone.`;
+      await confirmEffect(context, effect, { question: 'Revoke it?', yes });
       const { console, projectId } = await signIn(context, options);
       const revoked = await console.call(CONSOLE_OPERATIONS.revokeKey, { params: { projectId, keyId } });
       const { cancelledBatches } = revoked;

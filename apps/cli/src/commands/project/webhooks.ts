@@ -9,6 +9,7 @@ import {
   WebhookTopic,
 } from '@flywheel/api';
 import { type Command, Option } from 'commander';
+import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName } from '../../context.ts';
 import { describeNextPage, layOutTable } from '../../format.ts';
 import { parseWebhookTopics, parseWholeNumber } from '../../options.ts';
@@ -21,6 +22,10 @@ interface CreateOptions extends ProjectOptions {
 
 interface WebhookOptions extends ProjectOptions {
   readonly webhook: string;
+}
+
+interface DeleteOptions extends WebhookOptions {
+  readonly yes?: boolean;
 }
 
 interface RotateOptions extends WebhookOptions {
@@ -153,8 +158,11 @@ function addDelete(webhooks: Command, context: Context): void {
   addWebhookOption(webhooks.command('delete'))
     .summary('delete a webhook and its deliveries')
     .description('Delete a webhook with its secret and all deliveries, including pending ones. This cannot be undone.')
+    .option('--yes', 'delete without asking')
     .addHelpText('after', '\nExample:\n  flywheel webhooks delete --wallet wallet.json --webhook 0198a3d0-…')
-    .action(async ({ webhook: webhookId, ...options }: WebhookOptions) => {
+    .action(async ({ webhook: webhookId, yes, ...options }: DeleteOptions) => {
+      const effect = `Webhook ${webhookId} is deleted with its secret and all deliveries, including pending ones; this cannot be undone.`;
+      await confirmEffect(context, effect, { question: 'Delete it?', yes });
       const { console, projectId } = await signIn(context, options);
       const request = { params: { projectId, webhookId } };
       const deleted = await console.callOnce(CONSOLE_OPERATIONS.deleteWebhook, request);

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import { describe, it } from 'node:test';
+import { runCommand } from './run-command.ts';
+
+interface Step {
+  readonly words: readonly string[];
+  /** Sentence that says the effect. */
+  readonly effect: RegExp;
+  /** Error of the first thing that the command does after its confirmation. */
+  readonly next: string;
+}
+
+/** A file that does not exist: a command that goes on ends there. */
+const WALLET = ['--wallet', 'no-such-wallet.json'];
+
+const STEPS: readonly Step[] = [
+  {
+    words: ['keys', 'revoke', '--key', '0198a3d0', ...WALLET],
+    effect: /Key 0198a3d0 stops working at once, .*; this cannot be undone\./,
+    next: 'ERR_WALLET',
+  },
+  {
+    words: ['webhooks', 'delete', '--webhook', '0198a3d1', ...WALLET],
+    effect: /Webhook 0198a3d1 is deleted with its secret and all deliveries, .*; this cannot be undone\./,
+    next: 'ERR_WALLET',
+  },
+  {
+    words: ['company', 'pause', '--all', ...WALLET],
+    effect: /No batch of any project is sent any more, until .* flywheel company resume --all\./,
+    next: 'ERR_WALLET',
+  },
+  {
+    words: ['move-project', randomUUID(), '--discard'],
+    effect: /Project \S+ is deleted from the source, .*; this cannot be undone\./,
+    next: 'ERR_CONFIGURATION',
+  },
+];
+
+describe('a step that cannot be undone', () => {
+  for (const { words, effect, next } of STEPS) {
+    const name = words.slice(0, words[0] === 'move-project' ? 1 : 2).join(' ');
+
+    it(`flywheel ${name} says its effect and is refused without a terminal, until --yes is passed`, async () => {
+      const refused = await runCommand(words, {}, new PassThrough());
+      assert.equal(refused.exitCode, 2);
+      assert.match(refused.stderr, effect);
+      assert.match(refused.stderr, /ERR_USAGE {2}Nothing was changed\. To do it without a terminal, pass --yes\./);
+      const { exitCode, stderr } = await runCommand([...words, '--json'], {}, new PassThrough());
+      const { error, message } = JSON.parse(stderr);
+      assert.deepEqual([exitCode, error], [2, 'ERR_USAGE']);
+      assert.match(message, effect);
+      const confirmed = await runCommand([...words, '--yes'], {}, new PassThrough());
+      assert.match(confirmed.stderr, new RegExp(next));
+    });
+
+    it(`flywheel ${name} asks on a terminal`, async () => {
+      for (const [answer, says] of [
+        ['no', 'ERR_USAGE  Nothing was changed.'],
+        ['yes', next],
+      ] as const) {
+        const terminal = Object.assign(new PassThrough(), { isTTY: true });
+        terminal.end(`${answer}\n`);
+        const { stderr } = await runCommand(words, {}, terminal);
+        assert.match(stderr, effect);
+        assert.match(stderr, / Type yes: /);
+        assert.ok(stderr.includes(says), stderr);
+      }
+    });
+  }
+});
