@@ -71,7 +71,7 @@ export async function main(
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.fail(error);
     if (error.exitCode === 0) return 0;
-    return output.fail(toUsageError(error, words));
+    return output.fail(toUsageError(error, pathOf(program, words), words));
   }
 }
 
@@ -166,13 +166,25 @@ function forEachCommand(command: Command, visit: (command: Command) => void): vo
   for (const child of command.commands) forEachCommand(child, visit);
 }
 
-function toUsageError(error: CommanderError, words: readonly string[]): CliError {
-  const [name = '', argument = ''] = words.filter((word) => !word.startsWith('-'));
+/** Writes the command that words name, `flywheel` first, with those that it is below. */
+function pathOf(program: Command, words: readonly string[]): string {
+  let [command, path] = [program, program.name()];
+  for (const word of words) {
+    const child = command.commands.find((each) => each.name() === word);
+    if (child === undefined) break;
+    command = child;
+    path = `${path} ${word}`;
+  }
+  return path;
+}
+
+function toUsageError(error: CommanderError, path: string, words: readonly string[]): CliError {
   if (error.code === 'commander.help') {
+    const [name, argument = ''] = words.filter((word) => !word.startsWith('-'));
     const message =
       name === 'help'
         ? `Unknown command '${argument}'. See flywheel --help.`
-        : `flywheel ${name} needs a subcommand. See flywheel ${name} --help.`;
+        : `${path} needs a subcommand. See ${path} --help.`;
     return new CliError('ERR_USAGE', message, { cause: error });
   }
   const sentence = error.message
@@ -180,6 +192,5 @@ function toUsageError(error: CommanderError, words: readonly string[]): CliError
     .replace(/\s*\n\s*/g, ' ')
     .replace(/[^.?)]$/, '$&.');
   const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
-  const help = error.code === 'commander.unknownCommand' ? 'flywheel --help' : `flywheel ${name} --help`;
-  return new CliError('ERR_USAGE', `${text} See ${help}.`, { cause: error });
+  return new CliError('ERR_USAGE', `${text} See ${path} --help.`, { cause: error });
 }

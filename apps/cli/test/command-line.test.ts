@@ -121,6 +121,19 @@ describe('an error', () => {
     [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
     [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
     [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a subcommand. See flywheel keys --help.'],
+    [
+      ['company', 'policy'],
+      {},
+      'ERR_USAGE',
+      'flywheel company policy needs a subcommand. See flywheel company policy --help.',
+    ],
+    [['keys', 'lst'], {}, 'ERR_USAGE', "Unknown command 'lst' (Did you mean list?) See flywheel keys --help."],
+    [
+      ['company', 'policy', 'show', '--wallet', 'w'],
+      {},
+      'ERR_USAGE',
+      "Missing required argument 'project-id'. See flywheel company policy show --help.",
+    ],
     [['status'], NOWHERE, 'ERR_USAGE', "Missing required argument 'batch-id'. See flywheel status --help."],
     [
       ['execute', 'x', 'y', '--wait', '121'],
@@ -132,7 +145,7 @@ describe('an error', () => {
       ['keys', 'create', '--wallet', 'w', '--project', 'p', '--scopes', 'burn,mint'],
       {},
       'ERR_USAGE',
-      "Option '--scopes <list>' argument 'burn,mint' is invalid. Scopes are burn, airdrop. See flywheel keys --help.",
+      "Option '--scopes <list>' argument 'burn,mint' is invalid. Scopes are burn, airdrop. See flywheel keys create --help.",
     ],
     [
       ['register', '--approval', 'never'],
@@ -144,7 +157,7 @@ describe('an error', () => {
       ['keys', 'rotate', '--wallet', 'w', '--project', 'p', '--key', 'k', '--overlap-hours', '721'],
       {},
       'ERR_USAGE',
-      "Option '--overlap-hours <hours>' argument '721' is invalid. It must be a whole number from 0 to 720. See flywheel keys --help.",
+      "Option '--overlap-hours <hours>' argument '721' is invalid. It must be a whole number from 0 to 720. See flywheel keys rotate --help.",
     ],
     [
       ['localnet', 'fund', WRAPPED_SOL],

@@ -92,7 +92,7 @@ function assetTable(assets: readonly AssetTotals[], stream: Writable): string[] 
   const rows = assets
     .slice(0, MAX_LINES)
     .map((asset) => [asset.mint ?? 'SOL', ...names.map((name) => groupDigits(toDecimal(asset[name], asset.decimals)))]);
-  const { heading, lines } = layOutTable(['asset', ...names], rows, stream);
+  const { heading, lines } = layOutTable(['ASSET', ...names.map((name) => name.toUpperCase())], rows, stream);
   const more = assets.length - rows.length;
   return ['', heading, ...lines, ...(more > 0 ? [`… ${pluralize(more, 'more asset')}: see --json`] : []), ''];
 }
