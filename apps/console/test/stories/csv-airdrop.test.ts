@@ -70,6 +70,20 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await checkScreen(person, 'csv-wrong');
       });
 
+      it('says that a file cannot be read, and takes it when it can', async () => {
+        const { page } = person;
+        await page.goto(`/p/${project.projectId}/new`);
+        await page.evaluate(`
+          globalThis.readFile = Blob.prototype.arrayBuffer;
+          Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException('It was removed.', 'NotReadableError'));
+        `);
+        await chooseFile(person, 'gone.csv', [`${alice},1`]);
+        await page.getByRole('alert').getByText('The file could not be read: It was removed.').waitFor();
+        await page.evaluate('Blob.prototype.arrayBuffer = globalThis.readFile');
+        await chooseFile(person, 'back.csv', [`${alice},1`]);
+        await page.getByText('1 recipient, 1 tokens').waitFor();
+      });
+
       it('names the lines of a repeated address, and adds them up or treats them as an error', async () => {
         const { page } = person;
         await openFile(person, project, 'twice.csv', [`${alice},1`, `${bob},2`, `${alice},3.5`]);
@@ -143,12 +157,16 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
 });
 
 async function openFile(
-  { page }: Person,
+  person: Person,
   { projectId }: Registered,
   name: string,
   rows: readonly string[],
 ): Promise<void> {
-  await page.goto(`/p/${projectId}/new`);
+  await person.page.goto(`/p/${projectId}/new`);
+  await chooseFile(person, name, rows);
+}
+
+async function chooseFile({ page }: Person, name: string, rows: readonly string[]): Promise<void> {
   await page.getByRole('radio', { name: /^Airdrop from a file/ }).click();
   await page
     .getByLabel(/Drop a CSV file/)

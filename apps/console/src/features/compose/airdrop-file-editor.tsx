@@ -1,10 +1,11 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { pluralize, shorten } from '@flywheel/protocol';
 import { type AirdropCsv, type RowIssue, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
+import { useMutation } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
 import { Button } from '../../ui/button.tsx';
-import { Notice } from '../../ui/feedback.tsx';
+import { Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { FileDrop } from '../../ui/file-drop.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 import { type AirdropFile, packAirdrop, readAirdropFile } from './airdrop-file.ts';
@@ -63,6 +64,10 @@ interface AirdropFileEditorProps {
 export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimals }: AirdropFileEditorProps) {
   const { type, file, duplicates } = draft;
   const { read, typeError, pipelines } = result;
+  const reading = useMutation({
+    mutationFn: readAirdropFile,
+    onSuccess: (chosen) => onChange({ file: chosen }),
+  });
   return (
     <div className="flex flex-col gap-5">
       <TypeField type={type} proofTypes={proofTypes} onChange={(chosen) => onChange({ type: chosen })} />
@@ -77,12 +82,23 @@ export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimal
           onClear={() => onChange({ file: null })}
         />
       ) : (
-        <FileDrop
-          title="Drop a CSV file, or choose one"
-          hint="Each row has a wallet address and an amount in whole tokens."
-          accept=".csv,.txt,text/csv"
-          onFile={(dropped) => void readAirdropFile(dropped).then((read) => onChange({ file: read }))}
-        />
+        <>
+          {reading.error && (
+            <Notice tone="failed" title={`The file could not be read: ${reading.error.message} Choose it again.`} />
+          )}
+          {reading.isPending ? (
+            <Loading>
+              <SkeletonLines count={1} className="h-40" />
+            </Loading>
+          ) : (
+            <FileDrop
+              title="Drop a CSV file, or choose one"
+              hint="Each row has a wallet address and an amount in whole tokens."
+              accept=".csv,.txt,text/csv"
+              onFile={(dropped) => reading.mutate(dropped)}
+            />
+          )}
+        </>
       )}
       {pipelines && (
         <p className="text-sm text-quiet">
