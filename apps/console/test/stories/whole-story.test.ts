@@ -196,7 +196,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     const batchId = page.url().split('/').at(-1) ?? '';
     await openApproval(person, project, batchId);
     const old = (text: string) => text.replace('"waitsFor":"wallet"', '"waitsFor":"setup"');
-    await alterAnswers(page, { of: new RegExp(`/batches/${batchId}$`), change: old });
+    const undo = await alterAnswers(page, { of: new RegExp(`/batches/${batchId}$`), change: old });
     const isAskedAgain = Promise.withResolvers<void>();
     let asked = 0;
     await page.route(`**/batches/${batchId}/progress`, async (route) => {
@@ -212,6 +212,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
       await route.fulfill({ response: answer, body: old(text) }).catch(() => undefined);
     });
     await openApproval(person, project, batchId);
+    await undo();
   });
 });
 
