@@ -19,7 +19,7 @@ export const PROJECT_SCREENS = [
   { to: '/p/$projectId/new', name: 'New batch', key: 'n' },
   { to: '/p/$projectId/vault', name: 'Vault', key: 'v' },
   { to: '/p/$projectId/keys', name: 'API keys', key: 'k' },
-  { to: '/p/$projectId/rules', name: 'Rules of the company', key: null },
+  { to: '/p/$projectId/rules', name: 'Rules', key: null },
   { to: '/p/$projectId/settings', name: 'Settings', key: 's' },
 ] as const satisfies readonly Screen[];
 

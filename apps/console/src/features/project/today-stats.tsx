@@ -81,7 +81,7 @@ function OperatorStat({ name, use, note }: OperatorStatProps) {
       }
       note={
         <span className="flex flex-col gap-1.5">
-          <Meter share={shareOf(toFinestUnits(use.used), toFinestUnits(use.cap))} label={name} tone="tide" />
+          <Meter share={shareOf(toFinestUnits(use.used), toFinestUnits(use.cap))} label={name} />
           <span>{note}</span>
         </span>
       }

@@ -55,7 +55,7 @@ function ProofTypeFields({ draft, onChange, onRemove }: ProofTypeFieldsProps) {
           label="Name"
           placeholder="WATCH_AD"
           value={draft.type}
-          onChange={({ target }) => onChange({ type: target.value.toUpperCase().replaceAll(' ', '_') })}
+          onChange={({ target }) => onChange({ type: target.value.replaceAll(' ', '_') })}
           className="flex-1 [&_input]:font-mono"
           required
           pattern={TYPE_PATTERN}
