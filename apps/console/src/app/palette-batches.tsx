@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { batchKindName, batchState } from '../features/batch/batch-summary.ts';
 import { type BatchName, namedBatchQuery, recentBatchesQuery } from '../lib/api/batches.ts';
-import { projectsQuery } from '../lib/api/projects.ts';
+import { projectsQuery, useOwnsProject } from '../lib/api/projects.ts';
 import { tokenName } from '../lib/format.ts';
 import { useIsPaused } from '../lib/paused.ts';
 import { Button } from '../ui/button.tsx';
@@ -116,7 +116,6 @@ export function BatchItems({ search, run }: { readonly search: BatchSearch; read
   const navigate = useNavigate();
   return search.batches.map(({ projectId, batch, token }) => {
     const params = { projectId, batchId: batch.id };
-    const { word } = batchState({ ...batch, isBlocked: batch.problem !== undefined, isOwner: false });
     return (
       <Item
         key={batch.id}
@@ -125,10 +124,17 @@ export function BatchItems({ search, run }: { readonly search: BatchSearch; read
       >
         {batchKindName(batch.kind)} {batch.batchIndex}
         {token !== null && ` of ${token}`}
-        <span className="ml-2 text-quiet">{word}</span>
+        <StateWord projectId={projectId} batch={batch} />
       </Item>
     );
   });
+}
+
+/** Names the state of a batch as the list of batches does, for its owner or an operator of the company. */
+function StateWord({ projectId, batch }: Pick<FoundBatch, 'projectId' | 'batch'>) {
+  const isOwner = useOwnsProject(projectId);
+  const { word } = batchState({ ...batch, isBlocked: batch.problem !== undefined, isOwner });
+  return <span className="ml-2 text-quiet">{word}</span>;
 }
 
 /** Says what became of a batch that the text names and that is not in the list. */
