@@ -4,6 +4,7 @@ import { needsNewDocument } from '../lib/document-policy.ts';
 import { loadCode } from '../lib/load-code.ts';
 import { ButtonLink } from '../ui/button.tsx';
 import { EmptyState } from '../ui/feedback.tsx';
+import { Page } from '../ui/layout.tsx';
 import { ErrorPage } from './error-page.tsx';
 import { plainSearch } from './plain-search.ts';
 import { Shell } from './shell.tsx';
@@ -173,9 +174,11 @@ function textOf<Key extends string>(search: Record<string, unknown>, key: Key): 
 
 function NotFoundPage() {
   return (
-    <EmptyState title="Page not found">
-      <p>The address may be mistyped, or from an older version.</p>
-      <ButtonLink to="/">Home</ButtonLink>
-    </EmptyState>
+    <Page title="Page not found">
+      <EmptyState title="This address leads to no page">
+        <p>The address may be mistyped, or from an older version.</p>
+        <ButtonLink to="/">Home</ButtonLink>
+      </EmptyState>
+    </Page>
   );
 }

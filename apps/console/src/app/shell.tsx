@@ -13,14 +13,19 @@ import { MainMenu } from './main-menu.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { StaleBanner } from './stale-banner.tsx';
 import { ThemeButton } from './theme-button.tsx';
+import { useTitleFocus } from './title-focus.ts';
 
 const Palette = lazy(async () => ({ default: (await loadCode(() => import('./palette.tsx'))).Palette }));
+
+/** The shortcut of the palette, as the keyboard of this computer has it. */
+const PALETTE_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K';
 
 /** Frames every screen: header, main menu, command palette and, but for audits, wallet menu. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const environment = useEnvironment();
   useShortcuts({ onPalette: () => setPaletteOpen(true) });
+  useTitleFocus();
   useLocalWallet(environment);
   const isMainnet = environment === undefined || environment.cluster === 'mainnet';
   return (
@@ -45,7 +50,7 @@ export function Shell() {
             >
               <Search size={15} aria-hidden />
               <span className="sr-only md:not-sr-only">Find</span>
-              <kbd className="hidden font-mono text-xs md:inline">⌘K</kbd>
+              <kbd className="hidden font-mono text-xs md:inline">{PALETTE_KEYS}</kbd>
             </button>
             <ThemeButton />
             {!isAuditDocument && <WalletMenu />}

@@ -140,17 +140,22 @@ export function QueryView<Value>({ query, skeleton, children, isFlush = false }:
       </div>
     );
   }
+  return <Loading>{skeleton}</Loading>;
+}
+
+/** Says to screen readers that the content loads, around its placeholder. */
+export function Loading({ children }: { readonly children: ReactNode }) {
   return (
     <div aria-busy="true">
       <span role="status" className="sr-only">
         Loading
       </span>
-      {skeleton}
+      {children}
     </div>
   );
 }
 
-/** Placeholder lines of a skeleton. */
+/** Placeholder lines of a skeleton, which `QueryView` or `Loading` announces. */
 export function SkeletonLines({ count, className = 'h-10' }: { readonly count: number; readonly className?: string }) {
   return (
     <div aria-hidden className="flex flex-col gap-2">

@@ -55,17 +55,20 @@ export function Timeline({ steps }: { readonly steps: readonly TimelineStep[] })
 }
 
 function StepIcon({ state }: Pick<TimelineStep, 'state'>) {
-  if (state === 'coming') return <Ring size={19} progress={0} className="text-quiet" />;
   if (state === 'skipped') return <CircleMinus size={19} aria-label="Skipped" className="shrink-0 text-quiet" />;
   return (
     <>
-      <StatusIcon status={state} size={19} />
+      {state === 'coming' ? (
+        <Ring size={19} progress={0} className="text-quiet" />
+      ) : (
+        <StatusIcon status={state} size={19} />
+      )}
       <span className="sr-only">{WORDS[state]}</span>
     </>
   );
 }
 
-const WORDS = { waiting: 'Waiting', running: 'Running', done: 'Done', failed: 'Failed' } as const;
+const WORDS = { waiting: 'Waiting', running: 'Running', done: 'Done', failed: 'Failed', coming: 'Not yet' } as const;
 
 function isToday(at: string): boolean {
   return new Date(at).toDateString() === new Date().toDateString();

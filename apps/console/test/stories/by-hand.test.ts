@@ -27,8 +27,8 @@ import {
 } from './story.ts';
 
 /** The longest name that is allowed: no screen may become wider by it. */
-const LONG_NAME = 'watch ad to its end and then tell a friend about what was seen i';
-const TYPE = LONG_NAME.toUpperCase().replaceAll(' ', '_');
+const LONG_NAME = 'Watch ad to its end and then tell a friend about what was seen i';
+const TYPE = LONG_NAME.replaceAll(' ', '_');
 
 describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -114,6 +114,8 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     const batchId = await initByApi(story, project, [{ ...burnPipeline(3), type: TYPE, payload: '{"adId":"keys"}' }]);
     await page.goto(`/p/${projectId}`);
     await page.getByText('Burn limit used today').waitFor();
+    assert.equal(await focusedTag(person), 'BODY', 'the first screen of a document moves no focus');
+    await page.getByText('Ctrl K').waitFor();
     for (const [keys, place] of [
       ['gb', 'batches'],
       ['gk', 'keys'],
@@ -122,6 +124,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
       ['gs', 'settings'],
     ] as const) {
       await pressSequence(person, keys, `**/p/${projectId}/${place}`);
+      await page.locator('main h1:focus').waitFor();
     }
     for (const chord of ['Control+k', 'Meta+k']) {
       await page.keyboard.press(chord);
@@ -133,7 +136,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
     await page.keyboard.type('#2');
-    await page.getByRole('option', { name: /^Batch 2/ }).waitFor();
+    await page.getByRole('option', { name: /^Batch 2.*Waiting for you$/ }).waitFor();
     assert.equal(await page.getByRole('option', { name: /^Batch/ }).count(), 1);
     await checkScreenOnBoth(person, 'palette');
     await page.keyboard.press('Enter');
@@ -147,13 +150,23 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
       .first()
       .waitFor();
     await checkScreenOnBoth(person, 'batches-waiting');
+    const table = page.getByRole('table', { name: 'Batches' });
+    for (const unnamed of ['tr:not([role="row"])', 'td:not([role="cell"])', 'th:not([role="columnheader"])']) {
+      assert.equal(await table.locator(unnamed).count(), 0, unnamed);
+    }
     await page.keyboard.press('j');
+    assert.equal(await focusedTag(person), 'H1', 'a bare key does nothing outside of the table');
+    // The filter of this name comes before the row.
+    await tabTo(person, 'Waiting for you');
+    await tabTo(person, 'Waiting for you');
     await page.keyboard.press('j');
+    assert.equal(await page.evaluate('document.activeElement.dataset.row'), '1');
     await page.keyboard.press('k');
     assert.equal(await page.evaluate('document.activeElement.dataset.row'), '0');
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/batches/${batchId}`);
     await page.getByRole('link', { name: 'Review and approve' }).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Rent returned' }).getByText('Not yet').waitFor();
     await tabTo(person, 'Review and approve');
     await page.keyboard.press('Enter');
     await untilVerified(person);
@@ -289,6 +302,10 @@ async function pressSequence({ page }: Person, keys: string, url: string): Promi
       () => false,
     );
   }
+}
+
+function focusedTag({ page }: Person): Promise<string> {
+  return page.evaluate('document.activeElement.tagName');
 }
 
 /** Presses Tab until the element of that name has the focus; asserts that each focused element is visible as such. */

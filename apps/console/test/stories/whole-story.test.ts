@@ -95,6 +95,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await checkScreen(person, 'batches');
         await page.getByRole('button', { name: 'Failed' }).click();
         await page.getByText('No failed batches').waitFor();
+        assert.equal(await page.locator('main h1:focus').count(), 0, 'another query moves no focus');
         await checkScreen(person, 'batches-none');
         await page.goto('/');
         await page.getByRole('heading', { name: 'Your projects' }).waitFor();
@@ -145,7 +146,8 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     const person = await story.visit(PHONE);
     const { page } = person;
     await page.goto('/nowhere');
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+    assert.equal(await page.title(), 'Page not found · Flywheel');
     await checkScreen(person, 'not-found');
     await page.getByRole('link', { name: 'Home' }).click();
     await page.getByRole('button', { name: 'Connect wallet' }).first().waitFor();

@@ -4,7 +4,7 @@ import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query
 import { Link } from '@tanstack/react-router';
 import { ArrowRight } from 'lucide-react';
 import { Button } from '../../ui/button.tsx';
-import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { describeEntry, type ShownChange } from './describe-entry.ts';
 
@@ -24,7 +24,11 @@ export function AuditList({ history, showsProject = false, showsShard = false, e
   const entries = history.data?.pages.flatMap((page) => page.entries);
   if (!entries) {
     if (history.error) return <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />;
-    return <SkeletonLines count={4} className="h-14" />;
+    return (
+      <Loading>
+        <SkeletonLines count={4} className="h-14" />
+      </Loading>
+    );
   }
   if (entries.length === 0) return <p className="text-quiet">{emptyText}</p>;
   return (

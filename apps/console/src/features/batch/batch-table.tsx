@@ -1,13 +1,23 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: CSS changes the display of the table, which removes the implicit roles.
 import type { BatchRow as Row } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { unitBeside } from '../../lib/format.ts';
 import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
+import { Loading } from '../../ui/feedback.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
 import { AmountText, Digits, TimeText } from '../../ui/text.tsx';
@@ -62,12 +72,26 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
   useEffect(() => {
     if (hasMore && lastSeen >= rows.length - ROWS_AHEAD) onMore();
   }, [hasMore, lastSeen, rows.length, onMore]);
-  useRowKeys({ count: rows.length, onGoTo: (index) => virtual.scrollToIndex(index, { align: 'auto' }) });
+  const moveFocus = (event: KeyboardEvent) => {
+    const next = nextRow(event, rows.length);
+    if (next === null) return;
+    event.preventDefault();
+    virtual.scrollToIndex(next, { align: 'auto' });
+    focusRow(next);
+  };
   return (
-    <table aria-label="Batches" aria-rowcount={hasMore ? -1 : rows.length + 1} className="block">
+    // biome-ignore-start lint/a11y/noNoninteractiveElementInteractions: the keys move between the links of the rows.
+    <table
+      role="table"
+      aria-label="Batches"
+      aria-rowcount={hasMore ? -1 : rows.length + 1}
+      className="block"
+      onKeyDown={moveFocus}
+    >
       <TableHead unit={unit} />
       <tbody
         ref={body}
+        role="rowgroup"
         className="relative block overflow-hidden rounded-lg border bg-raised md:rounded-t-none"
         style={{ height: virtual.getTotalSize() }}
       >
@@ -82,6 +106,7 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
         })}
       </tbody>
     </table>
+    // biome-ignore-end lint/a11y/noNoninteractiveElementInteractions: see above.
   );
 }
 
@@ -97,10 +122,10 @@ const HEADS = [
 
 function TableHead({ unit }: { readonly unit: string }) {
   return (
-    <thead className="hidden md:block">
-      <tr className={cn('h-10 rounded-t-lg border border-b-0 bg-sunken text-sm text-quiet', COLUMNS)}>
+    <thead role="rowgroup" className="hidden md:block">
+      <tr role="row" className={cn('h-10 rounded-t-lg border border-b-0 bg-sunken text-sm text-quiet', COLUMNS)}>
         {HEADS.map(({ name, className, ...head }) => (
-          <th key={name} scope="col" className={cn('font-normal', className)}>
+          <th key={name} role="columnheader" scope="col" className={cn('font-normal', className)}>
             {name}
             {'isAmount' in head && `, ${unit}`}
           </th>
@@ -131,10 +156,7 @@ export function TableSkeleton({ unit }: Pick<BatchTableProps, 'unit'>) {
   const isWide = useIsWide();
   const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
   return (
-    <div aria-busy="true">
-      <span role="status" className="sr-only">
-        Loading
-      </span>
+    <Loading>
       <table aria-hidden className="block">
         <TableHead unit={unit} />
         <tbody
@@ -147,7 +169,7 @@ export function TableSkeleton({ unit }: Pick<BatchTableProps, 'unit'>) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Loading>
   );
 }
 
@@ -169,6 +191,7 @@ function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
   const about = row.problem ?? (hasPipelines(row) ? row.types.join(', ') : '');
   return (
     <tr
+      role="row"
       aria-rowindex={index + 2}
       style={style}
       className={cn(
@@ -176,7 +199,7 @@ function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
         COLUMNS,
       )}
     >
-      <td className="flex min-w-0 items-center gap-2.5">
+      <td role="cell" className="flex min-w-0 items-center gap-2.5">
         <Ring size={22} progress={closed} isSpinning={state === 'running'} className={STATUS_COLORS[state]} />
         <span className="min-w-0 flex-1">
           <Link
@@ -196,10 +219,10 @@ function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
           <TimeText at={row.dateCreated} />
         </span>
       </td>
-      <td className="hidden text-sm md:block [&_time]:whitespace-normal">
+      <td role="cell" className="hidden text-sm md:block [&_time]:whitespace-normal">
         <TimeText at={row.dateCreated} />
       </td>
-      <td className={cn('flex items-center gap-3', !hasPipelines(row) && 'max-md:hidden')}>
+      <td role="cell" className={cn('flex items-center gap-3', !hasPipelines(row) && 'max-md:hidden')}>
         {hasPipelines(row) && (
           <ActionMixBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
         )}
@@ -207,7 +230,9 @@ function BatchRow({ projectId, unit, row, index, style }: BatchRowProps) {
           {pluralize(row.pipelines, 'pipeline')}
         </span>
       </td>
-      <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
+      <td role="cell" className="tabular hidden text-right md:block">
+        {row.pipelines.toLocaleString('en')}
+      </td>
       {hasPipelines(row) ? (
         <>
           <Amount name="Burn" unit={unit} tokens={row.burned} status={row.status} />
@@ -233,7 +258,7 @@ const MAX_LARGE = 16;
 function Amount({ name, unit, tokens, status }: AmountProps) {
   const stage = tokens === '0' ? null : amountStage(status);
   return (
-    <td className="flex justify-between text-sm md:block md:text-right md:text-base">
+    <td role="cell" className="flex justify-between text-sm md:block md:text-right md:text-base">
       <span className="text-quiet md:sr-only">{name}</span>
       <span
         className={cn('tabular min-w-0 text-right wrap-anywhere', tokens.length > MAX_LARGE && 'md:block md:text-xs')}
@@ -252,6 +277,7 @@ function Amount({ name, unit, tokens, status }: AmountProps) {
 function Withdrawn({ row: { withdrawal, status }, unit }: { readonly row: Row; readonly unit: string }) {
   return (
     <td
+      role="cell"
       colSpan={2}
       className={cn(
         'flex justify-between text-sm md:col-span-2 md:text-right md:text-base',
@@ -279,7 +305,7 @@ function Withdrawn({ row: { withdrawal, status }, unit }: { readonly row: Row; r
 function OperatorCost({ row }: { readonly row: Row }) {
   const { paidLamports, lockedLamports } = costOfRow(row);
   return (
-    <td className="tabular flex justify-between text-right text-sm text-quiet md:block">
+    <td role="cell" className="tabular flex justify-between text-right text-sm text-quiet md:block">
       <span className="md:sr-only">Operator cost</span>
       <span>
         {formatSol(paidLamports)}
@@ -289,36 +315,18 @@ function OperatorCost({ row }: { readonly row: Row }) {
   );
 }
 
-interface RowKeys {
-  readonly count: number;
-  /** Scrolls a row into view. */
-  readonly onGoTo: (index: number) => void;
+/** Finds the row to which a key moves the focus: `j`, `k` and the arrows while a row has it; null for any other key. */
+function nextRow(event: KeyboardEvent, count: number): number | null {
+  if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return null;
+  const focused = focusedRow();
+  const step = stepOf(event.key);
+  if (focused === null || step === 0 || count === 0) return null;
+  return Math.min(count - 1, Math.max(0, focused + step));
 }
 
-/** Moves the focus from row to row with `j` and `k`, and with the arrow keys once a row has the focus. */
-function useRowKeys({ count, onGoTo }: RowKeys): void {
-  const latest = useRef({ count, onGoTo });
-  latest.current = { count, onGoTo };
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
-      const focused = focusedRow();
-      const step = stepOf(event.key, focused !== null);
-      if (step === 0 || isTyping(event)) return;
-      const next = focused === null ? 0 : Math.min(latest.current.count - 1, Math.max(0, focused + step));
-      if (latest.current.count === 0) return;
-      event.preventDefault();
-      latest.current.onGoTo(next);
-      focusRow(next);
-    };
-    addEventListener('keydown', listen);
-    return () => removeEventListener('keydown', listen);
-  }, []);
-}
-
-function stepOf(key: string, hasFocus: boolean): -1 | 0 | 1 {
-  if (key === 'j' || (hasFocus && key === 'ArrowDown')) return 1;
-  if (key === 'k' || (hasFocus && key === 'ArrowUp')) return -1;
+function stepOf(key: string): -1 | 0 | 1 {
+  if (key === 'j' || key === 'ArrowDown') return 1;
+  if (key === 'k' || key === 'ArrowUp') return -1;
   return 0;
 }
 
@@ -334,12 +342,6 @@ function focusRow(index: number, frame = 0): void {
   const row = document.querySelector<HTMLElement>(`[data-row="${index}"]`);
   if (row) row.focus({ preventScroll: true });
   else if (frame < MAX_FRAMES) requestAnimationFrame(() => focusRow(index, frame + 1));
-}
-
-function isTyping({ target }: KeyboardEvent): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
 }
 
 /** Tailwind’s breakpoint `md`: narrower screens show cards instead of rows. */

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleAlert, Scale } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { batchReviewQuery } from '../../lib/api/policies.ts';
-import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';
 import { MessageText } from '../../ui/text.tsx';
 
 interface BatchReviewProps {
@@ -15,7 +15,12 @@ interface BatchReviewProps {
 export function BatchReview({ batchId, showsEffects }: BatchReviewProps) {
   const review = useQuery(batchReviewQuery(batchId));
   if (review.error) return <ErrorNotice error={review.error} onRetry={() => void review.refetch()} />;
-  if (!review.data) return <SkeletonLines count={1} />;
+  if (!review.data)
+    return (
+      <Loading>
+        <SkeletonLines count={1} />
+      </Loading>
+    );
   const { rules, unusual, approvals } = review.data;
   const effects = showsEffects ? review.data.effects : [];
   const isFirst = approvals.required > 1;

@@ -3,7 +3,7 @@ import { Outlet } from '@tanstack/react-router';
 import { auditQuery, companyQuery, waitingBatchesQuery } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, Loading, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
 import { AuditList } from '../audit/audit-list.tsx';
@@ -15,7 +15,12 @@ import { PauseAll } from './pause-all.tsx';
 /** The screen of the company’s operators. */
 export function Company() {
   const session = useSession();
-  if (session === undefined) return <SkeletonLines count={4} />;
+  if (session === undefined)
+    return (
+      <Loading>
+        <SkeletonLines count={4} />
+      </Loading>
+    );
   if (session === null) return <SignInPrompt />;
   return session.isCompanyOperator ? <CompanyPage /> : <BecomeOperator wallet={session.wallet} />;
 }

@@ -12,7 +12,7 @@ import { readProposalContent } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
-import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList, LoadMore } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
 
@@ -47,7 +47,12 @@ export function toSubject({ multisig, batchIndex, content }: Proposal, reason: s
 /** Shows what a batch does, decoded from its bytes on chain, before the wallet is asked. */
 export function ProposalFacts({ proposal }: { readonly proposal: UseQueryResult<Proposal> }) {
   if (proposal.error) return <ErrorNotice error={proposal.error} onRetry={() => void proposal.refetch()} />;
-  if (!proposal.data) return <SkeletonLines count={4} />;
+  if (!proposal.data)
+    return (
+      <Loading>
+        <SkeletonLines count={4} />
+      </Loading>
+    );
   const { content, issues, multisig, hash } = proposal.data;
   const { effects, pipelines, recipients } = summarizeContent(content);
   return (

@@ -18,7 +18,7 @@ import {
 } from '../../lib/samples.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';
 import { LoadMore, Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { Timeline, type TimelineStep } from '../../ui/timeline.tsx';
@@ -43,7 +43,12 @@ export function FirstSteps({ project, isUnused }: FirstStepsProps) {
   const webhooks = useQuery({ ...webhooksQuery(projectId), ...poll });
   if (isHidden) return null;
   // Only a project without batches has the checklist for sure; the place of any other stays empty until that is known.
-  if (isUnused && (keys.isPending || webhooks.isPending)) return <SkeletonLines count={1} className="h-140" />;
+  if (isUnused && (keys.isPending || webhooks.isPending))
+    return (
+      <Loading>
+        <SkeletonLines count={1} className="h-140" />
+      </Loading>
+    );
   if (keys.data === undefined || webhooks.data === undefined) return null;
   const done = findDoneSteps({ project, keys: keys.data.keys, webhooks: webhooks.data.webhooks.length });
   if (done.size === FIRST_STEPS.length) return null;

@@ -5,7 +5,8 @@ import { Activity, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
 import { useSession } from '../../lib/api/session.ts';
-import { Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { SignInPrompt } from '../session/sign-in-dialog.tsx';
@@ -15,7 +16,7 @@ const TABS = [
   { to: '/p/$projectId/batches', name: 'Batches', exact: false },
   { to: '/p/$projectId/new', name: 'New batch', exact: false },
   { to: '/p/$projectId/vault', name: 'Vault', exact: false },
-  { to: '/p/$projectId/keys', name: 'Keys', exact: false },
+  { to: '/p/$projectId/keys', name: 'API keys', exact: false },
   { to: '/p/$projectId/rules', name: 'Rules', exact: false },
   { to: '/p/$projectId/settings', name: 'Settings', exact: false },
 ] as const;
@@ -29,7 +30,12 @@ export function ProjectLayout() {
   const session = useSession();
   const [wallet, setWallet] = useState<string | null>(null);
   if (session && session.wallet !== wallet) setWallet(session.wallet);
-  if (session === undefined && wallet === null) return <SkeletonLines count={4} />;
+  if (session === undefined && wallet === null)
+    return (
+      <Loading>
+        <SkeletonLines count={4} />
+      </Loading>
+    );
   return (
     <>
       {session === null && <SignInPrompt />}
@@ -71,13 +77,15 @@ function ProjectScreens({ projectId, wallet }: ProjectScreensProps) {
 /** The service answers the same for a project of another wallet and for one that does not exist. */
 function NotAMember({ projectId, wallet }: ProjectScreensProps) {
   return (
-    <Notice tone="failed" title="This wallet is not a member of the project">
-      <p>
-        You are signed in with <AddressText address={wallet} of="your wallet" />. Project {projectId} belongs to another
-        wallet, or it does not exist. Sign out, then sign in with the project’s wallet.
-      </p>
-      <p className="mt-1 font-mono text-xs">ERR_PROJECT_NOT_FOUND</p>
-    </Notice>
+    <Page title="No access">
+      <Notice tone="failed" title="This wallet is not a member of the project">
+        <p>
+          You are signed in with <AddressText address={wallet} of="your wallet" />. Project {projectId} belongs to
+          another wallet, or it does not exist. Sign out, then sign in with the project’s wallet.
+        </p>
+        <p className="mt-1 font-mono text-xs">ERR_PROJECT_NOT_FOUND</p>
+      </Notice>
+    </Page>
   );
 }
 

@@ -4,7 +4,7 @@ import { useEnvironment } from '../../lib/api/environment.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
-import { EmptyState, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
@@ -19,7 +19,12 @@ const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 export function Register() {
   const session = useSession();
   const registration = useEnvironment()?.registration;
-  if (session === undefined) return <SkeletonLines count={4} />;
+  if (session === undefined)
+    return (
+      <Loading>
+        <SkeletonLines count={4} />
+      </Loading>
+    );
   if (registration === 'closed') return <Closed />;
   return session ? <Steps wallet={session.wallet} /> : <SignedOut />;
 }

@@ -17,7 +17,7 @@ import { projectsQuery } from '../../lib/api/projects.ts';
 import { readRegistrationPins } from '../../lib/pins.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
@@ -87,7 +87,11 @@ export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
           { name: 'Approving wallet', value: <AddressText address={wallet} of="your wallet" /> },
         ]}
       />
-      {preview.isPending && <SkeletonLines count={1} className="h-12" />}
+      {preview.isPending && (
+        <Loading>
+          <SkeletonLines count={1} className="h-12" />
+        </Loading>
+      )}
       {preview.error && <ErrorNotice error={preview.error} onRetry={() => preview.mutate(trusted)} />}
       {preview.data && (
         <>

@@ -7,7 +7,7 @@ import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { createMint, fundAccount, useLocalBank } from '../../lib/localnet.ts';
 import { Button } from '../../ui/button.tsx';
-import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { DescriptionList } from '../../ui/layout.tsx';
 import type { StepProps } from './draft.ts';
@@ -49,7 +49,11 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
         <LocalFaucet rpcUrl={bankUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
       )}
       {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
-      {mint.isFetching && <SkeletonLines count={1} className="h-40" />}
+      {mint.isFetching && (
+        <Loading>
+          <SkeletonLines count={1} className="h-40" />
+        </Loading>
+      )}
       {preview && !mint.isFetching && <MintDetails preview={preview} />}
       <div>
         <Button type="submit" tone="primary" disabled={!usableToken}>

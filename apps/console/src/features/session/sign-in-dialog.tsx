@@ -5,6 +5,7 @@ import { LOCAL_WALLET_NAME, type SolanaWallet, useWallets } from '../../lib/wall
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState, ErrorNotice } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 
 export interface SignInDialogProps {
@@ -108,7 +109,7 @@ function NoWallet() {
 export function SignInPrompt() {
   const [isOpen, setOpen] = useState(false);
   return (
-    <>
+    <Page title="Sign in">
       <EmptyState title="Sign in to continue">
         <p>You are signed out, or your session of 12 hours has expired. You return to this page after signing in.</p>
         <Button tone="primary" onClick={() => setOpen(true)}>
@@ -116,6 +117,6 @@ export function SignInPrompt() {
         </Button>
       </EmptyState>
       <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
-    </>
+    </Page>
   );
 }

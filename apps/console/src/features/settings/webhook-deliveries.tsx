@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { deliveriesQuery, redeliver } from '../../lib/api/webhooks.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { TimeText } from '../../ui/text.tsx';
@@ -53,7 +53,11 @@ export function WebhookDeliveries({ projectId, webhookId, canRedeliver }: Webhoo
         ))}
       </fieldset>
       {query.error && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />}
-      {deliveries === undefined && !query.error && <SkeletonLines count={3} className="h-12" />}
+      {deliveries === undefined && !query.error && (
+        <Loading>
+          <SkeletonLines count={3} className="h-12" />
+        </Loading>
+      )}
       {deliveries?.length === 0 && (
         <p className="py-4 text-quiet">
           {state === null ? 'No deliveries yet. Send a test event to try the webhook.' : 'No deliveries in this state.'}

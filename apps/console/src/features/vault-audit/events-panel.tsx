@@ -2,7 +2,7 @@ import { groupDigits, pluralize } from '@flywheel/protocol';
 import { type EventMatches, matchEvents, readAuditEvents, visibleText } from '@flywheel/sdk/audit-findings';
 import { useMutation } from '@tanstack/react-query';
 import { Button } from '../../ui/button.tsx';
-import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';
 import { FileDrop } from '../../ui/file-drop.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
@@ -33,7 +33,11 @@ export function EventsPanel({ audit, matches, onMatches }: EventsPanelProps) {
       >
         <div className="flex flex-col gap-3">
           {comparison.error && <ErrorNotice error={comparison.error} />}
-          {comparison.isPending && <SkeletonLines count={1} className="h-32" />}
+          {comparison.isPending && (
+            <Loading>
+              <SkeletonLines count={1} className="h-32" />
+            </Loading>
+          )}
           {!comparison.isPending && matches === null && (
             <FileDrop
               title="Drop the project’s events, or choose a file"

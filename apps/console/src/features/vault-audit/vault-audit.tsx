@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { environmentQuery } from '../../lib/api/environment.ts';
-import { EmptyState, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { AuditForm, type AuditOrder } from './audit-form.tsx';
@@ -44,7 +44,9 @@ export function VaultAudit() {
       }
     >
       {named === null && environment.isPending ? (
-        <SkeletonLines count={1} className="h-72" />
+        <Loading>
+          <SkeletonLines count={1} className="h-72" />
+        </Loading>
       ) : (
         <NodeAudit key={`${vault} ${named}`} vault={vault} named={named} ownNode={ownNode} />
       )}
