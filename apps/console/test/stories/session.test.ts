@@ -57,6 +57,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
       .click({ timeout: 3_000 })
       .catch(() => undefined);
     await page.getByText('Sign in to continue').waitFor();
+    await hasTitle(person, 'Sign in');
     assert.equal(await page.getByRole('button', { name: 'Approve with wallet' }).isVisible(), false);
     await checkScreenOnBoth(person, 'session-over');
     await signIn(person);
@@ -123,6 +124,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
       await page.getByText(`Project ${projectId} belongs to another wallet`).waitFor();
       const shown = (await page.locator('main').textContent()) ?? '';
       for (const secret of [project.vault, project.apiKey.slice(0, 10)]) assert.ok(!shown.includes(secret), screen);
+      await hasTitle(stranger, 'No access');
       if (name !== null) await checkScreenOnBoth(stranger, `foreign-${name}`);
     }
     for (const path of ['', '/usage', '/settings', '/history', '/keys', '/batches', `/batches/${batchId}`]) {
@@ -224,6 +226,9 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     const { page } = person;
     await page.goto(`/p/${project.projectId}`);
     await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))");
+    await page.getByRole('button', { name: 'Copy address' }).click();
+    await page.getByRole('button', { name: 'Could not copy. Select it yourself.' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page
       .getByRole('button', { name: /^Connect/ })
@@ -236,3 +241,9 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await takeScreenshot(person, 'signed-out');
   });
 });
+
+/** Asserts that a screen has this title, as its heading and in the tab of the browser. */
+async function hasTitle({ page }: Person, title: string): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  assert.equal(await page.title(), `${title} · Flywheel`);
+}

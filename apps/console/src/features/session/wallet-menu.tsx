@@ -1,9 +1,10 @@
 import { shorten } from '@flywheel/protocol';
 import { useNavigate } from '@tanstack/react-router';
-import { Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
+import { Check, Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useSession, useSignOut } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
+import { COPY_WORDS, useCopied } from '../../ui/copy.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
 const MENU_ID = 'wallet-menu';
@@ -40,9 +41,7 @@ export function WalletMenu() {
         popover="auto"
         className="fixed inset-auto top-13 right-[max(16px,calc(50vw-36rem+16px))] m-0 min-w-52 rounded border bg-raised p-1 text-ink"
       >
-        <MenuItem onSelect={() => void navigator.clipboard.writeText(session.wallet)}>
-          <Copy size={15} aria-hidden /> Copy address
-        </MenuItem>
+        <CopyAddressItem wallet={session.wallet} />
         <MenuItem onSelect={() => void navigate({ to: '/' })}>
           <FolderOpen size={15} aria-hidden /> Your projects
         </MenuItem>
@@ -54,12 +53,29 @@ export function WalletMenu() {
   );
 }
 
-function MenuItem({ onSelect, children }: { readonly onSelect: () => void; readonly children: ReactNode }) {
+/** Stays open, so that it can say how copying ended. */
+function CopyAddressItem({ wallet }: { readonly wallet: string }) {
+  const [result, copy] = useCopied(wallet);
+  return (
+    <MenuItem onSelect={copy} staysOpen>
+      {result === 'copied' ? <Check size={15} aria-hidden /> : <Copy size={15} aria-hidden />}
+      <span aria-live="polite">{result === null ? 'Copy address' : COPY_WORDS[result]}</span>
+    </MenuItem>
+  );
+}
+
+interface MenuItemProps {
+  readonly onSelect: () => void;
+  /** Keeps the menu open. */
+  readonly staysOpen?: boolean;
+  readonly children: ReactNode;
+}
+
+function MenuItem({ onSelect, staysOpen = false, children }: MenuItemProps) {
   return (
     <button
       type="button"
-      popoverTarget={MENU_ID}
-      popoverTargetAction="hide"
+      {...(!staysOpen && { popoverTarget: MENU_ID, popoverTargetAction: 'hide' })}
       onClick={onSelect}
       className="flex h-11 w-full items-center gap-2.5 rounded-sm px-2.5 text-left hover:bg-sunken md:h-9"
     >
