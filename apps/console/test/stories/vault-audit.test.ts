@@ -99,6 +99,14 @@ describe('the audit of a vault in a browser', { skip: noBrowser }, () => {
     await auditButton(page).click();
     await verdict(page, 'Explained');
 
+    await page.evaluate(`
+      globalThis.openTransaction = IDBDatabase.prototype.transaction;
+      IDBDatabase.prototype.transaction = () => { throw new DOMException('The findings are gone.', 'NotFoundError'); };
+    `);
+    await page.getByRole('button', { name: 'CSV' }).click();
+    await page.getByRole('alert').getByText('The findings are gone.').waitFor();
+    await page.evaluate('IDBDatabase.prototype.transaction = globalThis.openTransaction');
+
     const records: AuditRecord[] = [];
     await auditVault(localnet.url, { vault: honest }, { onRecord: (record) => void records.push(record) });
     assert.equal(await download(page, 'CSV'), writeCsv([FINDING_COLUMNS, ...records.map(findingCells)]));

@@ -8,10 +8,12 @@ import {
   type EventMatches,
   visibleText,
 } from '@flywheel/sdk/audit-findings';
+import { useMutation } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, CircleDashed, Download } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
+import { ErrorNotice } from '../../ui/feedback.tsx';
 import { DescriptionList, LoadMore, Panel, Stat, Stats } from '../../ui/layout.tsx';
 import { StatusIcon } from '../../ui/status-badge.tsx';
 import { TimeText } from '../../ui/text.tsx';
@@ -88,6 +90,7 @@ function Verdict({ audit, ended, events, onDelete }: AuditResultProps & { readon
   const { from, to, headSlot } = report.period;
   const [complete, explained] = auditAnswers(report);
   const node = new URL(audit.node).host;
+  const saving = useMutation({ mutationFn: () => saveCsv(audit) });
   return (
     <section className={cn('flex flex-wrap items-start gap-4 rounded-lg border p-4', box)}>
       <Icon size={30} aria-hidden className={cn('shrink-0', className)} />
@@ -113,13 +116,18 @@ function Verdict({ audit, ended, events, onDelete }: AuditResultProps & { readon
         <Button tone="quiet" onClick={onDelete}>
           Delete
         </Button>
-        <Button onClick={() => void saveCsv(audit)}>
+        <Button isBusy={saving.isPending} onClick={() => saving.mutate()}>
           <Download size={15} aria-hidden /> CSV
         </Button>
         <Button onClick={() => saveJson({ report, listed, events, node })}>
           <Download size={15} aria-hidden /> JSON
         </Button>
       </div>
+      {saving.error && (
+        <div className="basis-full">
+          <ErrorNotice error={saving.error} onRetry={() => saving.mutate()} />
+        </div>
+      )}
     </section>
   );
 }
