@@ -22,7 +22,7 @@ export interface Retention {
 
 export interface RetentionDeps {
   readonly db: Db;
-  readonly log: Pick<Log, 'info'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
   readonly retention: Pick<Retention, 'eventDays' | 'deliveryDays'>;
   /** Time of the database by default. */
   readonly present?: Date;
@@ -58,7 +58,10 @@ async function dropPartitions(
     }
   } catch (error) {
     if (!(error instanceof TableBusy)) throw error;
-    log.info({ err: error, table }, 'old partitions are dropped by a later job');
+    log.warn(
+      { err: error, table },
+      'old partitions are not dropped yet: a transaction uses the table. The next job tries again',
+    );
   }
 }
 

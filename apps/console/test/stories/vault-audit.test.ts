@@ -115,12 +115,12 @@ describe('the audit of a vault in a browser', { skip: noBrowser }, () => {
     assert.equal(document.assets[0].airdropped, '4000000');
 
     const drop = page.getByLabel('Drop the project’s events, or choose a file');
+    const chooseFile = (buffer: Buffer) =>
+      drop.setInputFiles({ name: 'events.ndjson', mimeType: 'application/x-ndjson', buffer });
     const choose = (lines: readonly object[]) =>
-      drop.setInputFiles({
-        name: 'events.ndjson',
-        mimeType: 'application/x-ndjson',
-        buffer: Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')),
-      });
+      chooseFile(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+    await chooseFile(Buffer.from(JSON.stringify({ ...EVENT, payload: 'ä' }), 'latin1'));
+    await page.getByText('events.ndjson cannot be read as UTF-8.').waitFor();
     await choose([{ type: EVENT.type }]);
     await page.getByText('Line 1 of events.ndjson is not an event.').waitFor();
     await choose([EVENT, EVENT]);

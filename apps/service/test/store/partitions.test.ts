@@ -210,7 +210,7 @@ describe('old partitions', () => {
 
   it('are added and dropped once by two workers at the same time', async () => {
     const logged: object[] = [];
-    const log = { info: (fields: object) => void logged.push(fields) };
+    const log = { info: (fields: object) => void logged.push(fields), warn: () => undefined };
     const present = at('2025-07-15');
     const runs = [1, 2].map(() => keepPartitions({ db: work, log, retention: RETENTION, present }));
     await Promise.all(runs);

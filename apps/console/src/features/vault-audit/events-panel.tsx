@@ -95,9 +95,15 @@ async function compare(file: File, audit: SavedAudit): Promise<EventMatches> {
 
 async function* linesOf(file: File): AsyncGenerator<string> {
   let rest = '';
-  const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader();
+  // Replacing damaged bytes would compare another text, with another proof.
+  const reader = file
+    .stream()
+    .pipeThrough(new TextDecoderStream('utf-8', { fatal: true }))
+    .getReader();
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((cause: unknown) => {
+      throw new Error(`${file.name} cannot be read as UTF-8.`, { cause });
+    });
     if (done) break;
     const lines = (rest + value).split('\n');
     rest = lines.pop() ?? '';
