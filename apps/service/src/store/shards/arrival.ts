@@ -44,7 +44,7 @@ export async function findMoveIssue(
   `.execute(to);
   const { known = false, there = false } = rows[0] ?? {};
   if (there && !isDiscarded) {
-    return 'The destination has the project already. If the source was restored from a backup of before the move, take it out with --discard.';
+    return 'The destination has the project already. If the source was restored from a backup made before the move, take it out with --discard.';
   }
   if (!there && isDiscarded) return 'The destination does not have the project, so nothing is discarded.';
   if (known) return null;
