@@ -140,6 +140,7 @@ describe('flywheel company', () => {
     assert.equal(signed.exitCode, 0, signed.stderr);
     assert.match(signed.stdout, /Approved\. A person of the company decides now\.\n$/);
     assert.match(signed.stderr, /^Note: \w+ has no account on this chain yet\./m);
+    assert.doesNotMatch(signed.stdout, /flywheel sign/);
     await approveForCompany();
     await waitUntil(
       'the tokens',

@@ -187,6 +187,10 @@ export const Batch = z
     initResult: InitResult.optional(),
     executeResult: ExecuteResult.optional(),
     executionError: ExecutionError.optional(),
+    awaitsCompany: z
+      .literal(true)
+      .optional()
+      .describe('While a person must decide for the company. The wallet has nothing more to sign.'),
     dateCreated: isoDateTime,
     dateUpdated: isoDateTime,
     pipelines: z.array(CompiledPipeline).optional().describe('With ?include=pipelines.'),

@@ -28,6 +28,8 @@ export type BatchProgress =
   | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction | null }
   /** Setup or execution is held up. `executionError` says by what, and whether you must act; the service tries again. */
   | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
+  /** The wallet has approved, and a person must decide for the company; once for each batch. */
+  | { readonly stage: 'awaitsCompany'; readonly batch: Batch }
   /**
    * Not with `'trust-service'`, and only if a failed batch needs the wallet's cancel vote before its rent returns. `signature` is
    * null if the vote could not be cast; `error` says why. The result of the batch stays as it is.
@@ -88,12 +90,18 @@ export async function followBatch(
   const call = signal ? { signal } : {};
   let batchId: string | null = null;
   let lastBlocker: string | undefined;
+  let hasAwaitedCompany = false;
   const showBlocker = (batch: Batch) => {
     const { executionError } = batch;
     if (executionError && executionError.message !== lastBlocker) {
       onProgress?.({ stage: 'blocked', batch, executionError });
     }
     lastBlocker = executionError?.message;
+  };
+  const showExecution = (batch: Batch) => {
+    showBlocker(batch);
+    if (batch.awaitsCompany && !hasAwaitedCompany) onProgress?.({ stage: 'awaitsCompany', batch });
+    hasAwaitedCompany ||= batch.awaitsCompany ?? false;
   };
   const signerFor = (batch: Batch) => (beforeSigning ? guarded(wallet, () => beforeSigning(batch)) : wallet);
   try {
@@ -130,7 +138,7 @@ export async function followBatch(
       );
       onProgress?.({ stage: 'approved', batch: setUp, signedTx });
       const request = { batchId, signedTx: signedTx ?? proposalApproveTx };
-      await executeToEnd(client, request, { ...call, timeoutMs }, showBlocker);
+      await executeToEnd(client, request, { ...call, timeoutMs }, showExecution);
     }
     const batch = await client.getBatch(batchId, call);
     if (verify !== 'trust-service' && batch.status === 'FAILED') {

@@ -71,12 +71,18 @@ describe('runBatch', () => {
     assert.equal(service.received.filter(({ path }) => path.endsWith('/execute')).length, 3);
   });
 
-  it('asks a few times a minute while the service answers at once that a person decides', async () => {
+  it('says once that a person decides, and asks a few times a minute while the service answers so at once', async () => {
     const executes = Array.from({ length: 1_000 }, () => 'FINALIZED' as const);
-    await using service = await startStubService(walkThrough({ reads: ['FINALIZED'], executes }));
-    await assert.rejects(runBatch(client(service), PIPELINES, { wallet, verify: TRUST, timeoutMs: 2_500 }), (error) =>
-      isFlywheelError(error, 'ERR_TIMED_OUT'),
+    await using service = await startStubService(
+      walkThrough({ reads: ['FINALIZED'], executes, hasSigned: { awaitsCompany: true } }),
     );
+    const stages: string[] = [];
+    const onProgress = ({ stage }: BatchProgress) => stages.push(stage);
+    await assert.rejects(
+      runBatch(client(service), PIPELINES, { wallet, verify: TRUST, timeoutMs: 2_500, onProgress }),
+      (error) => isFlywheelError(error, 'ERR_TIMED_OUT'),
+    );
+    assert.deepEqual(stages, ['begun', 'compiled', 'setUp', 'approved', 'awaitsCompany']);
     const asked = service.received.filter(({ path }) => path.endsWith('/execute')).length;
     assert.ok(asked <= 3, `it has asked ${asked} times`);
   });
@@ -332,10 +338,17 @@ interface Walk {
   /** Status that each execute answers. */
   readonly executes: readonly Batch['status'][];
   readonly executionError?: Batch['executionError'];
+  /** Fields of the batch after the first execute. */
+  readonly hasSigned?: Pick<Batch, 'awaitsCompany'>;
 }
 
 /** Answers like a service whose batch has these statuses. */
-function walkThrough({ reads, executes, executionError }: Walk): (...request: Parameters<Respond>) => Answer {
+function walkThrough({
+  reads,
+  executes,
+  executionError,
+  hasSigned = {},
+}: Walk): (...request: Parameters<Respond>) => Answer {
   let [read, executed] = [0, 0];
   return ({ path }) => {
     if (path.endsWith('/init')) return { status: 200, body: initAnswer(proposalApproveTx) };
@@ -349,7 +362,8 @@ function walkThrough({ reads, executes, executionError }: Walk): (...request: Pa
     const isOpen = status === 'FINALIZED' || status === 'AVAILABLE_TO_QUEUE';
     const issue = isOpen && executionError ? { executionError } : {};
     const result = status === 'EXECUTED' ? { executeResult: EXECUTE_RESULT } : {};
-    return { status: 200, body: { ...BATCH, status, ...approval, ...issue, ...result } };
+    const signed = executed > 0 ? hasSigned : {};
+    return { status: 200, body: { ...BATCH, status, ...approval, ...issue, ...signed, ...result } };
   };
 }
 

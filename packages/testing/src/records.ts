@@ -154,6 +154,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
       initResult: null,
       executeResult: null,
       executionError: null,
+      awaitsCompany: false,
       createdAt,
       updatedAt: createdAt,
       endedAt: null,

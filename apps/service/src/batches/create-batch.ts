@@ -191,6 +191,7 @@ async function writeBatch(
     initResult: null,
     executeResult: null,
     executionError: null,
+    awaitsCompany: false,
     createdAt: now,
     updatedAt: now,
     endedAt: null,

@@ -49,6 +49,8 @@ export interface Batch {
   readonly initResult: InitResult | null;
   readonly executeResult: ExecuteResult | null;
   readonly executionError: ExecutionIssue | null;
+  /** True while the batch is open and a person must decide for the company. */
+  readonly awaitsCompany: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   /** Time at which it became EXECUTED or FAILED. */

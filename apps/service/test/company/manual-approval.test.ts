@@ -39,6 +39,7 @@ describe('a batch of a project with manual approval', () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(2), burnPipeline(3)]);
     const supply = await tokenSupply(world, project.mint);
+    assert.ok(!('awaitsCompany' in (await readBatch(world, project, batch.id))));
     await ask(project, batch);
     await ask(project, batch);
     const received = await world.db
@@ -48,15 +49,17 @@ describe('a batch of a project with manual approval', () => {
       .where('type', '=', 'batch.approval_received')
       .execute();
     assert.equal(received.length, 1);
-    assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
+    const waiting = await readBatch(world, project, batch.id);
+    assert.deepEqual([waiting.status, waiting.awaitsCompany], ['FINALIZED', true]);
     await assertUntouched(project, batch);
 
     assert.deepEqual(requireOk(await approve(world, operator(first), batch.id)), {
       batchId: batch.id,
       status: 'FINALIZED',
     });
-    const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
-    assert.equal(executeResult?.totalSuccessful, 2);
+    const executed = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(executed.executeResult?.totalSuccessful, 2);
+    assert.ok(!('awaitsCompany' in executed));
     assert.equal(await tokenSupply(world, project.mint), supply - 5_000_000n);
     // A repeated decision returns the same answer, also to the other operator, and changes nothing.
     for (const each of [first, second]) {

@@ -207,6 +207,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       initResult: null,
       executeResult: null,
       executionError: null,
+      awaitsCompany: false,
       createdAt: now,
       updatedAt: now,
       endedAt: null,

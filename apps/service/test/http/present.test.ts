@@ -20,6 +20,7 @@ const BATCH: Batch = {
   initResult: null,
   executeResult: null,
   executionError: null,
+  awaitsCompany: false,
   createdAt: new Date('2026-11-21T12:00:00.000Z'),
   updatedAt: new Date('2026-11-21T12:00:01.500Z'),
   endedAt: null,
@@ -49,6 +50,8 @@ describe('a batch on the wire', () => {
       dateUpdated: '2026-11-21T12:00:01.500Z',
     });
     assert.deepEqual(WireBatch.parse(wire), wire);
+    const waiting = presentBatch({ ...BATCH, awaitsCompany: true }, PROJECT);
+    assert.deepEqual(WireBatch.parse(waiting), { ...wire, awaitsCompany: true });
   });
 
   it('shows its results once they exist, and an execution error by code and sentence', () => {

@@ -157,6 +157,7 @@ test('a batch is found by its idempotency key, with the request’s hash and the
       initResult: null,
       executeResult: null,
       executionError: null,
+      awaitsCompany: false,
       createdAt: NOW,
       updatedAt: NOW,
       endedAt: null,

@@ -138,6 +138,8 @@ export async function sendPart(
           stage: event.batch.status === 'AVAILABLE_TO_QUEUE' ? 'set up' : 'execute',
           issue: event.executionError.message,
         });
+      case 'awaitsCompany':
+        return show({ stage: 'execute', issue: 'A person of the company decides now.' });
       case 'cancelVote':
         if (event.signature !== null) return;
         return note(`Note: The wallet’s cancel vote on batch ${event.batch.id} was not cast: ${String(event.error)}`);

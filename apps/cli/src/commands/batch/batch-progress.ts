@@ -28,6 +28,8 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
           event.batch.status === 'AVAILABLE_TO_QUEUE' ? 'setUp' : 'execute',
           event.executionError.message,
         );
+      case 'awaitsCompany':
+        return progress.begin('execute', 'a person of the company decides now');
       case 'cancelVote':
         return event.signature === null
           ? progress.begin('execute', `the wallet’s cancel vote was not cast: ${describeCause(event.error)}`)

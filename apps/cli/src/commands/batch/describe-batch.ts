@@ -50,11 +50,12 @@ function describeBundles(bundles: readonly BundleExecution[]): string {
   return `, ${pluralize(signatures.length, 'signature')}: ${shown}${signatures.length > 3 ? ' …' : ''}`;
 }
 
-function nextStepOf({ id, status, executionError }: Batch): string[] {
+function nextStepOf({ id, status, executionError, awaitsCompany }: Batch): string[] {
   switch (status) {
     case 'AVAILABLE_TO_QUEUE':
       return [`Being set up on chain. Follow it with flywheel status ${id} --watch.`];
     case 'FINALIZED':
+      if (awaitsCompany) return ['Approved. A person of the company decides now.'];
       return executionError
         ? []
         : [`Pending approval or execution. To approve: flywheel sign, then flywheel execute ${id} SIGNED_TX.`];

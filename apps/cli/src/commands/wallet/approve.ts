@@ -95,10 +95,8 @@ function isExecuting({ waitsFor, failure }: BatchProgress): boolean {
   return (waitsFor === 'execution' || waitsFor === 'wallet') && failure === undefined;
 }
 
-function nextStep({ waitsFor, failure, batch }: BatchProgress): string[] {
-  if (isFinal(batch)) return [];
-  if (failure) return [`  ${failure.message} ${failure.remedy}`];
-  return waitsFor === 'company' ? ['  Approved. A person of the company decides now.'] : [];
+function nextStep({ failure, batch }: BatchProgress): string[] {
+  return failure && !isFinal(batch) ? [`  ${failure.message} ${failure.remedy}`] : [];
 }
 
 /** A state is asked for once a second: the service allows ten requests a second. */

@@ -54,6 +54,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
     ...(batch.initResult && { initResult: batch.initResult }),
     ...(batch.executeResult && { executeResult: batch.executeResult }),
     ...(batch.executionError && { executionError: presentExecutionIssue(batch.executionError, batch.status) }),
+    ...(batch.awaitsCompany && { awaitsCompany: true }),
     dateCreated: batch.createdAt.toISOString(),
     dateUpdated: batch.updatedAt.toISOString(),
     ...(included.pipelines && { pipelines: [...included.pipelines] }),

@@ -70,7 +70,7 @@ export async function findBatchRecord(
   const row = await db
     .selectFrom('batches')
     .select([...BATCH_COLUMNS, ...SUMMARY_COLUMNS, 'finalized_at', 'signed_at', 'execution_began_at'])
-    .select(['company_asked_at', 'company_decided_at', 'company_operator', 'company_reason', 'end_cause', 'closed_at'])
+    .select(['company_operator', 'company_reason', 'end_cause', 'closed_at'])
     .select([waitsForSql.as('waits_for'), partialApprovalSql(now).as('partial_approval')])
     .where('id', '=', batchId)
     .where('project_id', '=', projectId)
