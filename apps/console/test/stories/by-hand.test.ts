@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { BatchRow } from '@flywheel/api';
-import { storeFailedBatches } from '@flywheel/testing/batches';
+import { storeFailedBatches, waitForBatch } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
@@ -112,6 +112,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     const { page } = person;
     const { projectId } = project;
     const batchId = await initByApi(story, project, [{ ...burnPipeline(3), type: TYPE, payload: '{"adId":"keys"}' }]);
+    await waitForBatch(story.world, project, batchId, ({ status }) => status === 'FINALIZED');
     await page.goto(`/p/${projectId}`);
     await page.getByText('Burn limit used today').waitFor();
     assert.equal(await focusedTag(person), 'BODY', 'the first screen of a document moves no focus');
