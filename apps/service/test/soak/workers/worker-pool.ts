@@ -7,7 +7,7 @@ import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 export interface WorkerPool {
   /** Kills one of them with SIGKILL, whatever it is doing; resolves when it is dead. */
   killAny(random: () => number): Promise<void>;
-  /** Resolves when all live workers take jobs. */
+  /** Resolves when all live workers take jobs, or when the pool stops. */
   ready(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -57,6 +57,8 @@ export function startWorkerPool(
       for (let place = 0; place < size; ) {
         const worker = workers[place];
         if (await worker?.process.ready) place += 1;
+        // A stop ends workers that are starting; its cause is the failure to report.
+        else if (stopping) return;
         else if (!worker?.isKilled) throw new Error(`Worker ${place} could not start.`);
         else await worker.replaced;
       }
