@@ -3,7 +3,7 @@ import type { Address } from '@solana/kit';
 import type { Project } from '../model/project.ts';
 import type { Change } from '../store/company/changes.ts';
 
-/** What an operator signs of a change. */
+/** The part of a change that an operator signs, and who may not sign it. */
 export interface ChangeSubject {
   readonly subject: DecisionSubject;
   /** The wallet that may not sign; null for none. */

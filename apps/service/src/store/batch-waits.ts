@@ -7,7 +7,7 @@ export const awaitsCompanySql: RawBuilder<boolean> = sql`(company_asked_at is no
 /** Condition on a row of `batches`: its wallet has signed, and no decision of the company is missing. */
 export const isApprovedSql: RawBuilder<boolean> = sql`(signed_tx is not null and not ${awaitsCompanySql})`;
 
-/** What a batch that has not ended waits for. The company may decide before the setup is finished. */
+/** Name of the party or step that an open batch waits for. The company may decide before the setup is finished. */
 export const openBatchWaitsForSql: RawBuilder<Exclude<WaitsFor, 'close' | 'nothing'>> = sql`
   case
     when ${awaitsCompanySql} then 'company'
