@@ -24,6 +24,8 @@ const FROM_NOTHING = ['README.md', 'docs/tutorial.md', 'docs/cli.md'];
 
 /** All pages take a minute, beside other work several; a longer wait means that a step hangs. */
 const TIMEOUT_MS = 600_000;
+/** The runner would end a test after half of it. */
+const LONG = { timeout: TIMEOUT_MS };
 
 const pages = await readPages();
 const blocks = [...pages].flatMap(([page, markdown]) => codeBlocksOf(page, markdown));
@@ -91,7 +93,7 @@ describe('a reader of the documents', { concurrency: 2, timeout: 1.2 * TIMEOUT_M
     blocks.filter((block) => isRun(block) && (SHELL.includes(block.language) || block.note.kind === 'file')),
     ({ page }) => page,
   );
-  it(`can type ${FROM_NOTHING.join(', ')} one after the other`, async () => {
+  it(`can type ${FROM_NOTHING.join(', ')} one after the other`, LONG, async () => {
     const cwd = await service.openDirectory('from nothing');
     const steps = FROM_NOTHING.flatMap((page) => typed.get(page) ?? []);
     // The other pages need it: the tutorial's wallet has one project.
@@ -99,7 +101,7 @@ describe('a reader of the documents', { concurrency: 2, timeout: 1.2 * TIMEOUT_M
   });
   for (const [page, steps] of typed) {
     if (FROM_NOTHING.includes(page)) continue;
-    it(`can type ${page} from its first line to its last`, async () => {
+    it(`can type ${page} from its first line to its last`, LONG, async () => {
       const cwd = await service.openDirectory(page);
       // Pages after the tutorial may use the project that it creates.
       await typeLines(cwd, linesOf(steps), (await createScratchProject(service, cwd)).environment);
@@ -123,7 +125,7 @@ describe('a reader of the documents', { concurrency: 2, timeout: 1.2 * TIMEOUT_M
     }
   }
 
-  it('can run every program and every part of one', async () => {
+  it('can run every program and every part of one', LONG, async () => {
     const project = await createScratchProject(service, await service.openDirectory('fragments'));
     const directory = await mkdtemp(join(tmpdir(), 'flywheel-samples-'));
     try {
