@@ -1,7 +1,7 @@
 import { loadSigner } from '@flywheel/service/internal/solana/signer.ts';
 import { createProject, type TestProject } from '@flywheel/testing/project';
+import { type ServiceProcess, startServiceProcess } from '@flywheel/testing/service-process';
 import type { World } from '@flywheel/testing/world';
-import { type ServiceProcess, startServiceProcess } from '../apps/service/test/fleet/service-process.ts';
 import { openBenchWorld } from './bench-world.ts';
 
 /** A service in processes of its own, `serve` and `work`. This process has the cluster and the clients. */

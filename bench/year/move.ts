@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { closeDb, openDb } from '@flywheel/service/internal/store/db.ts';
 import { randomAddress } from '@flywheel/testing/records';
+import { ROOT } from '@flywheel/testing/service-process';
 import { sql } from 'kysely';
-import { ROOT } from '../../apps/service/test/fleet/service-process.ts';
 import { type Figures, markdownTable } from '../figures.ts';
 import { openPastWorld, type PastWorld } from './worlds.ts';
 

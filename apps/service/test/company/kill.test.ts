@@ -7,9 +7,9 @@ import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { expireHeartbeats, findJobIds } from '@flywheel/testing/jobs';
 import { requireOk } from '@flywheel/testing/project';
+import { type ServiceProcess, startServiceProcess } from '@flywheel/testing/service-process';
 import type { Role } from '../../src/app.ts';
 import { findBundles } from '../../src/store/batches/bundles.ts';
-import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
 
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);

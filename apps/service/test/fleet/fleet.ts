@@ -1,6 +1,10 @@
+import {
+  type ServiceProcess,
+  type ServiceProcessOptions,
+  startServiceProcess,
+} from '@flywheel/testing/service-process';
 import { openWorld, type World, type WorldOptions } from '@flywheel/testing/world';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { type ServiceProcess, type ServiceProcessOptions, startServiceProcess } from './service-process.ts';
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -5,8 +5,8 @@ import { type Answer, burnPipeline, getCurrent, init, send } from '@flywheel/tes
 import { type DatabaseProxy, openDatabaseProxy } from '@flywheel/testing/database-proxy';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { createProject, type TestProject } from '@flywheel/testing/project';
+import type { ServiceProcess } from '@flywheel/testing/service-process';
 import { openProcessWorld, type ProcessWorld } from './fleet.ts';
-import type { ServiceProcess } from './service-process.ts';
 
 /** The connections that a process has for its requests. */
 const CONNECTIONS = 10;

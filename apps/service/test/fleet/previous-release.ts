@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { glob, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ROOT } from './service-process.ts';
+import { ROOT } from '@flywheel/testing/service-process';
 
 /** The release before this one. Its processes run beside those of this one during an upgrade. */
 export const PREVIOUS_RELEASE = { name: '0.2.0', commit: '0e91e22838d2f0fc11989e3cb49e37b9947d3868' } as const;

@@ -7,6 +7,7 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { addColumnToEveryTable, openEmptyDatabase, type TestDatabase } from '@flywheel/testing/postgres';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { seededRandom } from '@flywheel/testing/random';
+import { ROOT, type ServiceProcess } from '@flywheel/testing/service-process';
 import type { World } from '@flywheel/testing/world';
 import { rightsOf } from '../../src/store/grants.ts';
 import { MIGRATIONS } from '../../src/store/migrate.ts';
@@ -17,7 +18,6 @@ import { openWebhookWitness, type WebhookWitness, WITNESS_ENVIRONMENT } from '..
 import { openProcessWorld, type ProcessWorld } from './fleet.ts';
 import { findReleaseIssue, PREVIOUS_RELEASE, type ReleaseSources, unpackPreviousRelease } from './previous-release.ts';
 import { createRepeatingClient } from './repeating-client.ts';
-import { ROOT, type ServiceProcess } from './service-process.ts';
 
 const PROJECTS = 2;
 const REST_SECONDS = 120;

@@ -9,12 +9,12 @@ import type { Pipeline } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import type { TestProject } from '@flywheel/testing/project';
+import { ROOT } from '@flywheel/testing/service-process';
 import type { ShardProxy } from '@flywheel/testing/shard-proxy';
 import { addressOf, type TwoShards } from '@flywheel/testing/two-shards';
 import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
 import { BELONGINGS, readColumns } from '../../src/store/shards/belongings.ts';
-import { ROOT } from './service-process.ts';
 
 export interface CommandResult {
   readonly exitCode: number | null;

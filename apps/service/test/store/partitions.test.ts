@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase, quietLog, TEST_ROLES } from '@flywheel/testing/postgres';
 import { NOW, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { deliveriesOf, queueEvent, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Project } from '../../src/model/project.ts';
@@ -15,7 +16,6 @@ import { takeOnRole } from '../../src/store/roles.ts';
 import { findDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { claimDueDeliveries, settleDelivery } from '../../src/store/webhooks/due-deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { deliveriesOf, queueEvent, storeEndpoint } from '../webhooks/delivering.ts';
 
 const TABLES = ['batch_events', 'webhook_deliveries'] as const;
 const RETENTION = { eventDays: 60, deliveryDays: 30 };

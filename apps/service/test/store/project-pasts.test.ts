@@ -17,6 +17,7 @@ import {
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
+import { ROOT } from '@flywheel/testing/service-process';
 import { type RawBuilder, sql } from 'kysely';
 import type { Project } from '../../src/model/project.ts';
 import { abandonMove, MoveRefused, type MoveStep, moveProject } from '../../src/projects/move-project.ts';
@@ -28,7 +29,6 @@ import type { Db } from '../../src/store/db.ts';
 import { readColumns } from '../../src/store/shards/belongings.ts';
 import { isHere } from '../../src/store/shards/directory.ts';
 import { forgetPast } from '../../src/store/shards/past.ts';
-import { ROOT } from '../fleet/service-process.ts';
 import { readProjectRows } from '../fleet/two-shards.ts';
 
 const [source, destination] = [await openTestDatabase(), await openTestDatabase()];

@@ -4,13 +4,20 @@ import { describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
+import {
+  deliveriesOf,
+  queueEvent,
+  SECRETS,
+  startTestDelivering,
+  storeEndpoint,
+  untilNewest,
+} from '@flywheel/testing/webhook-deliveries';
 import { type Answer, openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { systemClock } from '../../src/clock.ts';
 import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
 import { claimDueDeliveries, settleDelivery } from '../../src/store/webhooks/due-deliveries.ts';
 import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { RETRY_PAUSES_MS, retryAt } from '../../src/webhooks/attempt.ts';
-import { deliveriesOf, queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
 
 const database = await openTestDatabase();
 const { db } = database;

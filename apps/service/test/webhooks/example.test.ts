@@ -5,9 +5,15 @@ import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
+import {
+  queueEvent,
+  SECRETS,
+  startTestDelivering,
+  storeEndpoint,
+  untilNewest,
+} from '@flywheel/testing/webhook-deliveries';
 import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
 import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../../../examples/webhook-receiver.ts', import.meta.url));
 const isOver = ({ state }: { readonly state: string }) => state !== 'waiting';

@@ -4,9 +4,9 @@ import type { CreatedWebhook, WebhookDelivery } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
 import { send } from '@flywheel/testing/client';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { type ServiceProcess, startServiceProcess } from '@flywheel/testing/service-process';
 import { openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
 
 const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
 

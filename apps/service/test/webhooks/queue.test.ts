@@ -4,13 +4,13 @@ import { describe, it } from 'node:test';
 import { WebhookEvent } from '@flywheel/api';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { later, NOW, RESERVED, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { deliveriesOf, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
 import type { Address } from '@solana/kit';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
 import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { claimDueVaults, emitVaultLow, recordVaultSufficient } from '../../src/store/webhooks/vault-balance-checks.ts';
-import { deliveriesOf, storeEndpoint } from './delivering.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 30);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
+import { queueEvent, startTestDelivering, storeEndpoint, untilNewest } from '@flywheel/testing/webhook-deliveries';
 import { openReceiver } from '@flywheel/testing/webhook-receiver';
 import { systemClock } from '../../src/clock.ts';
 import { post } from '../../src/webhooks/post.ts';
 import { findUrlIssue, guardedLookup } from '../../src/webhooks/receiver-address.ts';
-import { queueEvent, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
 
 const PUBLIC = { allowPrivate: false };
 const ANYWHERE = { allowPrivate: true };

@@ -74,7 +74,7 @@ export async function startServiceProcess(
 const LAST_LINES = 20;
 
 /** Root folder of this checkout. */
-export const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 function readyLine(child: ChildProcess, toError: () => Error): Promise<Pick<ServiceProcess, 'url' | 'metricsUrl'>> {
   const { stdout } = child;

@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { after } from 'node:test';
 import type { WebhookEvent, WebhookTopic } from '@flywheel/api';
-import { waitUntil } from '@flywheel/testing/batches';
-import { quietLog, type TestDatabase } from '@flywheel/testing/postgres';
-import { systemClock } from '../../src/clock.ts';
-import type { Project } from '../../src/model/project.ts';
-import type { Db } from '../../src/store/db.ts';
-import { type Delivery, findDeliveries } from '../../src/store/webhooks/deliveries.ts';
-import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { queueDeliveries, startWebhookFeed } from '../../src/store/webhooks/queue-deliveries.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { guardedLookup } from '../../src/webhooks/receiver-address.ts';
-import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
-import { type DeliverDeps, type Delivering, startDelivering } from '../../src/webhooks/start-delivering.ts';
+import { systemClock } from '@flywheel/service/internal/clock.ts';
+import type { Project } from '@flywheel/service/internal/model/project.ts';
+import type { Db } from '@flywheel/service/internal/store/db.ts';
+import { type Delivery, findDeliveries } from '@flywheel/service/internal/store/webhooks/deliveries.ts';
+import { insertEndpoint } from '@flywheel/service/internal/store/webhooks/endpoints.ts';
+import { queueDeliveries, startWebhookFeed } from '@flywheel/service/internal/store/webhooks/queue-deliveries.ts';
+import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
+import { guardedLookup } from '@flywheel/service/internal/webhooks/receiver-address.ts';
+import { createWebhookSecrets } from '@flywheel/service/internal/webhooks/secrets.ts';
+import {
+  type DeliverDeps,
+  type Delivering,
+  startDelivering,
+} from '@flywheel/service/internal/webhooks/start-delivering.ts';
+import { waitUntil } from './batches.ts';
+import { quietLog, type TestDatabase } from './postgres.ts';
 
 export const SECRETS = createWebhookSecrets(new Uint8Array(32).fill(7));
 const HERE = { allowPrivate: true };
