@@ -10,6 +10,7 @@ import {
   type PartitionedTable,
   TableBusy,
 } from './store/partitions.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 /** Days for which rows are kept as they are. */
 export interface Retention {
@@ -23,6 +24,7 @@ export interface Retention {
 export interface RetentionDeps {
   readonly db: Db;
   readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly metrics: Pick<Metrics, 'partitionsNotDropped'>;
   readonly retention: Pick<Retention, 'eventDays' | 'deliveryDays'>;
   /** Time of the database by default. */
   readonly present?: Date;
@@ -46,7 +48,7 @@ export async function keepPartitions(deps: RetentionDeps): Promise<void> {
 const MOVED_AT_ONCE = 1_000;
 
 async function dropPartitions(
-  { db, log, present }: RetentionDeps,
+  { db, log, metrics, present }: RetentionDeps,
   table: PartitionedTable,
   keepDays: number,
 ): Promise<void> {
@@ -58,6 +60,7 @@ async function dropPartitions(
     }
   } catch (error) {
     if (!(error instanceof TableBusy)) throw error;
+    metrics.partitionsNotDropped.inc({ table });
     log.warn(
       { err: error, table },
       'old partitions are not dropped yet: a transaction uses the table. The next job tries again',

@@ -103,6 +103,13 @@ export function createMetrics() {
       registers,
     }),
 
+    partitionsNotDropped: new Counter({
+      name: 'flywheel_partitions_not_dropped_total',
+      help: 'Attempts to drop old partitions that ended because a transaction used the table.',
+      labelNames: ['table'],
+      registers,
+    }),
+
     jobSeconds: new Histogram({
       name: 'flywheel_job_duration_seconds',
       help: 'Duration of job runs. A failed job runs again.',

@@ -16,6 +16,7 @@ import { takeOnRole } from '../../src/store/roles.ts';
 import { findDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { claimDueDeliveries, settleDelivery } from '../../src/store/webhooks/due-deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 const TABLES = ['batch_events', 'webhook_deliveries'] as const;
 const RETENTION = { eventDays: 60, deliveryDays: 30 };
@@ -144,10 +145,11 @@ describe('partitions by month', () => {
 describe('old partitions', () => {
   const db = aged;
   const work = openDb({ ...takeOnRole(agedConfig, TEST_ROLES.DATABASE_WORK_ROLE), max: 2 }, quietLog);
+  const metrics = createMetrics();
   let project: Project;
   const at = (day: string) => new Date(`${day}T00:00:00Z`);
   const keep = (present: Date, worker = work) =>
-    keepPartitions({ db: worker, log: quietLog, retention: RETENTION, present });
+    keepPartitions({ db: worker, log: quietLog, metrics, retention: RETENTION, present });
   const namesOf = async (table: string) => {
     const { rows } = await sql<{ name: string }>`
       select partition_name as name from partitions_of(${table}) where starts_at < '2026-01-01' order by name
@@ -212,7 +214,7 @@ describe('old partitions', () => {
     const logged: object[] = [];
     const log = { info: (fields: object) => void logged.push(fields), warn: () => undefined };
     const present = at('2025-07-15');
-    const runs = [1, 2].map(() => keepPartitions({ db: work, log, retention: RETENTION, present }));
+    const runs = [1, 2].map(() => keepPartitions({ db: work, log, metrics, retention: RETENTION, present }));
     await Promise.all(runs);
     const dropped = logged.flatMap((fields) => ('partition' in fields ? [fields.partition] : []));
     assert.deepEqual(dropped.toSorted(), [
@@ -242,6 +244,8 @@ describe('old partitions', () => {
     done.resolve();
     await backup;
     await keep(at('2025-08-15'));
+    const { values } = await metrics.partitionsNotDropped.get();
+    assert.deepEqual(values, [{ labels: { table: 'batch_events' }, value: 1 }]);
     assert.equal((await namesOf('batch_events'))[0], '2025_06');
   });
 
