@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { waitUntil } from './batches.ts';
 import { findFreePort, type PairedServer } from './postgres-pair.ts';
 
@@ -20,38 +21,36 @@ export interface HaProxy {
   stop(): Promise<void>;
 }
 
-/**
- * Starts HAProxy in front of PostgreSQL servers: it uses one that is no standby, and stays with it until it is lost, even if
- * another one says the same.
- */
+/** Starts HAProxy in front of three PostgreSQL servers, with the settings of `deploy/haproxy`. */
 export async function startHaProxy(servers: readonly PairedServer[]): Promise<HaProxy> {
   const directory = await mkdtemp(join(tmpdir(), 'haproxy-'));
-  const port = await findFreePort();
-  const file = join(directory, 'haproxy.cfg');
-  const socket = join(directory, 'stats.sock');
-  const lines = servers.map(({ name, port: at }) => `  server ${name} 127.0.0.1:${at} check`);
-  const settings = SETTINGS.replace('SOCKET', socket).replace('PORT', String(port));
-  await writeFile(file, `${settings}${lines.join('\n')}\n`);
+  const [address, socket] = [`127.0.0.1:${await findFreePort()}`, join(directory, 'stats.sock')];
+  const statistics = join(directory, 'statistics.cfg');
+  await writeFile(statistics, `global\n  stats socket ${socket}\n`);
+  const places = servers.map(({ port }, i) => [`SERVER_${i + 1}`, `127.0.0.1:${port}`]);
+  const environment = { LISTEN: address, ...Object.fromEntries(places) };
   // Until its first check a server counts as a primary.
-  const stop = await runHaProxy(file, {}, () => hasChecked(socket));
+  const stop = await runHaProxy([statistics, SETTINGS], environment, () => hasChecked(socket));
   const remove = async () => {
     await stop();
     await rm(directory, { recursive: true });
   };
-  return { url: `postgres://flywheel@127.0.0.1:${port}/postgres`, stop: remove };
+  return { url: `postgres://flywheel@${address}/postgres`, stop: remove };
 }
 
+const SETTINGS = fileURLToPath(new URL('../../../deploy/haproxy/postgres.cfg', import.meta.url));
+
 /**
- * Runs HAProxy with a file of settings until the returned function stops it.
+ * Runs HAProxy with files of settings until the returned function stops it.
  * @param environment variables that the settings name.
  */
 export async function runHaProxy(
-  file: string,
+  files: readonly string[],
   environment: Readonly<Record<string, string>>,
   isReady: () => Promise<boolean>,
 ): Promise<() => Promise<void>> {
   const stdio = ['ignore', 'ignore', 'inherit'] as const;
-  const child = spawn(PROGRAM, ['-q', '-db', '-f', file], {
+  const child = spawn(PROGRAM, ['-q', '-db', ...files.flatMap((file) => ['-f', file])], {
     stdio: [...stdio],
     env: { ...process.env, ...environment },
   });
@@ -71,39 +70,6 @@ export async function runHaProxy(
     if (child.exitCode === null) child.kill('SIGTERM');
     await exited;
   };
-}
-
-/** A start-up message of protocol 3.0 for the user and the database of the servers. */
-const STARTUP = startupMessage({ user: 'flywheel', database: 'postgres' });
-/** What PostgreSQL reports at the start of a connection unless it is a standby. */
-const IS_PRIMARY = Buffer.from('in_hot_standby\0off').toString('hex');
-
-const SETTINGS = `
-global
-  stats socket SOCKET
-defaults
-  mode tcp
-  timeout connect 2s
-  timeout check 2s
-  timeout client 1h
-  timeout server 1h
-listen database
-  bind 127.0.0.1:PORT
-  stick-table type ip size 1 nopurge
-  stick on dst
-  option tcp-check
-  tcp-check connect
-  tcp-check send-binary ${STARTUP}
-  tcp-check expect binary ${IS_PRIMARY}
-  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-`;
-
-function startupMessage(parameters: Readonly<Record<string, string>>): string {
-  const text = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
-  const body = Buffer.concat([Buffer.from([0, 3, 0, 0]), Buffer.from(`${text.join('')}\0`)]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(body.length + length.length);
-  return Buffer.concat([length, body]).toString('hex');
 }
 
 /** Tells if each server has been checked; false also before HAProxy listens. */

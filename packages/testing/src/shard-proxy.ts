@@ -39,5 +39,5 @@ export async function startShardProxy(
       ({ ok }) => ok,
       () => false,
     );
-  return { url, stop: await runHaProxy(`${DEPLOY}shards.cfg`, environment, isReady) };
+  return { url, stop: await runHaProxy([`${DEPLOY}shards.cfg`], environment, isReady) };
 }

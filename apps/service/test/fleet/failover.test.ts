@@ -28,6 +28,7 @@ describe('a service with a primary database and two standbys', WITH_HAPROXY, () 
     one = await createPairedServer('one');
     other = await createPairedServer('other');
     await old.start();
+    await old.query('create role checker login');
     await one.follow(old);
     await other.follow(old);
     await waitForOneOf(old, [one, other]);
