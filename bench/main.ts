@@ -4,6 +4,7 @@ import { benchBesideFastify } from './beside-fastify.ts';
 import { benchCosts } from './capacity/costs.ts';
 import { benchFleets, predictFleets } from './capacity/fleets.ts';
 import { benchCapacity } from './capacity/simulate.ts';
+import { benchStandby } from './capacity/standby.ts';
 import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
 import { type Figures, printFigures } from './figures.ts';
@@ -46,6 +47,7 @@ const BENCHES: ReadonlyMap<string, (options: Options) => Promise<Figures>> = new
     move: benchMove,
     archive: benchArchive,
     costs: benchCosts,
+    standby: benchStandby,
     capacity: benchCapacity,
     predictions: predictFleets,
     fleets: benchFleets,

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { peakOf } from '../bench/capacity/simulation/advise.ts';
 import { createCells, type Demand } from '../bench/capacity/simulation/demand.ts';
 import { type Fleet, MAINNET } from '../bench/capacity/simulation/fleet.ts';
 import { createRandom } from '../bench/capacity/simulation/random.ts';
-import { runDay, type Scenario } from '../bench/capacity/simulation/run-day.ts';
+import { type Outcome, runDay, type Scenario } from '../bench/capacity/simulation/run-day.ts';
 import { createSimulator, type Process } from '../bench/capacity/simulation/simulator.ts';
 import { createStation } from '../bench/capacity/simulation/station.ts';
 import { createCosts, formatCosts, OPERATIONS, parseCosts, type UnitCost } from '../bench/capacity/unit-costs.ts';
@@ -143,6 +144,19 @@ describe('a simulated day', () => {
     assert.ok(others.every(({ peak }) => peak <= (first?.peak ?? 0)));
   });
 
+  it('waits for a standby at each commit, and names one that replays too slowly', () => {
+    const beside = (standbys: Fleet['standbys']) => runDay(scenario({ fleet: { ...FLEET, standbys } }), COSTS);
+    const standbys = { count: 2, confirmMs: 200, sentBytesPerSecond: 1e6, replayBytesPerSecond: 2 };
+    // Four commits of the request and four of the execution: whole slots, so that none is hidden by the wait for a slot.
+    const secondsOf = (outcome: Outcome) => outcome.executionSeconds?.p50 ?? assert.fail();
+    const later = secondsOf(beside(standbys)) - secondsOf(beside(null));
+    assert.ok(Math.abs(later - 8 * 0.2) < 0.01, `${later} s later`);
+    assert.equal(beside(standbys).utilisations[0]?.name, "standby's replay");
+    assert.ok(beside(null).utilisations.every(({ name }) => name !== 'replication'));
+    const sent = (count: number) => peakOf(beside({ ...standbys, count }).utilisations, 'replication');
+    assert.ok(Math.abs(sent(3) / sent(1) - 3) < 1e-9, 'each standby gets the whole log');
+  });
+
   it('takes no batch of a project beyond its cap of a day', () => {
     const spentLamportsPerDay = 1_000_000;
     const { batches, spentLamports } = runDay(
@@ -220,7 +234,7 @@ const CAPS = {
   spentLamportsPerDay: UNLIMITED,
 };
 const FLEET: Fleet = {
-  ...{ serves: 2, works: 2, databaseCores: 4, walBytesPerSecond: 100e6, standbyMs: 0, rpcPerSecond: 1_000 },
+  ...{ serves: 2, works: 2, databaseCores: 4, walBytesPerSecond: 100e6, standbys: null, rpcPerSecond: 1_000 },
   ...{ enginePerSecond: 100, operators: 1, caps: CAPS, placesPerWork: 1_024, sharedCores: null },
 };
 const DEMAND: Demand = {

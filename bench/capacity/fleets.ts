@@ -16,7 +16,7 @@ const UNLIMITED = Number.POSITIVE_INFINITY;
 const LOCAL: Chain = { slotMs: 400, blockUnits: UNLIMITED, accountUnits: UNLIMITED, blockShare: 1 };
 /** This machine: PostgreSQL, the cluster and the clients share its cores with the service. */
 const HERE: Fleet = {
-  ...{ serves: 1, works: 1, databaseCores: 2, walBytesPerSecond: UNLIMITED, standbyMs: 0, rpcPerSecond: UNLIMITED },
+  ...{ serves: 1, works: 1, databaseCores: 2, walBytesPerSecond: UNLIMITED, standbys: null, rpcPerSecond: UNLIMITED },
   ...{ enginePerSecond: UNLIMITED, operators: 1, placesPerWork: 1_024, sharedCores: 2 },
   caps: { openBatches: UNLIMITED, openPipelines: UNLIMITED, lockedLamports: UNLIMITED, spentLamportsPerDay: UNLIMITED },
 };

@@ -17,6 +17,9 @@ const LEAST: Pick<
   enginePerSecond: 1,
 };
 
+/** A network of one gigabit a second. */
+const LEAST_SENT = 125e6;
+
 /** Events that one pipeline must pay for so that the demand fits the chain and its busiest multisig; 1 if it fits as it is. */
 export function eventsPerPipelineFor({ utilisations }: Outcome): number {
   const most = Math.max(peakOf(utilisations, 'block'), peakOf(utilisations, 'busiest multisig'));
@@ -30,8 +33,13 @@ const MOST_MERGED = 900;
 export function sizeFleet({ fleet }: Scenario, { utilisations }: Outcome): Fleet {
   const needed = (name: Utilisation['name'], had: number) => (had * peakOf(utilisations, name)) / TARGET;
   const unlimited = Number.POSITIVE_INFINITY;
+  const { standbys } = fleet;
   return {
     ...fleet,
+    standbys: standbys && {
+      ...standbys,
+      sentBytesPerSecond: Math.max(LEAST_SENT, needed('replication', standbys.sentBytesPerSecond)),
+    },
     serves: Math.max(LEAST.serves, Math.ceil(needed('serve CPU', fleet.serves))),
     works: Math.max(LEAST.works, Math.ceil(needed('work CPU', fleet.works))),
     databaseCores: Math.max(LEAST.databaseCores, Math.ceil(needed('database CPU', fleet.databaseCores))),

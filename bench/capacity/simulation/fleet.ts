@@ -7,10 +7,9 @@ export interface Fleet {
   readonly works: number;
   /** Cores of PostgreSQL, all deployments together. */
   readonly databaseCores: number;
-  /** Bytes of its log that the disks of PostgreSQL, and those of its synchronous standbys, write in a second. */
+  /** Bytes of its log that the disk of PostgreSQL, and that of each standby, writes in a second. */
   readonly walBytesPerSecond: number;
-  /** Milliseconds that a synchronous standby adds to each round trip that commits; 0 without one. */
-  readonly standbyMs: number;
+  readonly standbys: Standbys | null;
   /** Requests in a second that the provider of the nodes allows; infinite on the same machine. */
   readonly rpcPerSecond: number;
   /** The same of the block engine, all workers together. */
@@ -22,6 +21,17 @@ export interface Fleet {
   readonly placesPerWork: number;
   /** Cores that everything shares, the cluster and the clients too; null if each part has its own. */
   readonly sharedCores: number | null;
+}
+
+/** Servers that replicate PostgreSQL. Any one of them confirms each commit; none answers reads. */
+export interface Standbys {
+  readonly count: number;
+  /** Milliseconds that each commit waits for the first confirmation. */
+  readonly confirmMs: number;
+  /** Bytes of the log that the primary's network carries to all of them in a second. */
+  readonly sentBytesPerSecond: number;
+  /** Bytes of the log that the one process which replays it on a standby can do in a second. */
+  readonly replayBytesPerSecond: number;
 }
 
 /** Caps of a project (docs/decisions/0069), or what they were raised to. */
@@ -51,6 +61,10 @@ export interface Stations {
   readonly work: Station;
   readonly database: Station;
   readonly wal: Station;
+  /** Delays commits, as the log must have been sent. */
+  readonly sent: Station | null;
+  /** Delays no commit: a standby that replays too slowly falls behind, and is late after a failover. */
+  readonly replay: Station | null;
   readonly rpc: Station;
   readonly engine: Station;
   readonly operator: Station;
@@ -59,12 +73,15 @@ export interface Stations {
 }
 
 export function createStations(fleet: Fleet, chain: Chain, lengthMs: number): Stations {
+  const { standbys } = fleet;
   const station = (name: Station['name'], rate: number) => createStation(name, rate, lengthMs);
   return {
     serve: station('serve CPU', fleet.serves),
     work: station('work CPU', fleet.works),
     database: station('database CPU', fleet.databaseCores),
     wal: station('database WAL', fleet.walBytesPerSecond / 1_000),
+    sent: standbys && station('replication', standbys.sentBytesPerSecond / standbys.count / 1_000),
+    replay: standbys && station("standby's replay", standbys.replayBytesPerSecond / 1_000),
     rpc: station('RPC requests', fleet.rpcPerSecond / 1_000),
     engine: station('engine requests', fleet.enginePerSecond / 1_000),
     operator: station("operator's account", (fleet.operators * chain.accountUnits) / chain.slotMs),
@@ -79,6 +96,8 @@ const DEMANDS: readonly (readonly [station: keyof Stations, of: (cost: UnitCost)
   ['work', ({ workCpuMs }) => workCpuMs],
   ['database', ({ databaseCpuMs }) => databaseCpuMs],
   ['wal', ({ walBytes }) => walBytes],
+  ['sent', ({ walBytes }) => walBytes],
+  ['replay', ({ walBytes }) => walBytes],
   ['rpc', ({ rpcCalls }) => rpcCalls],
   ['engine', ({ engineRequests }) => engineRequests],
   ['operator', ({ computeUnits }) => computeUnits],
@@ -104,7 +123,7 @@ export function occupy(stations: Stations, atMs: number, cost: UnitCost, times: 
  * the nodes, the block engine, the chain, and then what is left of the time of one alone.
  */
 export function* pass(stations: Stations, now: () => number, cost: UnitCost, times: number, waits: Waits) {
-  const { serve, work, database, wal, rpc, engine, operator, block, shared } = stations;
+  const { serve, work, database, wal, sent, rpc, engine, operator, block, shared } = stations;
   const { serveCpuMs, workCpuMs, databaseCpuMs, otherCpuMs, computeUnits, bundles } = cost;
   const allCpuMs = serveCpuMs + workCpuMs + databaseCpuMs + otherCpuMs;
   const sharedMs = shared?.book(now(), times * allCpuMs, 0) ?? 0;
@@ -114,7 +133,11 @@ export function* pass(stations: Stations, now: () => number, cost: UnitCost, tim
     serve.book(now(), times * serveCpuMs, serveCpuMs),
     work.book(now(), times * workCpuMs, cpuMs),
   );
-  yield Math.max(database.book(now(), times * databaseCpuMs, databaseCpuMs), wal.book(now(), times * cost.walBytes, 0));
+  yield Math.max(
+    database.book(now(), times * databaseCpuMs, databaseCpuMs),
+    wal.book(now(), times * cost.walBytes, 0),
+    sent?.book(now(), times * cost.walBytes, 0) ?? 0,
+  );
   yield rpc.book(now(), times * cost.rpcCalls, 0);
   if (bundles > 0) {
     const sentMs = engine.book(now(), times * cost.engineRequests, 0);
@@ -127,12 +150,16 @@ export function* pass(stations: Stations, now: () => number, cost: UnitCost, tim
     );
     yield Math.ceil(landedMs / waits.slotMs) * waits.slotMs;
   }
-  yield now() + restMs(cost, waits.slotMs) + waits.standbyMs * COMMITS;
+  yield now() + restMs(cost, waits.slotMs) + waits.confirmMs * COMMITS;
 }
 
-export interface Waits {
+interface Waits {
   readonly slotMs: number;
-  readonly standbyMs: number;
+  readonly confirmMs: number;
+}
+
+export function waitsOf({ standbys }: Fleet, { slotMs }: Chain): Waits {
+  return { slotMs, confirmMs: standbys?.confirmMs ?? 0 };
 }
 
 /** Commits of one operation that follow each other; an assumption. */

@@ -9,7 +9,18 @@ import {
   drawArrivals,
   shareOfMean,
 } from './demand.ts';
-import { type Chain, createStations, type Fleet, LIFE, occupy, offer, pass, type Stations, sumOver } from './fleet.ts';
+import {
+  type Chain,
+  createStations,
+  type Fleet,
+  LIFE,
+  occupy,
+  offer,
+  pass,
+  type Stations,
+  sumOver,
+  waitsOf,
+} from './fleet.ts';
 import { createRandom } from './random.ts';
 import { createSimulator, type Lane, type Process, type Simulator } from './simulator.ts';
 import { SLICE_MS, type StationName } from './station.ts';
@@ -53,6 +64,7 @@ export interface Outcome {
   readonly lockedLamports: { readonly now: number; readonly most: number };
   readonly mostNonces: number;
   readonly walBytes: number;
+  readonly rpcCalls: number;
   readonly events: number;
 }
 
@@ -101,6 +113,7 @@ export function runDay(scenario: Scenario, costs: Costs): Outcome {
     lockedLamports: { now: tally.locked.now, most: tally.locked.most },
     mostNonces: tally.nonces.most,
     walBytes: stations.wal.utilisation().total,
+    rpcCalls: stations.rpc.utilisation().total,
     events,
   };
 }
@@ -185,7 +198,7 @@ function* live(day: Day, cell: OpenCell): Process {
   const { costs, simulator, stations, tally, demand, chain, fleet } = day;
   const { projects, pipelines, setups, deciding } = cell;
   const now = () => simulator.nowMs;
-  const waits = { slotMs: chain.slotMs, standbyMs: fleet.standbyMs };
+  const waits = waitsOf(fleet, chain);
   const through = (operation: Operation) => pass(stations, now, costs.of(operation, pipelines), projects, waits);
   tally.created += projects;
   for (const operation of LIFE) offer(stations, now(), costs.of(operation, pipelines), projects);

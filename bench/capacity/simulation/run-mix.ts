@@ -1,5 +1,5 @@
 import type { Costs, Operation, UnitCost } from '../unit-costs.ts';
-import { type Chain, createStations, type Fleet, LIFE, offer, pass, type Stations } from './fleet.ts';
+import { type Chain, createStations, type Fleet, LIFE, offer, pass, type Stations, waitsOf } from './fleet.ts';
 import { createSimulator, type Lane, type Process, type Simulator } from './simulator.ts';
 
 /** A few minutes of work for a fleet, which can also be done by a real one. */
@@ -102,7 +102,7 @@ function* through(state: MixState, operation: Operation, pipelines: number): Pro
   const cost = costs.of(operation, pipelines);
   offer(stations, simulator.nowMs, cost, 1);
   for (const amount of Object.keys(total) as (keyof Total)[]) total[amount] += cost[amount];
-  yield* pass(stations, () => simulator.nowMs, cost, 1, { slotMs: mix.chain.slotMs, standbyMs: mix.fleet.standbyMs });
+  yield* pass(stations, () => simulator.nowMs, cost, 1, waitsOf(mix.fleet, mix.chain));
 }
 
 /** Setups of a multisig run one after another, and so do its other jobs, beside them. */

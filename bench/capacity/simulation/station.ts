@@ -26,6 +26,8 @@ export type StationName =
   | 'work CPU'
   | 'database CPU'
   | 'database WAL'
+  | 'replication'
+  | "standby's replay"
   | 'RPC requests'
   | 'engine requests'
   | "operator's account"

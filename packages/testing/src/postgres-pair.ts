@@ -44,8 +44,12 @@ const SETTINGS = {
   shared_buffers: '32MB',
 };
 
-/** Creates a server that does not run yet. */
-export async function createPairedServer(name: string): Promise<PairedServer> {
+/** Creates a server that does not run yet. @param others settings beside those of the tests, or instead of them. */
+export async function createPairedServer(
+  name: string,
+  others: Readonly<Record<string, string>> = {},
+): Promise<PairedServer> {
+  const ownSettings = { ...SETTINGS, ...others };
   const account = await findServerAccount();
   const directory = await mkdtemp(join(tmpdir(), `pair-${name}-`));
   if (account) await chown(directory, account.uid, account.gid);
@@ -75,8 +79,8 @@ export async function createPairedServer(name: string): Promise<PairedServer> {
       }
     },
     start: async () => {
-      await initializeServer({ directory, binaries, account, settings: SETTINGS });
-      const settings = { ...SETTINGS, port: String(port), unix_socket_directories: directory };
+      await initializeServer({ directory, binaries, account, settings: ownSettings });
+      const settings = { ...ownSettings, port: String(port), unix_socket_directories: directory };
       const options = Object.entries(settings).map(([key, value]) => `-c ${key}=${value}`);
       const log = join(directory, 'server.log');
       const args = ['--pgdata', files, '--silent', '--wait', '--log', log, '--options', options.join(' '), 'start'];
