@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { Address } from '@solana/kit';
 import type { Config } from './config.ts';
 import { createLog } from './log.ts';
-import { fileExists } from './signers.ts';
 import { loadSigner } from './solana/signer.ts';
 import { closeDb, openDb } from './store/db.ts';
 import { type DatabaseDiagnostics, readDatabaseDiagnostics } from './store/diagnostics.ts';
+import { fileExists } from './store/file-exists.ts';
 import { diagnosePooler, findPooler, type Pooler, type PoolerDiagnostics } from './store/pooler.ts';
 import { startPostgres } from './store/postgres.ts';
 

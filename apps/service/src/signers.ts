@@ -1,10 +1,10 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Localnet } from '@flywheel/localnet';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import { type Config, ConfigError } from './config.ts';
-import { hasCode } from './model/has-code.ts';
 import { createSignerFile, type KeySigner, loadSigner, readSignerAddress } from './solana/signer.ts';
+import { fileExists } from './store/file-exists.ts';
 
 export interface Signers {
   readonly operator: Address;
@@ -78,17 +78,6 @@ async function signerPath(
   const address = await createSignerFile(path);
   if (who === 'operator') await localnet.bank.airdrop(address, LOCAL_OPERATOR_LAMPORTS);
   return path;
-}
-
-/** Returns false if there is no such file. @throws any other error, such as missing permissions. */
-export async function fileExists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
 }
 
 function requirePath(path: string | null, who: 'OPERATOR' | 'COMPANY'): string {

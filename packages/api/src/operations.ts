@@ -18,7 +18,7 @@ import {
 const batchId = idParam.describe('Id of the batch, from the response of init.');
 
 /** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
-const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
+export const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
 
 /** Errors of a request whose pipelines do not compile, or cannot be checked. */
 const PIPELINE_ERRORS = [

@@ -372,6 +372,11 @@ export type ExecuteBatchResponse = z.output<typeof ExecuteBatchResponse>;
 export type ExecuteBatchPending = z.output<typeof ExecuteBatchPending>;
 export type CancelBatchResponse = z.output<typeof CancelBatchResponse>;
 export type MetRule = z.output<typeof MetRule>;
+
+/** Tells if a batch waits by this rule. Rules that refuse a batch are among its problems. */
+export function isWait({ effect }: MetRule): boolean {
+  return effect !== 'refused' && effect !== 'capped';
+}
 export type PreviewBatchResponse = z.output<typeof PreviewBatchResponse>;
 export type Ledger = z.output<typeof Ledger>;
 export type BatchList = z.output<typeof BatchList>;

@@ -1,4 +1,4 @@
-import type { MetRule, PreviewBatchResponse } from '@flywheel/api';
+import { isWait, type PreviewBatchResponse } from '@flywheel/api';
 import { groupDigits, pluralize } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
@@ -53,11 +53,6 @@ function describePreview(
     ...warnings.map(({ message }) => `  ! ${message}`),
     ...problems.map((problem) => `  ✗ ${problem.code}  ${sentenceOf(problem)}`),
   ].join('\n');
-}
-
-/** Rules that refuse the batch are among its problems. */
-function isWait({ effect }: MetRule): boolean {
-  return effect !== 'refused' && effect !== 'capped';
 }
 
 function describeLimit({ asked, left, resetsAt }: PreviewBatchResponse['limits']['burn']): string {

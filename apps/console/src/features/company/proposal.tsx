@@ -35,7 +35,7 @@ async function readProposal(rpcUrl: string | null, { id: batchId, projectId, bat
   const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
   const { multisig } = batch;
   const read = await readProposalContent(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' });
-  return { ...read, multisig, batchIndex, hash: await contentHash(read.content) };
+  return { ...read, multisig, batchIndex, hash: contentHash(read.content) };
 }
 
 /** The subject of a decision about a proposal. */

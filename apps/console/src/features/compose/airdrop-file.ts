@@ -1,4 +1,5 @@
 import type { Pipeline } from '@flywheel/api';
+import { sha256Hex } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import { airdrop, packActions } from '@flywheel/sdk';
 
@@ -12,10 +13,8 @@ export interface AirdropFile {
 
 /** Reads a file as UTF-8 text, and its hash. */
 export async function readAirdropFile(file: File): Promise<AirdropFile> {
-  const bytes = await file.arrayBuffer();
-  const digest = await crypto.subtle.digest('SHA-256', bytes);
-  const sha256 = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
-  return { name: file.name, text: new TextDecoder().decode(bytes), sha256 };
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return { name: file.name, text: new TextDecoder().decode(bytes), sha256: sha256Hex(bytes) };
 }
 
 export interface PackAirdropOptions {

@@ -1,4 +1,10 @@
-import { MAX_PIPELINES_PER_BATCH, type MetRule, type Pipeline, type PreviewBatchResponse } from '@flywheel/api';
+import {
+  isWait,
+  MAX_PIPELINES_BODY_BYTES,
+  MAX_PIPELINES_PER_BATCH,
+  type Pipeline,
+  type PreviewBatchResponse,
+} from '@flywheel/api';
 import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
 
 type Problem = PreviewBatchResponse['problems'][number];
@@ -80,8 +86,8 @@ function sumBalance(balances: readonly Balance[], { available }: Balance): Balan
   return { available, needed, missing: fromFinestUnits(missing > 0n ? missing : 0n) };
 }
 
-/** The service accepts bodies of 2 MiB; 1 KiB is left for the JSON around the pipelines. */
-const MAX_PIPELINES_BYTES = 2 * 1_024 * 1_024 - 1_024;
+/** 1 KiB is left for the JSON around the pipelines. */
+const MAX_PIPELINES_BYTES = MAX_PIPELINES_BODY_BYTES - 1_024;
 
 /** Splits pipelines into as few batches as possible, in order. */
 export function splitPipelines(pipelines: readonly Pipeline[]): Pipeline[][] {
@@ -119,9 +125,4 @@ export function planBatches(pipelines: readonly Pipeline[], earlier: readonly Pl
     const isSame = before !== undefined && JSON.stringify(before.pipelines) === JSON.stringify(batch);
     return isSame ? before : { pipelines: batch, idempotencyKey: crypto.randomUUID() };
   });
-}
-
-/** Rules that refuse a batch are among its problems. */
-function isWait({ effect }: MetRule): boolean {
-  return effect !== 'refused' && effect !== 'capped';
 }

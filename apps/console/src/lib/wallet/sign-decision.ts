@@ -9,6 +9,7 @@ import {
 import {
   type Address,
   compileTransaction,
+  getBase16Decoder,
   getBase64Decoder,
   getTransactionDecoder,
   getTransactionEncoder,
@@ -40,11 +41,9 @@ export async function signDecision({
   ...decision
 }: DecisionRequest): Promise<DecisionSignature> {
   const by = address(operator);
-  const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
+  const nonce = getBase16Decoder().decode(crypto.getRandomValues(new Uint8Array(16)));
   const expiresAt = new Date(Date.now() + VALID_MS);
-  const text = await writeDecisionText({ ...decision, operator: by, nonce, expiresAt });
+  const text = writeDecisionText({ ...decision, operator: by, nonce, expiresAt });
   const signed = encoding === 'memo' ? await signAsMemo(by, text, chain) : await signAsMessage(by, text);
   const issue = await findDecisionIssue(text, by, signed);
   if (issue !== null) throw new Error(`${issue} Sign it as a memo transaction, or with another wallet.`);

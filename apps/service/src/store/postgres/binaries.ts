@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasCode } from '../../model/has-code.ts';
+import { fileExists } from '../file-exists.ts';
 
 /**
  * Finds the folder with `initdb` and `pg_ctl`. They run where the package manager put them; if `copyTo` says always, or
@@ -13,7 +14,7 @@ export async function provideBinaries(copyTo: { readonly folder: string; readonl
   const source = await findPackage();
   if (!copyTo.always && (await completeLinks(source))) return join(source.native, 'bin');
   const copy = join(copyTo.folder, `postgresql-${source.version}`);
-  if (!(await exists(copy))) await copyBinaries(source, copy);
+  if (!(await fileExists(copy))) await copyBinaries(source, copy);
   return join(copy, 'bin');
 }
 
@@ -63,7 +64,7 @@ async function completeLinks({ links }: BinariesPackage): Promise<boolean> {
 }
 
 async function makeLink(target: string, path: string): Promise<void> {
-  if (await exists(path)) return;
+  if (await fileExists(path)) return;
   await symlink(target, path).catch((error: unknown) => {
     // Another process that starts at the same time has created it.
     if (!hasCode(error, 'EEXIST')) throw error;
@@ -107,14 +108,4 @@ async function copyTree(from: string, to: string): Promise<void> {
 async function makePublicFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o755);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
 }
