@@ -13,12 +13,12 @@ import { streamEvents } from '../../src/batches/events.ts';
 import { sendEvents } from '../../src/http/operations/events.ts';
 import type { Project } from '../../src/model/project.ts';
 import { readHistory } from '../../src/projects/history.ts';
-import { MoveRefused, moveProject } from '../../src/projects/move-project.ts';
+import { MoveRefused, type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { findAuditEntries, insertAuditEntry } from '../../src/store/audit.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { recordEvent } from '../../src/store/batches/events.ts';
 import { findLastExpiry, insertChange, insertReview } from '../../src/store/company/changes.ts';
-import { findHalt } from '../../src/store/company/pauses.ts';
+import { findHalt, MOVING } from '../../src/store/company/pauses.ts';
 import type { Db } from '../../src/store/db.ts';
 import { insertProject } from '../../src/store/projects/projects.ts';
 import { hasDeparted, isHere } from '../../src/store/shards/directory.ts';
@@ -103,6 +103,19 @@ test('a project does not leave while a job runs or a bundle is in flight, and ta
     (await findBundles(to, batch.id)).map(({ bundleId }) => bundleId),
     [bundle.bundleId],
   );
+});
+
+test('a project does not leave if all projects are paused after its move began, or while workers still hold their pause', async () => {
+  const project = await storeKnownProject();
+  const pause = (pausedAt: Date | null) => from.updateTable('company').set({ paused_at: pausedAt }).execute();
+  await assertRefused(project, /It cannot leave while the company has paused all projects/, () => pause(NOW));
+  await pause(null);
+  const hold = () => from.insertInto('company_pauses').values({ multisig: null, paused_at: NOW }).execute();
+  await assertRefused(project, /It cannot leave while the company has paused all projects/, hold);
+  await assertRefused(project, /^The company has paused all projects of the source/);
+  await from.deleteFrom('company_pauses').where('multisig', 'is', null).execute();
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  assert.deepEqual(await livesIn(project), ['destination']);
 });
 
 test('a move that was interrupted goes on to the same destination only', async () => {
@@ -205,13 +218,21 @@ async function storeOperatorOf(db: Db, { flywheel }: Project): Promise<void> {
   await db.insertInto('nonces').values(nonce).execute();
 }
 
-async function assertRefused(project: Project, reason: RegExp): Promise<void> {
+async function assertRefused(
+  project: Project,
+  reason: RegExp,
+  onRefused: () => Promise<unknown> = none,
+): Promise<void> {
   const { now, sleep } = instantClock();
   // Three attempts, instead of one each 200 ms.
   const clock = { now, sleep: () => sleep(10_000) };
-  await assert.rejects(moveProject({ from, to, clock }, project.id, none), reason);
+  const onStep = async (step: MoveStep) => {
+    if (step === 'refusing') await onRefused();
+  };
+  const isMeant = (error: unknown) => error instanceof MoveRefused && reason.test(error.message);
+  await assert.rejects(moveProject({ from, to, clock }, project.id, onStep), isMeant);
   assert.deepEqual(await livesIn(project), ['source']);
-  assert.equal(await findHalt(from, project.id), null);
+  assert.notEqual(await findHalt(from, project.id), MOVING);
 }
 
 async function livesIn({ id: projectId }: Project): Promise<string[]> {

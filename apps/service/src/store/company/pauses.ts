@@ -177,6 +177,19 @@ export async function findPauseForAll(db: Db): Promise<NewPause | null> {
   return fromColumns(await db.selectFrom('company').select(['paused_at', 'pause_reason']).executeTakeFirstOrThrow());
 }
 
+/**
+ * True while all projects are paused for workers: until one has reviewed the resumption, they end the jobs of every project, and the
+ * review enqueues those of the projects that are here then.
+ */
+export async function areAllPaused(db: Db): Promise<boolean> {
+  const { rows } = await sql`
+    select from company where paused_at is not null
+    union all select from company_pauses where multisig is null
+    limit 1
+  `.execute(db);
+  return rows.length > 0;
+}
+
 function selectPauses(db: Db) {
   return db
     .selectFrom('projects')

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { areAllPaused } from '../company/pauses.ts';
 import type { Db } from '../db.ts';
 import { compareMigrations } from '../migrate.ts';
 import { BELONGINGS, type Belonging, type NamedProject, type Transfer } from './belongings.ts';
@@ -35,8 +36,7 @@ export async function findMoveIssue(
       return `The ${name} has the schema of another release. Upgrade both shards first.`;
     }
   }
-  const paused = await from.selectFrom('company').select('paused_at').where('paused_at', 'is not', null).execute();
-  if (paused.length > 0) return 'The company has paused all projects of the source. Resume them first.';
+  if (await areAllPaused(from)) return 'The company has paused all projects of the source. Resume them first.';
   const { rows } = await sql<{ known: boolean; there: boolean }>`
     select exists (select from projects where id = ${projectId}) as there,
       exists (select from nonces where authority = ${operator})

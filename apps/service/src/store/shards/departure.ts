@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { hasCode } from '../../model/has-code.ts';
+import { areAllPaused } from '../company/pauses.ts';
 import type { Db } from '../db.ts';
 import { isOf } from '../jobs/lanes.ts';
 import {
@@ -69,6 +70,8 @@ export class NotDrained extends Error {
  */
 export async function depart(trx: Db, { moveId, destination, projectId, rest }: Transfer): Promise<void> {
   const project = await lockRows(trx, projectId, rest);
+  // Now that the project is locked, no worker ends a job because of a pause, and the jobs of a resumption leave with the others.
+  if (await areAllPaused(trx)) throw new NotDrained('the company has paused all projects of the source');
   await trx
     .insertInto('project_moves')
     .columns(['id', 'project_id', 'destination', 'multisig', 'key_prefixes'])
