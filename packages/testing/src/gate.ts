@@ -154,6 +154,8 @@ export interface Hold {
    * blockhash has expired.
    */
   release(): void;
+  /** Lets no bundle land any more, although the block engine accepts each: all expire at once. */
+  drop(): void;
 }
 
 /** More slots than the life of any blockhash (Agave, MAX_PROCESSING_AGE). */
@@ -172,7 +174,7 @@ export function holdSends(
   const { gate, localnet } = world;
   const method = 'JITO_BLOCK_ENGINE_URL' in environment ? 'sendTransaction' : 'sendBundle';
   const reached = Promise.withResolvers<number>();
-  const released = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<'pass' | 'drop'>();
   const countExecuted = async (commitment: Commitment) =>
     (await readBatchOnChain(world, project, batchIndex, commitment)).batch.executedTransactionIndex;
   gate.intercept(method, async (_call, pass) => {
@@ -184,7 +186,7 @@ export function holdSends(
         (confirmed) => confirmed === executed,
       );
       reached.resolve(executed);
-      await released.promise;
+      if ((await released.promise) === 'drop') return dropBundle(localnet);
     }
     const answer = await pass();
     if (JSON.parse(answer.body).error !== undefined) await localnet.warp({ slots: EXPIRY_SLOTS });
@@ -195,5 +197,15 @@ export function holdSends(
     if (answer.body.includes('"Failed"')) await localnet.warp({ slots: EXPIRY_SLOTS });
     return answer;
   });
-  return { reached: reached.promise, release: released.resolve };
+  return {
+    reached: reached.promise,
+    release: () => released.resolve('pass'),
+    drop: () => released.resolve('drop'),
+  };
+}
+
+/** Answers as the block engine does that accepts a bundle, which then never lands: its blockhash expires at once. */
+export async function dropBundle({ warp }: World['localnet']): Promise<GateAnswer> {
+  await warp({ slots: EXPIRY_SLOTS });
+  return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
 }

@@ -42,6 +42,16 @@ export async function makeDue({ db }: World, type: string, batchId: string): Pro
   `.execute(db);
 }
 
+/** Counts the jobs of a type and a batch that are put off for half a minute or more. */
+export async function countPutOff({ db }: World, type: string, batchId: string): Promise<number> {
+  const { rows } = await sql`
+    select from jobs.job
+    where state in ('created', 'retry') and data->>'type' = ${type} and data->>'batchId' = ${batchId}
+      and start_after > now() + interval '30 seconds'
+  `.execute(db);
+  return rows.length;
+}
+
 /** Counts the unfinished jobs of a type and a batch. */
 export async function countOpenJobs(world: World, type: string, batchId: string): Promise<number> {
   return (await findJobIds(world, type, batchId)).length;

@@ -67,7 +67,7 @@ function readBatches(
 
 /** Requests that `to` replaces the project's wallet. `signer` signs the consent of the new wallet. */
 export async function rotateWallet(
-  world: World,
+  world: Pick<World, 'url' | 'db'>,
   project: TestProject,
   to: KeyPairSigner,
   signer: KeyPairSigner = to,

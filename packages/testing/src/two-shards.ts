@@ -5,6 +5,7 @@ import { headersFor } from '@flywheel/api';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { waitUntil } from './batches.ts';
+import { type GatedWorld, openGate } from './gate.ts';
 import { createPairedServer } from './postgres-pair.ts';
 import { createProject, type ProjectOptions, signIn, type TestProject } from './project.ts';
 import { type ShardAddress, type ShardProxy, startShardProxy } from './shard-proxy.ts';
@@ -62,6 +63,30 @@ export async function openTwoShards(more: Readonly<Record<string, string>> = {})
   return { first, second, proxy, operator, operatorFile, stop: () => stack.disposeAsync() };
 }
 
+/** Two shards, the first of which reaches the cluster only through a gate. */
+export interface GatedShards extends TwoShards {
+  readonly first: GatedWorld;
+}
+
+/** @param more variables of both deployments. */
+export async function openGatedShards(more: Readonly<Record<string, string>> = {}): Promise<GatedShards> {
+  const shards = await openTwoShards(more);
+  const gate = await openGate(shards.first.localnet);
+  const stop = async () => {
+    gate.clear();
+    await shards.stop();
+    await gate.stop();
+  };
+  try {
+    await restartShard(shards, shards.first, { ...gate.environment, ...more });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const first: GatedWorld = Object.create(shards.first, { gate: { value: gate } });
+  return { ...shards, first, stop };
+}
+
 /** Addresses of a shard for the proxy, and for its directory. */
 export function addressOf({ url, app: { metricsUrl } }: World): ShardAddress {
   if (metricsUrl === null) throw new Error('A shard has a directory.');
@@ -90,7 +115,7 @@ const SERVICE_UNAVAILABLE = 503;
 export async function createProjectIn(
   shard: World,
   { url }: ShardProxy,
-  options: Pick<ProjectOptions, 'approvalMode' | 'wallet'> = {},
+  options: ProjectOptions = {},
 ): Promise<TestProject> {
   const project = await createProject(shard, { vaultBaseUnits: 10n ** 12n, ...options });
   return { ...project, cookie: await signIn(url, project.wallet) };

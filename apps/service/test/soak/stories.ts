@@ -1,17 +1,13 @@
 import type { Batch } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
+import { cancel, cancelAsWallet } from '@flywheel/testing/cancel';
 import { readBatchOnChain, tokenBalance } from '@flywheel/testing/chain';
-import { getBatch, send } from '@flywheel/testing/client';
+import { getBatch } from '@flywheel/testing/client';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createSeizableMint, mintTo, type OwnMint, seize } from '@flywheel/testing/mints';
-import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
-import {
-  address,
-  type Base64EncodedWireTransaction,
-  isSolanaError,
-  SOLANA_ERROR__INSTRUCTION_ERROR__CUSTOM,
-} from '@solana/kit';
+import { address, isSolanaError, SOLANA_ERROR__INSTRUCTION_ERROR__CUSTOM } from '@solana/kit';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
 import type { Step } from './workers/stepped-worker.ts';
@@ -163,29 +159,6 @@ async function seizes(world: World, { ownMint, vaultAddress }: StoryProject, amo
 
 /** TokenError::InsufficientFunds. */
 const INSUFFICIENT_FUNDS = 1;
-
-/** Casts the wallet's cancel vote, without which the accounts of an approved proposal cannot be closed. */
-async function cancelAsWallet(world: World, project: StoryProject, batchId: string): Promise<void> {
-  const cancelTx = await cancel(world, project, batchId);
-  if (cancelTx === undefined) return;
-  const signed = (await signWith(project.wallet, cancelTx)) as Base64EncodedWireTransaction; // what signWith encodes
-  const signature = await world.rpc.sendTransaction(signed, { encoding: 'base64' }).send();
-  await waitUntil(
-    `the wallet’s cancel of ${batchId} to be confirmed`,
-    async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus,
-    (status) => status === 'confirmed' || status === 'finalized',
-  );
-  // A repeated cancellation checks the batch at once.
-  await cancel(world, project, batchId);
-}
-
-async function cancel(world: World, { apiKey }: StoryProject, batchId: string): Promise<string | undefined> {
-  const path = `/v1/flywheel/batch/${batchId}/cancel`;
-  const headers = { prefer: 'wait=0' };
-  const { status, body } = await send(world.url, 'POST', path, { key: apiKey, headers, body: {} });
-  if (status !== 200 && status !== 202) throw new Error(`Cancel answered ${status}: ${JSON.stringify(body)}`);
-  return body.cancelTx;
-}
 
 function untilStatus(world: World, project: StoryProject, id: string, wanted: string): Promise<unknown> {
   return untilBatch(world, project, id, ({ status }) => status === wanted);
