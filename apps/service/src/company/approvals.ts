@@ -63,7 +63,7 @@ export interface ApprovedBatch {
 /**
  * Approves a batch for the company: checks it again, records the signed decision once, and enqueues its execution. Repeating
  * the approval, also by another operator, returns the same. If a rule needs two operators, the first one's approval is stored,
- * and the batch goes on waiting.
+ * and the batch goes on waiting. While it counts, the audit log has it once, however often this operator approves.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
  * one of the operator over this decision, is expired or was used; ERR_VAULT_UNDERFUNDED and
  * ERR_BATCH_WOULD_FAIL and ERR_OPERATOR_UNFUNDED, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
@@ -212,7 +212,8 @@ async function recordApproval(
     if (approvals.given < required) {
       const added = earlier.has(signed.operator) ? null : approvals;
       if (!(await insertPartialApproval(trx, batchId, signed, added, now))) throw usedSignature();
-      await insertAuditEntry(trx, { ...entry, reason: `Approval ${approvals.given} of ${required}.` });
+      const reason = `Approval ${approvals.given} of ${required}.`;
+      if (added !== null) await insertAuditEntry(trx, { ...entry, reason });
       return approvals;
     }
     if (!(await decideOnce(trx, batchId, signed, now))) return null;

@@ -10,7 +10,7 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, init, preview, send } from '@flywheel/testing/client';
-import { setPolicy, signPolicy } from '@flywheel/testing/decisions';
+import { decide, setPolicy, signDecision, signPolicy } from '@flywheel/testing/decisions';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
@@ -127,10 +127,23 @@ describe('the company’s rules for a project', () => {
     const batch = await setUp(project, [{ ...pipeline, actions: [{ action: 'BURN', amount: 5 }] }]);
     assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
     await untilWaiting(batch);
-    for (const _ of [1, 2]) {
-      const verdict = requireOk(await approve(world, operator, batch.id));
-      assert.deepEqual(verdict.approvals, { given: 1, required: 2 });
-    }
+    const signed = await signDecision(world, operator.wallet, batch.id);
+    const once = () => decide(world, operator, `${batch.id}/approve`, signed);
+    // Sent again as it was, signed again, and twice at the same time.
+    const answers = [await once(), await once(), await approve(world, operator, batch.id)];
+    answers.push(...(await Promise.all([once(), approve(world, operator, batch.id)])));
+    for (const answer of answers) assert.deepEqual(requireOk(answer).approvals, { given: 1, required: 2 });
+    const approved = await world.db
+      .selectFrom('audit_log')
+      .select(['action', 'actor', 'reason'])
+      .where('batch_id', '=', batch.id)
+      .execute();
+    assert.deepEqual(approved, [{ action: 'batch.approved', actor: operator.address, reason: 'Approval 1 of 2.' }]);
+    const { nonce } = signed;
+    const expiresAt = new Date(Date.now() + 7_200_000);
+    const other = await signDecision(world, operator.wallet, batch.id, { nonce, expiresAt });
+    const used = await decide(world, operator, `${batch.id}/approve`, other);
+    assertError(used, 400, 'ERR_INVALID_REQUEST', /used before/);
     const events = await world.db
       .selectFrom('batch_events')
       .select('data')

@@ -102,7 +102,7 @@ export async function decideForCompany(
 /**
  * Stores an approval of a batch that another operator must approve as well.
  * @param approvals those that count with this one; null if its operator had approved before, which causes no event.
- * @returns false if the nonce or the signature was used before.
+ * @returns false if the nonce or the signature was used before, for anything but this approval.
  */
 export async function insertPartialApproval(
   trx: Db,
@@ -111,11 +111,30 @@ export async function insertPartialApproval(
   approvals: Approvals | null,
   now: Date,
 ): Promise<boolean> {
-  if (!(await insertDecision(trx, batchId, signed, now))) return false;
+  const isStored = (await insertDecision(trx, batchId, signed, now)) || (await hasApproval(trx, batchId, signed));
+  if (!isStored) return false;
   const { operator } = signed;
   const type = 'batch.company_approval_received';
   if (approvals !== null) await recordEvent(trx, batchId, { type, at: now, operator, approvals });
   return true;
+}
+
+/** Tells whether this approval was stored before, by a request that is now sent again. */
+async function hasApproval(
+  trx: Db,
+  batchId: string,
+  { operator, nonce, signature }: SignedCompanyDecision,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('company_decisions')
+    .select('id')
+    .where('batch_id', '=', batchId)
+    .where('decision', '=', 'approve')
+    .where('operator', '=', operator)
+    .where('nonce', '=', nonce)
+    .where('signature', '=', Buffer.from(signature))
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Locks a batch that waits for the company until the transaction ends. @returns false if it does not wait. */
