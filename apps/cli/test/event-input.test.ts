@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { CollectedItem, ItemStatus } from '@flywheel/sdk/collector';
-import { openEventServer } from '../src/commands/collect/event-server.ts';
+import { hostsOf, openEventServer } from '../src/commands/collect/event-server.ts';
 import { type InvalidLine, readLines } from '../src/commands/collect/read-lines.ts';
 
 const STATUS: ItemStatus = {
@@ -48,6 +49,21 @@ describe('the server of events', () => {
     await gone;
   });
 
+  it('answers hosts of this machine with its port, which only port 80 may leave out, as clients do', async (t) => {
+    assert.deepEqual(hostsOf(4100), ['127.0.0.1:4100', 'localhost:4100']);
+    assert.deepEqual(hostsOf(80), ['127.0.0.1', 'localhost', '127.0.0.1:80', 'localhost:80']);
+    const server = await open();
+    const { port } = server;
+    assert.deepEqual(await statusesOf(port, [`127.0.0.1:${port}`, `LocalHost:${port}`]), [200, 200]);
+    assert.deepEqual(await statusesOf(port, ['127.0.0.1', 'localhost:80', `a.example:${port}`]), [403, 403, 403]);
+    await server.close();
+    const http = await open(80).catch((error: Error) => t.diagnostic(`Port 80 is not free for this user: ${error}`));
+    if (!http) return;
+    assert.deepEqual(await statusesOf(80, ['127.0.0.1', 'localhost', 'localhost:80']), [200, 200, 200]);
+    assert.deepEqual(await statusesOf(80, ['a.example', '127.0.0.1:4100']), [403, 403]);
+    await http.close();
+  });
+
   it('answers 404 for a path that is no URL', async () => {
     const server = await open();
     const socket = connect(server.port, '127.0.0.1');
@@ -58,8 +74,21 @@ describe('the server of events', () => {
   });
 });
 
-function open() {
-  return openEventServer({ port: 0, token: 'secret', accept: async () => STATUS, status: async () => STATUS });
+async function statusesOf(port: number, hosts: readonly string[]): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const host of hosts) {
+    const headers = { host, authorization: 'Bearer secret' };
+    const asked = request({ host: '127.0.0.1', port, path: '/events/a', headers, agent: false });
+    asked.end();
+    const [answer] = await once(asked, 'response');
+    answer.resume();
+    statuses.push(answer.statusCode);
+  }
+  return statuses;
+}
+
+function open(port = 0) {
+  return openEventServer({ port, token: 'secret', accept: async () => STATUS, status: async () => STATUS });
 }
 
 function eventOf(id: string): CollectedItem {

@@ -103,8 +103,17 @@ export function eventDocument({ id, state, batchId, position, mergedPayload, rea
   return { id, state, batchId, position, ...(mergedPayload !== null && { mergedPayload }), reason };
 }
 
+/** A client that calls port 80 leaves it out of the host (RFC 9110, section 4.2.3). */
+const HTTP_PORT = 80;
+
+/** Lists the hosts that name a port of this machine. */
+export function hostsOf(port: number): readonly string[] {
+  const names = [LOOPBACK, 'localhost'];
+  return [...(port === HTTP_PORT ? names : []), ...names.map((name) => `${name}:${port}`)];
+}
+
 function requireLocalCaller({ headers, socket }: IncomingMessage): void {
-  const hosts = [LOOPBACK, 'localhost'].map((name) => `${name}:${socket.localPort}`);
+  const hosts = socket.localPort === undefined ? [] : hostsOf(socket.localPort);
   if (!hosts.includes(headers.host?.toLowerCase() ?? '')) {
     throw new AnswerError(403, 'ERR_HOST', `The host must be ${hosts.join(' or ')}.`);
   }
