@@ -141,7 +141,8 @@ describe('the examples', () => {
     const otherMint = await world.localnet.bank.createMint(6, false);
     const honest = await Promise.all(Array.from({ length: 3 }, async () => (await generateKeyPairSigner()).address));
     const watched = [honest[0], token, honest[1], otherMint, honest[2], sysvar].map((viewer, i) =>
-      JSON.stringify({ adId: `bad-${i}`, viewer, seconds: 20 }),
+      // U+2028 stands in the text of JSON as it is, and ends no line.
+      JSON.stringify({ adId: `bad-${i}`, viewer, seconds: 20, title: 'one\u2028two' }),
     );
     const invalid = ['{"adId":', 'null', JSON.stringify({ adId: 'x', viewer: honest[0], seconds: -1 })];
     await writeFile(join(queue, 'events.jsonl'), [...invalid, ...watched].join('\n'));
