@@ -74,6 +74,7 @@ export const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]
   ERR_HISTORY_INCOMPLETE: NO_ANSWER_EXIT_CODE,
   ERR_ALREADY_PAID: 5,
   ERR_RUN_TOO_EARLY: 2,
+  ERR_COLLECTOR_PROJECT: 2,
   ERR_UNHEALTHY: 3,
   ERR_UNREACHABLE: NO_ANSWER_EXIT_CODE,
   ERR_TIMED_OUT: NO_ANSWER_EXIT_CODE,
@@ -101,6 +102,7 @@ const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
   ERR_UNEXPECTED_REPLY: 'Check that FLYWHEEL_URL points to a Flywheel service of this version.',
   ERR_RUN_TOO_EARLY:
     'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that were not executed.',
+  ERR_COLLECTOR_PROJECT: 'Check FLYWHEEL_API_KEY, or pass another file as --store.',
   ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
   ERR_BATCH_STILL_EXECUTABLE: 'Give the wallet SOL for the fee of its cancel vote, and run the command again.',
   ERR_CHAIN_MISMATCH: 'Report this to the company, and not through the service.',

@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { RegisteredProject } from '@flywheel/api';
 import { createFlywheelClient } from '@flywheel/sdk';
 import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { waitUntil } from '@flywheel/testing/batches';
@@ -140,6 +141,30 @@ describe('flywheel collect', () => {
     assert.equal(await balanceOf(address), '1000000');
   });
 
+  it('refuses the store of another project, sends nothing, and names both vaults', async () => {
+    const { address } = await generateKeyPairSigner();
+    const store = join(world.folder.path, 'of-one-project.db');
+    const { mint } = await world.run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
+    const terms = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
+    const other = await world.run<RegisteredProject>('register', '--wallet', wallet, '--mint', mint, ...terms);
+    const first = await collect([eventFor(address, 'ours')], '--store', store);
+    assert.equal(first.exitCode, 0, first.stderr);
+
+    const theirs = { ...env, FLYWHEEL_API_KEY: other.apiKey };
+    const words = ['collect', '--wallet', wallet, '--store', store, '--json'];
+    const refused = await runCommand(words, theirs, Readable.from([eventFor(address, 'theirs')]));
+    assert.equal(refused.exitCode, 2, refused.stderr);
+    const { error, message } = JSON.parse(refused.stderr);
+    assert.equal(error, 'ERR_COLLECTOR_PROJECT');
+    for (const { vaultAddress } of [project, other]) assert.ok(message.includes(vaultAddress), message);
+    const { batches } = await createFlywheelClient({ url: world.service.url, apiKey: other.apiKey }).listBatches();
+    assert.deepEqual(batches, []);
+
+    const next = await collect([eventFor(address, 'ours'), eventFor(address, 'next')], '--store', store);
+    assert.equal(next.exitCode, 0, next.stderr);
+    assert.equal(await balanceOf(address), '2000000');
+  });
+
   async function untilAccepted(store: string): Promise<void> {
     const { DatabaseSync } = await import('node:sqlite');
     const countItems = async () => {
@@ -171,6 +196,7 @@ describe('flywheel collect', () => {
       [{ ...good, authorization: 'Bearer x' }, 401, 'ERR_UNAUTHORIZED'],
       [{ 'content-type': 'application/json' }, 401, 'ERR_UNAUTHORIZED'],
       [{ ...good, host: `attacker.example:${port}` }, 403, 'ERR_HOST'],
+      [{ ...good, host: '127.0.0.1' }, 403, 'ERR_HOST'],
       [{ ...good, origin: `http://127.0.0.1:${port}` }, 403, 'ERR_ORIGIN'],
       [{ ...good, origin: 'null' }, 403, 'ERR_ORIGIN'],
       [{ ...good, 'content-type': 'text/plain' }, 415, 'ERR_CONTENT_TYPE'],

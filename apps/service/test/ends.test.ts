@@ -149,7 +149,8 @@ describe('GET /v1/flywheel/batches', () => {
       ids.slice(2),
     );
     assert.equal('nextCursor' in second, false);
-    assert.deepEqual(requireOk(await list(project, '?status=EXECUTED')), { batches: [] });
+    const { vaultAddress } = project;
+    assert.deepEqual(requireOk(await list(project, '?status=EXECUTED')), { batches: [], vaultAddress });
     assert.equal((await list(project, '?cursor=nonsense')).status, 400);
     assert.equal((await list(project, '?limit=101')).status, 400);
   });

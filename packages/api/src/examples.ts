@@ -129,6 +129,7 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> = {
           },
         ],
         nextCursor: 'b17',
+        vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
       },
     },
   },

@@ -256,6 +256,10 @@ export const BatchList = z
   .object({
     batches: z.array(Batch).describe('Newest first.'),
     nextCursor: z.string().optional().describe('Pass it as `cursor` to get the next page; absent on the last page.'),
+    vaultAddress: z
+      .string()
+      .optional()
+      .describe('The vault of the key’s project, also while it has no batches. Services before 0.3 leave it out.'),
   })
   .meta({ id: 'BatchList' });
 

@@ -6,7 +6,8 @@ import { ERROR_CODES, type ErrorCode, type Problem, type ReachedCap } from '@fly
  * does not sign, `ERR_CHAIN_MISMATCH` a chain that differs from what was signed, `ERR_RUN_TOO_EARLY` a run whose previous run has not executed all pipelines,
  * `ERR_BATCH_STILL_EXECUTABLE` a failed batch whose rest the chain could still execute, so that it is not sent again.
  * Of a collector: `ERR_COLLECTOR_STOPPED` it has stopped, and its cause says why, `ERR_COLLECTOR_REPLACED` another one pays
- * from its store, `ERR_ITEM_CHANGED` a known id with another content, `ERR_ITEM_STATE` an item that cannot be moved now.
+ * from its store, `ERR_COLLECTOR_PROJECT` its store belongs to another project, `ERR_ITEM_CHANGED` a known id with another
+ * content, `ERR_ITEM_STATE` an item that cannot be moved now.
  */
 export type ClientErrorCode =
   | 'ERR_UNREACHABLE'
@@ -18,6 +19,7 @@ export type ClientErrorCode =
   | 'ERR_BATCH_STILL_EXECUTABLE'
   | 'ERR_COLLECTOR_STOPPED'
   | 'ERR_COLLECTOR_REPLACED'
+  | 'ERR_COLLECTOR_PROJECT'
   | 'ERR_ITEM_CHANGED'
   | 'ERR_ITEM_STATE';
 

@@ -8,6 +8,7 @@ import { readStatuses } from './merge.ts';
 import type { HeldUp, PayDeps, PayTiming, WalletApproval } from './pay-batch.ts';
 import { type PayLoop, startPayLoop } from './pay-loop.ts';
 import type { PlanLimits } from './plan-batch.ts';
+import { guardProject } from './project.ts';
 import { deliverReports, iterateReports, type ReportHandlers } from './reports.ts';
 import type { CollectorStore, ItemCounts, ItemProgress, StoreChanges, StoredItem } from './store.ts';
 
@@ -75,8 +76,11 @@ export interface CollectorMetrics extends ItemCounts {
 /**
  * Creates a collector: it takes events, pays them in batches, and says what became of each. Every event is paid once for
  * its id, however often it is collected and wherever the process stops, as long as the store is durable. It begins at once
- * with what the store holds. One collector pays from a store at a time: a new one replaces the one before.
- * @throws RangeError for an option out of its bounds, and every error of the store.
+ * with what the store holds. One collector pays from a store at a time: a new one replaces the one before. A store belongs to
+ * the project of its first collector.
+ * @throws RangeError for an option out of its bounds, FlywheelError `ERR_COLLECTOR_PROJECT` if the store belongs to another
+ * project than the API key, and every error of the store. While the service cannot be reached, the collector takes events and
+ * compares the projects before it pays.
  *
  * @example
  * const collector = await createCollector({ client, store: await openSqliteStore('payments.db'), approval: { wallet, verify }, onPaid });
@@ -130,7 +134,11 @@ export async function createCollector({
     onAlarm?.({ kind: 'stopped', error });
   }
 
-  const deps: Omit<PayDeps, 'onExecuted' | 'deferrals'> = { client, journal, approval, timing, signal, onHeldUp };
+  const project = guardProject({ client, store, approval });
+  const deps: Omit<PayDeps, 'onExecuted' | 'deferrals'> = {
+    ...{ client, journal, approval, timing, signal, onHeldUp },
+    requireProject: project.require,
+  };
   const hasHandlers = onPaid !== undefined || onRejected !== undefined;
   let loop: PayLoop | null = null;
 
@@ -145,6 +153,8 @@ export async function createCollector({
     loop = null;
   }
 
+  // Before the claim: a start with another project must not replace the collector that pays.
+  await project.checkAtStart();
   if (leaseMs === null) await journal.claim();
   const paying = leaseMs === null ? pay(signal, fail) : lead(journal, { leaseMs, signal, pay, onError: fail });
 

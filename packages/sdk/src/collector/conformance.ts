@@ -209,6 +209,19 @@ export function storeConformance(
       equal(await store.count(), { accepted: 3, pending: 2, paid: 0, quarantined: 0, dropped: 1 }, 'the counts');
     }),
 
+    test('a store belongs to the project that it is bound to first', async (store, reopen) => {
+      equal(await bind(store, 'vault one'), 'vault one', 'the vault of the first project');
+      const other = await reopen();
+      equal(await bind(other, 'vault two'), 'vault one', 'the vault that it keeps');
+      equal(await bind(store, 'vault one'), 'vault one', 'the vault of the same project');
+    }),
+
+    test('of concurrent projects a store keeps one', async (store, reopen) => {
+      const others = await Promise.all([reopen(), reopen()]);
+      const kept = await Promise.all([store, ...others].map((each, i) => bind(each, `vault ${i}`)));
+      equal(new Set(kept).size, 1, 'the number of different vaults');
+    }),
+
     test('a later claim shuts out earlier writers', async (store, reopen) => {
       const first = await begin(store);
       const [a] = await three(store);
@@ -272,6 +285,13 @@ async function begin(store: CollectorStore): Promise<number> {
   const epoch = await store.claim();
   if (epoch === null) throw new Error('A claim without a lease must begin an epoch.');
   return epoch;
+}
+
+async function bind(store: CollectorStore, vault: string): Promise<string> {
+  if (store.bindProject === undefined) {
+    throw new Error('The store must have bindProject: without it, a collector of another project pays its events.');
+  }
+  return store.bindProject(vault);
 }
 
 type Three = readonly [StoredItem, StoredItem, StoredItem];

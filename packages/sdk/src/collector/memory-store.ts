@@ -20,6 +20,7 @@ export function createVolatileMemoryStore(): CollectorStore {
   const batches = new Map<string, StoredBatch>();
   const recipients = new Map<string, StoredRecipient>();
   const counts = { accepted: 0, pending: 0, paid: 0, quarantined: 0, dropped: 0 };
+  let vault: string | null = null;
   let epoch = 0;
   let leasedUntilMs = 0;
 
@@ -46,6 +47,10 @@ export function createVolatileMemoryStore(): CollectorStore {
   }
 
   return {
+    bindProject: async (vaultAddress) => {
+      vault ??= vaultAddress;
+      return vault;
+    },
     claim: async (leaseMs) => {
       if (leaseMs !== undefined && Date.now() < leasedUntilMs) return null;
       leasedUntilMs = Date.now() + (leaseMs ?? 0);

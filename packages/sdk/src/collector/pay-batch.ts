@@ -20,6 +20,8 @@ export interface PayDeps {
   readonly timing: PayTiming;
   readonly signal: AbortSignal;
   readonly deferrals: Deferrals;
+  /** Throws unless the store belongs to the project of the API key. */
+  readonly requireProject: (signal: AbortSignal) => Promise<void>;
   /** Called when a batch waits for something, or for a person. */
   readonly onHeldUp: (cause: HeldUp) => void;
   /** Called when the service says that a batch has ended: another one may begin while this one becomes final. */
@@ -56,6 +58,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
   let batch = opened;
   for (let attempt = 1; ; attempt += 1) {
     try {
+      await deps.requireProject(signal);
       const ended = await follow(deps, batch, pipelines, async (proposal) => {
         batch = await noteSigned(deps, batch, proposal);
       });

@@ -14,8 +14,9 @@ export interface PostgresClient {
 }
 
 /**
- * Opens a collector's store in PostgreSQL 12 or later. The role needs the right to create tables once; several projects
- * in one database need a `tablePrefix` each. `close` leaves the pool open, because it is yours.
+ * Opens a collector's store in PostgreSQL 12 or later. The role needs the right to create tables at the first start, and again
+ * at the first start after an update from 0.2, which lacks the table with the project. Several projects in one database need
+ * a `tablePrefix` each. `close` leaves the pool open, because it is yours.
  * @param pool of the package `pg`, or what has its functions.
  *
  * @example

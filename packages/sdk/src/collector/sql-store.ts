@@ -51,7 +51,8 @@ export async function createSqlStore(
   const names = { items: `${tablePrefix}_items`, batches: `${tablePrefix}_batches`, counts: `${tablePrefix}_counts` };
   const { items, batches, counts } = names;
   const recipients = `${tablePrefix}_recipients`;
-  await createTables(database, { ...names, recipients });
+  const project = `${tablePrefix}_project`;
+  await createTables(database, { ...names, recipients, project });
 
   async function read(run: SqlQuery, asked: ItemQuery): Promise<StoredItem[]> {
     const { where, values } = conditionOf(asked, jsonRows);
@@ -104,6 +105,14 @@ export async function createSqlStore(
   }
 
   return {
+    // Two statements are enough: the row is never changed.
+    bindProject: async (vaultAddress) => {
+      const first = `insert into ${project} (id, vault_address) values (1, $1) on conflict (id) do nothing`;
+      await query(first, [vaultAddress]);
+      const [row] = await query(`select vault_address from ${project}`);
+      return String(row?.vault_address);
+    },
+
     claim: (leaseMs) =>
       transaction(async (run) => {
         // The epoch is locked first, as in every other step.
@@ -186,17 +195,22 @@ interface Names {
   readonly batches: string;
   readonly counts: string;
   readonly recipients: string;
+  readonly project: string;
 }
 
 async function createTables(
   { transaction, sequenceType, lockTables, findTable }: SqlDatabase,
-  { items, batches, counts, recipients }: Names,
+  { items, batches, counts, recipients, project }: Names,
 ): Promise<void> {
   await transaction(async (run) => {
     if (lockTables !== undefined) await run(lockTables);
     // "if not exists" locks the tables also then: this process and a collector that writes could wait for each other.
-    const found = await run(findTable, [items]);
-    if (found.length > 0) return;
+    const isMissing = async (table: string) => (await run(findTable, [table])).length === 0;
+    // Stores of 0.2 lack this table alone.
+    if (await isMissing(project)) {
+      await run(`create table ${project} (id integer primary key check (id = 1), vault_address text not null)`);
+    }
+    if (!(await isMissing(items))) return;
     await run(`create table ${items} (
       sequence ${sequenceType}, id text not null unique, content text not null, accepted_at_ms bigint not null,
       state text not null check (state in ('pending', 'paid', 'quarantined', 'dropped')),

@@ -120,6 +120,13 @@ export type ItemCounts = Readonly<Record<ItemState | 'accepted', number>>;
  */
 export interface CollectorStore {
   /**
+   * Keeps the vault of the project whose events the store holds, unless it keeps one already, and returns the one that it
+   * keeps. Of concurrent calls the first one wins, and what is returned is durable. A collector that gets another vault than
+   * its own refuses to start: it would pay the events from the wrong vault. Optional, so that stores that were written before
+   * 0.3 still work, without this protection; `storeConformance` demands it.
+   */
+  bindProject?(vaultAddress: string): Promise<string>;
+  /**
    * Begins a new epoch and returns its number. From then on writes of earlier epochs are refused.
    * @param leaseMs time, by the store's own clock, for which later claims with a lease answer null; 0 for none. A claim
    * without it succeeds at once and ends the lease of another.

@@ -26,5 +26,10 @@ export async function createCollectorFromEnvironment(
   const { client, rpcUrl, isLocalCluster } = await connectFromEnvironment(environment);
   const approval = { wallet: await readWallet(walletFile), verify: { rpcUrl } };
   const store = await openSqliteStore(storeFile);
-  return createCollector({ client, store, approval, isLocalCluster, ...options });
+  try {
+    return await createCollector({ client, store, approval, isLocalCluster, ...options });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }

@@ -146,7 +146,7 @@ describe('a collector', () => {
       fetch: (async (input, init) => {
         const { pathname } = new URL(String(input));
         const { pipelines = [] }: InitBatchRequest = pathname.endsWith('/init') ? JSON.parse(String(init?.body)) : {};
-        bodies.push({ pipelines });
+        if (pipelines.length > 0) bodies.push({ pipelines });
         const named = pipelines.findIndex(({ payload }) => payload.includes('merged:v1'));
         if (named < 0) return service.fetch(input, init);
         const problem = {

@@ -101,6 +101,7 @@ function crashing(memory: CollectorStore, service: FakeService, crash: Crash | n
     return never;
   }
   const store: CollectorStore = {
+    bindProject: (vault) => step(async () => memory.bindProject?.(vault) ?? vault),
     claim: (leaseMs) => step(() => memory.claim(leaseMs)),
     renew: (epoch, leaseMs) => step(() => memory.renew(epoch, leaseMs)),
     add: (items) => step(() => memory.add(items)),

@@ -31,6 +31,8 @@ export interface FakeService {
   readonly refused: readonly number[];
   /** Ids of the events that merged payloads may list, by their proof hashes. */
   readonly ids: Map<string, string>;
+  /** Vault of the API key's project; undefined as at a service older than 0.3. */
+  vaultAddress: string | undefined;
   /** Largest number of pipelines of a batch that the daily limit lets through. */
   limit: number;
   /** Tokens of a day by recipient. The error of a cap names the recipient if `isNamed`. */
@@ -192,6 +194,10 @@ export function createFakeService(
       const batch = known.find(({ id }) => id === batchId);
       return batch ? execute(batch, signedTx) : failure(404, 'ERR_BATCH_NOT_FOUND', 'No such batch.');
     }
+    if (path.endsWith('/batches')) {
+      const listed = known.map(({ id, status }) => ({ ...BATCH, id, status })).toReversed();
+      return { status: 200, body: { batches: listed, vaultAddress: fake.vaultAddress } };
+    }
     const batch = known.find(({ id }) => path.includes(id));
     if (!batch) return failure(404, 'ERR_BATCH_NOT_FOUND', 'No such batch.');
     if (method === 'POST') return cancel(batch);
@@ -216,6 +222,7 @@ export function createFakeService(
     inits,
     refused,
     ids,
+    vaultAddress: BATCH.vaultAddress,
     limit: Number.POSITIVE_INFINITY,
     caps: new Map(),
     onRequest: () => undefined,

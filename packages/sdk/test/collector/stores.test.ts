@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import { type CollectorStore, createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { type CollectorStore, createVolatileMemoryStore, type NewItem } from '@flywheel/sdk/collector';
 import { storeConformance } from '@flywheel/sdk/collector/conformance';
 import { openPostgresStore } from '@flywheel/sdk/collector/postgres';
 import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
@@ -39,6 +40,20 @@ describe('the SQLite store', () => {
       reopen,
     };
   });
+
+  it('opens a file of 0.2, which knows no project, and keeps its items', async () => {
+    const path = join(folder, 'of-0.2.db');
+    const written = await openSqliteStore(path);
+    await written.add([ITEM]);
+    await written.close();
+    const file = new DatabaseSync(path);
+    file.exec('drop table flywheel_collector_project');
+    file.close();
+    const store = await openSqliteStore(path);
+    assert.equal(await store.bindProject?.('vault'), 'vault');
+    assert.equal((await store.count()).accepted, 1);
+    await store.close();
+  });
 });
 
 describe('the PostgreSQL store', () => {
@@ -62,6 +77,16 @@ describe('the PostgreSQL store', () => {
     assert.equal((await stores[0]?.count())?.accepted, 4);
   });
 
+  it('opens tables of 0.2, which know no project, from several processes at once, and keeps their items', async () => {
+    const open = () => openPostgresStore(pool, { tablePrefix: 'of_0_2' });
+    await (await open()).add([ITEM]);
+    await pool.query('drop table of_0_2_project');
+    const stores = await Promise.all([open(), open(), open()]);
+    const kept = await Promise.all(stores.map((store, i) => store.bindProject?.(`vault ${i}`)));
+    assert.equal(new Set(kept).size, 1);
+    assert.equal((await stores[0]?.count())?.accepted, 1);
+  });
+
   it('takes the same items from several processes in opposite orders', async () => {
     const open = () => openPostgresStore(pool, { tablePrefix: 'opposite' });
     const [one, other] = [await open(), await open()];
@@ -77,6 +102,8 @@ describe('the PostgreSQL store', () => {
     await assert.rejects(openPostgresStore(pool, { tablePrefix: 'a; drop table x' }), /tablePrefix/);
   });
 });
+
+const ITEM: NewItem = { id: 'a', content: '{}', acceptedAtMs: 1 };
 
 function conform(open: Parameters<typeof storeConformance>[0]): void {
   for (const { name, run } of storeConformance(open)) it(name, run);

@@ -68,7 +68,8 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
     listBatches: async ({ project }, { query: { status, ...query } }) => {
       const page = await listBatches(deps, project, { status, kind: KIND, ...pageParams(query, DEFAULT_ROWS) });
       const batches = page.rows.map((batch) => presentBatch(batch, project));
-      return { status: 200, body: { batches, ...presentNext(page) } };
+      const { vault: vaultAddress } = project.flywheel.multisig;
+      return { status: 200, body: { batches, ...presentNext(page), vaultAddress } };
     },
 
     getBatch: async ({ project, keyId, batch: found }, { params: { batchId }, query }) => {
