@@ -45,7 +45,7 @@ describe('signApproval', () => {
     const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
     await assert.rejects(
       signApproval(text, wallet, proposal),
-      refusal(/Instruction 4 calls 1{32}, which is not part of an approval/),
+      refusal(/Instruction 5 calls 1{32}, which is not part of an approval/),
     );
   });
 
@@ -66,12 +66,12 @@ describe('signApproval', () => {
     const text = await approval();
     await assert.rejects(
       signApproval(text, wallet, { ...proposal, batchIndex: '8' }),
-      refusal(/Instruction 2 approves another proposal, /),
+      refusal(/Instruction 3 approves another proposal, /),
     );
     const multisig = company.address;
     await assert.rejects(
       signApproval(text, wallet, { ...proposal, multisig }),
-      refusal(/Instruction 2 votes in another multisig, /),
+      refusal(/Instruction 3 votes in another multisig, /),
     );
   });
 
@@ -79,7 +79,7 @@ describe('signApproval', () => {
     const second = await vote(wallet.address, { ...proposal, batchIndex: '8' });
     await assert.rejects(
       signApproval(await approval({ extra: [second] }), wallet, proposal),
-      refusal(/Instruction 4 approves another proposal, .* It contains 2 votes of your wallet; it must contain 1/),
+      refusal(/Instruction 5 approves another proposal, .* It contains 2 votes of your wallet; it must contain 1/),
     );
   });
 
@@ -109,14 +109,14 @@ describe('signApproval', () => {
     const votes = [await voteWithMemo(wallet.address), await vote(company.address)];
     await assert.rejects(
       signApproval(await approval({ votes }), wallet, proposal),
-      refusal(/Instruction 2 calls SQDS\w+, which is not part of an approval/),
+      refusal(/Instruction 3 calls SQDS\w+, which is not part of an approval/),
     );
   });
 
   it('rejects an approval that advances a nonce of the wallet, or needs a signer who does not vote', async () => {
     await assert.rejects(
       signApproval(await approval({ nonceAuthority: wallet.address }), wallet, proposal),
-      refusal(/Instruction 0 advances \w+, a nonce of your wallet/),
+      refusal(/Instruction 1 advances \w+, a nonce of your wallet/),
     );
     const stranger = (await generateKeyPairSigner()).address;
     await assert.rejects(

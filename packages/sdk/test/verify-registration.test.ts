@@ -83,7 +83,7 @@ describe('verifyAndSignRegistration', () => {
     await assertRefused(
       wallet,
       { registration },
-      /Instruction 2 does not fill the lookup table as a registration does/,
+      /Instruction 3 does not fill the lookup table as a registration does/,
     );
   });
 

@@ -65,7 +65,7 @@ export interface RegistrationLie {
 export const REGISTRATION_LIES: readonly RegistrationLie[] = [
   {
     name: 'takes SOL from the wallet at the end',
-    expected: /Instruction 4 is not part of a registration: System transfers 0\.9 SOL to/,
+    expected: /Instruction 5 is not part of a registration: System transfers 0\.9 SOL to/,
     forge: ({ instructions, wallet, stranger }) => [...instructions, takeSol(wallet, stranger)],
     lands: true,
   },
@@ -88,14 +88,14 @@ export const REGISTRATION_LIES: readonly RegistrationLie[] = [
   },
   {
     name: 'pays all SOL of the wallet as a priority fee',
-    expected: /Instruction 4 is not part of a registration: ComputeBudget1+ is called/,
+    expected: /Instruction 5 is not part of a registration: ComputeBudget1+ is called/,
     // 200,000 compute units an instruction at most; the price is in micro-lamports.
     forge: ({ instructions }) => [...instructions, computePrice(1_000_000_000n)],
     lands: true,
   },
   {
     name: 'gives the wallet’s account to a program',
-    expected: /Instruction 4 is not part of a registration: System is called/,
+    expected: /Instruction 5 is not part of a registration: System is called/,
     forge: ({ instructions, wallet, stranger }) => [
       ...instructions,
       getAssignInstruction({ account: createNoopSigner(wallet), programAddress: stranger }),
@@ -104,7 +104,7 @@ export const REGISTRATION_LIES: readonly RegistrationLie[] = [
   },
   {
     name: 'lets a stranger spend the wallet’s tokens',
-    expected: /Instruction 4 is not part of a registration: Token is called/,
+    expected: /Instruction 5 is not part of a registration: Token is called/,
     forge: async ({ instructions, wallet, mint, stranger }) => {
       const [source] = await findAssociatedTokenPda({ owner: wallet, mint, tokenProgram: TOKEN_PROGRAM_ADDRESS });
       const owner = createNoopSigner(wallet);
@@ -199,32 +199,32 @@ export const REGISTRATION_LIES: readonly RegistrationLie[] = [
   },
   {
     name: 'pays a fee to a stranger instead of Squads',
-    expected: /Instruction 0 does not create the multisig as a registration does/,
+    expected: /Instruction 1 does not create the multisig as a registration does/,
     forge: (honest) => withMultisig(honest, () => ({ treasury: honest.stranger })),
     lands: false,
   },
   {
     name: 'writes a memo into the creation',
-    expected: /Instruction 0 does not create the multisig as a registration does/,
+    expected: /Instruction 1 does not create the multisig as a registration does/,
     forge: (honest) => withMultisig(honest, () => ({ memo: new TextEncoder().encode('hello') })),
     lands: true,
   },
   {
     name: 'leaves the lookup table open for changes',
-    expected: /Instruction 3 is missing; it must freeze the lookup table/,
+    expected: /Instruction 4 is missing; it must freeze the lookup table/,
     forge: ({ instructions }) => instructions.slice(0, 3),
     lands: true,
   },
   {
     name: 'fills the lookup table with other addresses',
-    expected: /Instruction 2 does not fill the lookup table as a registration does/,
+    expected: /Instruction 3 does not fill the lookup table as a registration does/,
     forge: ({ instructions, stranger }) =>
       instructions.map((each, position) => (position === 2 ? withLastAddress(each, stranger) : each)),
     lands: true,
   },
   {
     name: 'makes a stranger the table’s authority',
-    expected: /Instruction 1 does not create the lookup table as a registration does/,
+    expected: /Instruction 2 does not create the lookup table as a registration does/,
     forge: ({ instructions, stranger }) =>
       instructions.map((each, position) => (position === 1 ? withAuthority(each, stranger) : each)),
     lands: false,

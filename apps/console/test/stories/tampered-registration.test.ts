@@ -39,7 +39,7 @@ describe('a page that registers a project does not if the service changes', { sk
     });
     await openRegistrationReview(page);
     const alert = page.getByRole('alert').filter({
-      hasText: new RegExp(`Instruction 4 is not part of a registration: System transfers .* SOL to ${stranger}`),
+      hasText: new RegExp(`Instruction 5 is not part of a registration: System transfers .* SOL to ${stranger}`),
     });
     await alert.waitFor();
     await checkScreenOnBoth(visitor, 'tampered-registration');

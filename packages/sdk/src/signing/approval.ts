@@ -60,14 +60,17 @@ export interface ExpectedVote {
   readonly company: Address | null;
 }
 
-/** Lists everything that an approval does beside the two votes for the expected proposal, a sentence each. */
+/**
+ * Lists everything that an approval does beside the two votes for the expected proposal, a sentence each. Instructions count
+ * from 1, as in every list of them.
+ */
 export function approvalIssues({ feePayer, signers, steps }: Approval, expected: ExpectedVote): string[] {
   const { wallet, multisig, proposal, company } = expected;
   const issues: string[] = [];
   if (feePayer === wallet) issues.push('Your wallet would pay the fee; the operator must pay it.');
   if (steps[0]?.kind !== 'nonce') issues.push('It does not begin with the advance of its nonce.');
   for (const [position, step] of steps.entries()) {
-    const subject = `Instruction ${position}`;
+    const subject = `Instruction ${position + 1}`;
     if (step.kind === 'other') issues.push(`${subject} calls ${step.program}, which is not part of an approval.`);
     if (step.kind === 'nonce' && position > 0) issues.push(`${subject} advances another nonce.`);
     if (step.kind === 'nonce' && step.authority === wallet) {

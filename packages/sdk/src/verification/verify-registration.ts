@@ -315,15 +315,16 @@ const NAMES = [
   'freeze the lookup table',
 ] as const;
 
+/** Instructions count from 1 in the sentences, as in every list of them. */
 function instructionIssues(
   expected: readonly DescribedInstruction[],
   found: readonly DescribedInstruction[],
 ): string[] {
   const differing = NAMES.flatMap((name, position) => {
     const [wanted, actual] = [expected[position], found[position]];
-    if (!actual) return [`Instruction ${position} is missing; it must ${name}.`];
+    if (!actual) return [`Instruction ${position + 1} is missing; it must ${name}.`];
     if (wanted && isSame(wanted, actual)) return [];
-    return [`Instruction ${position} does not ${name} as a registration does: ${sentenceOf(actual)}.`];
+    return [`Instruction ${position + 1} does not ${name} as a registration does: ${sentenceOf(actual)}.`];
   });
   return [...differing, ...extraIssues(found)];
 }
@@ -332,7 +333,7 @@ function instructionIssues(
 function extraIssues(instructions: readonly DescribedInstruction[]): string[] {
   return instructions
     .slice(NAMES.length)
-    .map((extra, i) => `Instruction ${NAMES.length + i} is not part of a registration: ${sentenceOf(extra)}.`);
+    .map((extra, i) => `Instruction ${NAMES.length + i + 1} is not part of a registration: ${sentenceOf(extra)}.`);
 }
 
 function recoveryIssues({ recovery }: RegistrationTerms, expected: ExpectedAddress | null | undefined): string[] {
