@@ -155,6 +155,8 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByText('Computed by this page too: it matches').waitFor();
     await page.getByRole('heading', { name: 'Proven' }).waitFor();
     await page.getByText('Memo found, signed by the vault').waitFor();
+    await page.getByText('On chain', { exact: true }).waitFor();
+    await page.getByText('Signed by the vault', { exact: true }).waitFor();
     await checkScreen(stranger, 'proof-proven');
 
     // The service’s word alone is no proof: the chain that this page reads decides.
@@ -166,12 +168,16 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Do not rely on this answer' }).waitFor();
     await page.getByText('Memo not found in this transaction').waitFor();
     assert.equal(await page.getByRole('heading', { name: 'Proven' }).count(), 0);
+    await page.getByText('Not in this transaction', { exact: true }).waitFor();
+    assert.equal(await page.getByText(/^(On chain|Signed by the vault)$/).count(), 0, 'the evidence says the contrary');
     await checkScreen(stranger, 'proof-refuted');
     await undo();
     const forget = await alterAnswers(page, { of: node, change: forgetTransaction });
     await page.reload();
     await page.getByRole('heading', { name: 'Not confirmed by this page' }).waitFor();
     await page.getByText('does not know this transaction').waitFor();
+    await page.getByText('The service says: on chain', { exact: true }).waitFor();
+    assert.equal(await page.getByText(/^(On chain|Signed by the vault)$/).count(), 0, 'the evidence says more');
     await checkScreen(stranger, 'proof-unconfirmed');
     await forget();
 

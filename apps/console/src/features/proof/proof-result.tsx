@@ -162,20 +162,17 @@ function Evidence({ pipeline, own, isOwnHash }: EvidenceProps) {
     ...(own === null ? [] : [{ name: 'Checked by this page', value: <OnChainCheck own={own} /> }]),
     ...(slot === undefined ? [] : [{ name: 'Slot', value: slot }]),
     ...(executedAt === undefined ? [] : [{ name: 'Executed', value: <TimeText at={executedAt} /> }]),
-    { name: 'Signed by the vault', value: <AddressText address={pipeline.vaultAddress} of="vault" isLinked /> },
+    {
+      name: own === 'found' ? 'Signed by the vault' : 'Vault',
+      value: <AddressText address={pipeline.vaultAddress} of="vault" isLinked />,
+    },
     { name: 'Multisig', value: <AddressText address={pipeline.multisig} of="multisig" isLinked /> },
     { name: 'Token', value: <AddressText address={pipeline.mintAddress} of="mint" isLinked /> },
   ];
   return (
     <Panel
       title={`Pipeline ${pipeline.pipeline} of batch ${batchIndex}`}
-      aside={
-        isOnChain ? (
-          <StatusBadge status="done" label="On chain" />
-        ) : (
-          <StatusBadge status="waiting" label="Not on chain yet" />
-        )
-      }
+      aside={<ChainBadge isOnChain={isOnChain} own={own} />}
     >
       <div className="flex flex-col gap-3">
         {isOwnHash === false && (
@@ -196,6 +193,13 @@ function Evidence({ pipeline, own, isOwnHash }: EvidenceProps) {
       </div>
     </Panel>
   );
+}
+
+/** Says “On chain” only of a memo that this page has found; without that it is the word of the service. */
+function ChainBadge({ isOnChain, own }: { readonly isOnChain: boolean; readonly own: OwnCheck | null }) {
+  if (own === 'found') return <StatusBadge status="done" label="On chain" />;
+  if (own === 'missing') return <StatusBadge status="failed" label="Not in this transaction" />;
+  return <StatusBadge status="waiting" label={isOnChain ? 'The service says: on chain' : 'Not on chain yet'} />;
 }
 
 function OnChainCheck({ own }: { readonly own: OwnCheck }) {
