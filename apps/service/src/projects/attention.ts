@@ -120,7 +120,7 @@ function usedUp({ project, limits, used }: ProjectState): Attention[] {
     return [
       {
         kind: 'LIMIT',
-        message: `Today’s ${kind} limit is nearly used up: ${groupDigits(usedTokens)} of ${groupDigits(cap)} tokens. It resets at ${resetsAt}.`,
+        message: `Today’s ${kind} limit is ${usedBaseUnits < capBaseUnits ? 'nearly ' : ''}used up: ${groupDigits(usedTokens)} of ${groupDigits(cap)} tokens. It resets at ${resetsAt}.`,
       },
     ];
   });

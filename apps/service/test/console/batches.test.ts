@@ -76,6 +76,7 @@ describe('a batch of the console', () => {
       kind: 'pipelines',
       batchIndex: '1',
       status: 'EXECUTED',
+      endCause: 'executed',
       waitsFor: 'nothing',
       pipelines: 2,
       types: ['PRODUCT_PURCHASE', 'WATCH_AD'],
@@ -150,7 +151,9 @@ describe('a batch that is not executed', () => {
     const ended = await untilProgress(project, batch.id, ({ waitsFor }) => waitsFor === 'nothing');
     assert.deepEqual(statesOf(ended), ['done', 'done', 'failed', 'skipped', 'skipped', 'done']);
     assert.equal(ended.timeline[2]?.note, 'The batch was cancelled.');
-    assert.match(ended.failure?.remedy ?? '', /^Nothing to do\./);
+    assert.match(ended.failure?.remedy ?? '', /^The pipelines that were not executed will not run\./);
+    assert.equal(ended.endCause, 'cancelled');
+    assert.equal((await list(project)).batches[0]?.endCause, 'cancelled');
     assert.equal(ended.failure?.code, 'ERR_BATCH_NOT_EXECUTABLE');
     const { pipelines } = await detail(project, batch.id);
     assert.deepEqual(

@@ -16,7 +16,7 @@ import {
 } from '@flywheel/testing/records';
 import type { Address } from '@solana/kit';
 import { readBatchDetails } from '../../src/batches/details/details.ts';
-import { describeFailure, explainChainError } from '../../src/batches/details/failure.ts';
+import { describeFailedTx, describeFailure, explainChainError } from '../../src/batches/details/failure.ts';
 import { buildTimeline } from '../../src/batches/details/timeline.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Batch } from '../../src/model/batch.ts';
@@ -92,9 +92,10 @@ describe('buildTimeline', () => {
     await fail(batch, 1, { failedTxMsg: `pipelines[1] failed on chain: ${err}`, failedOnTransactionIndex: 1 });
     assert.deepEqual(await statesOf(project, batch), ['done', 'done', 'done', 'done', 'failed', 'waiting']);
     assert.deepEqual(await readFailure(project, batch), {
-      message: `pipelines[1] failed on chain: a token account that it needs is frozen (${err}).`,
+      message: 'Pipeline 1 failed on chain: a token account that it needs is frozen.',
+      chainError: err,
       remedy:
-        'The first pipeline was executed. Fix pipelines[1], then send it in a new batch. What it did not use of the daily limits is released.',
+        'The first pipeline was executed. Fix pipeline 1, then send it in a new batch. What it did not use of the daily limits is released.',
       code: null,
       pipeline: 1,
       isFinal: true,
@@ -109,6 +110,20 @@ describe('explainChainError', () => {
     assert.equal(explainChainError(custom(6_001)), custom(6_001));
     assert.equal(explainChainError(custom(11)), custom(11));
     assert.equal(explainChainError('The batch expired.'), 'The batch expired.');
+  });
+});
+
+describe('describeFailedTx', () => {
+  it('says the meaning of an error, keeps its text apart, and names pipelines as the screens do', () => {
+    const err = '{"InstructionError":[1,{"Custom":6001}]}';
+    const failed = 'failed on chain';
+    const describe = (text: string) => Object.values(describeFailedTx(text));
+    assert.deepEqual(describe(`pipelines[0] ${failed}: ${err}`), [`Pipeline 0 ${failed}.`, err]);
+    assert.deepEqual(describe(`A fork undid it: pipelines[12] ${failed}: "ProgramFailedToComplete"`), [
+      `A fork undid it: pipeline 12 ${failed}: it takes more compute units than a transaction may.`,
+      '"ProgramFailedToComplete"',
+    ]);
+    assert.deepEqual(describe('The batch expired.'), ['The batch expired.', null]);
   });
 });
 

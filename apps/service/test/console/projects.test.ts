@@ -152,7 +152,7 @@ describe('the overview of a project', () => {
     assert.match(paused.message, /an audit/);
     assert.deepEqual([overview.isPaused, overview.pauseReason], [true, 'an audit']);
     assert.match(issue.message, /^Batch 1: .*It is empty\./);
-    assert.match(limit.message, /burn limit .* 9 of 10 tokens/);
+    assert.match(limit.message, /burn limit is nearly used up: 9 of 10 tokens/);
     assert.equal(expiring.keyId, key.keyId);
     assert.match(expiring.message, /ads/);
   });

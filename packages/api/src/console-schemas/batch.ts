@@ -15,12 +15,18 @@ export const BatchKind = z.enum(['pipelines', 'withdrawal', 'rotation']).meta({
     '`withdrawal` takes SOL or tokens out of the vault, `rotation` replaces a member of the multisig. Both are created and shown only in the console.',
 });
 
+const EndCause = z.enum(['executed', 'failed', 'expired', 'cancelled', 'rejected']).meta({
+  id: 'EndCause',
+  description: 'Why a batch has ended; absent while it is open, and for batches of older releases.',
+});
+
 export const BatchRow = z
   .object({
     id: z.guid(),
     kind: BatchKind.optional().describe('`pipelines` when absent.'),
     batchIndex: z.string(),
     status: BatchStatus,
+    endCause: EndCause.optional(),
     waitsFor: WaitsFor,
     pipelines: z.int(),
     types: z.array(z.string()).describe('Distinct types of its pipelines, at most five.'),
@@ -75,6 +81,7 @@ const BundleRecord = z
 const BatchFailure = z
   .object({
     message: z.string().describe('Sentence: what happened.'),
+    chainError: z.string().optional().describe('TransactionError as JSON text, if the chain reported one.'),
     remedy: z.string().describe('Sentence: what to do about it.'),
     code: z.string().optional().describe('Error code that execute returns.'),
     pipeline: z.int().optional().describe('Zero-based position of the pipeline that caused it.'),
@@ -89,6 +96,7 @@ export const BatchProgress = z
     ),
     projectId: z.guid(),
     kind: BatchKind.optional().describe('`pipelines` when absent.'),
+    endCause: EndCause.optional(),
     waitsFor: WaitsFor,
     timeline: z.array(TimelineStep).describe('All steps, in order.'),
     bundles: z.array(BundleRecord).describe('Bundles in the order of sending.'),
@@ -122,6 +130,7 @@ export const ExecuteRequest = z
   .meta({ id: 'ExecuteRequest' });
 
 export type BatchKind = z.output<typeof BatchKind>;
+export type EndCause = z.output<typeof EndCause>;
 export type WaitsFor = z.output<typeof WaitsFor>;
 export type BatchRow = z.output<typeof BatchRow>;
 export type BatchPage = z.output<typeof BatchPage>;

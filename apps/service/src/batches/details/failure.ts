@@ -9,6 +9,8 @@ import type { BatchDetails } from './details.ts';
 export interface Failure {
   /** A sentence about what happened. */
   readonly message: string;
+  /** TransactionError as JSON text, for further investigation; null if the chain reported none. */
+  readonly chainError: string | null;
   /** One or two sentences about what to do. */
   readonly remedy: string;
   /** Code that execute answers; null if it answers a result instead. */
@@ -26,6 +28,7 @@ export function describeFailure(details: BatchDetails, { flywheel: { multisig } 
   if (executionError === null) return null;
   return {
     message: describeExecutionIssue(executionError, status),
+    chainError: null,
     remedy: remedyOfExecutionIssue(executionError, signedTx !== null, multisig.vault),
     code: executionError.code,
     pipeline: null,
@@ -38,11 +41,37 @@ export function describeFailure(details: BatchDetails, { flywheel: { multisig } 
  * sentence for further investigation.
  */
 export function explainChainError(sentence: string): string {
-  const quote = /^(.*?): (\{.*\}|"[A-Za-z]+")\.?$/s.exec(sentence);
-  const [, before, err] = quote ?? [];
-  if (before === undefined || err === undefined) return sentence;
-  const meaning = MEANINGS.find(([pattern]) => pattern.test(err))?.[1];
+  const { before, err, meaning } = splitQuote(sentence);
   return meaning === undefined ? sentence : `${before}: ${meaning} (${err}).`;
+}
+
+/**
+ * Turns the text with which a batch failed into a sentence for a screen: the meaning of a TransactionError takes the place of
+ * its JSON text, which is returned apart from the sentence, and `pipelines[2]` becomes `pipeline 2`, as the screens name it.
+ */
+export function describeFailedTx(text: string): Pick<Failure, 'message' | 'chainError'> {
+  const { before, err = null, meaning } = splitQuote(text);
+  const reason = meaning === undefined ? '' : `: ${meaning}`;
+  const sentence = err === null ? text : `${before}${reason}.`;
+  const message = sentence.replace(
+    /pipelines\[(\d+)\]/g,
+    (_, position, at) => `${at === 0 ? 'Pipeline' : 'pipeline'} ${position}`,
+  );
+  return { message, chainError: err };
+}
+
+interface Quote {
+  /** The sentence before its quote; undefined without a quote. */
+  readonly before?: string | undefined;
+  /** TransactionError as JSON text. */
+  readonly err?: string | undefined;
+  readonly meaning?: string | undefined;
+}
+
+function splitQuote(sentence: string): Quote {
+  const [, before, err] = /^(.*?): (\{.*\}|"[A-Za-z]+")\.?$/s.exec(sentence) ?? [];
+  if (err === undefined) return {};
+  return { before, err, meaning: MEANINGS.find(([pattern]) => pattern.test(err))?.[1] };
 }
 
 /** Error codes of the token programs (spl-token, `TokenError`). No other program that a vault executes uses codes. */
@@ -87,7 +116,9 @@ function describeFailedBatch({ record, executed }: BatchDetails): Failure {
   const pipeline = executeResult?.failedOnTransactionIndex ?? null;
   const isRejected = company.reason !== null;
   return {
-    message: isRejected ? `The company rejected the batch: ${company.reason}` : explainChainError(reason),
+    ...(isRejected
+      ? { message: `The company rejected the batch: ${company.reason}`, chainError: null }
+      : describeFailedTx(reason)),
     remedy: `${describeExecuted(executed)}${remedyOfEnd(record, pipeline, pipelineCount - executed)}`,
     code: hasBegun ? null : 'ERR_BATCH_NOT_EXECUTABLE',
     pipeline,
@@ -109,12 +140,12 @@ function remedyOfEnd({ company, endCause, executeResult }: BatchRecord, pipeline
       const others = left > 1 ? `Send the ${pluralize(left - 1, 'pipeline')} after it in a new batch. ` : '';
       return `${others}Until ${failedRecipient.recipient} is paid, a batch that pays it may pay no other recipient. ${limits}`;
     }
-    return `Fix pipelines[${pipeline}], then send it${rest} in a new batch. ${limits}`;
+    return `Fix pipeline ${pipeline}, then send it${rest} in a new batch. ${limits}`;
   }
   if (company.reason !== null) return `Resolve what the company names, and send a new batch. ${limits}`;
   switch (endCause) {
     case 'cancelled':
-      return `Nothing to do. ${limits}`;
+      return left > 0 ? `The pipelines that were not executed will not run. ${limits}` : limits;
     case 'expired':
       return `Send the pipelines in a new batch, and approve it in time. ${limits}`;
     default:

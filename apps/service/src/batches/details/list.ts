@@ -6,7 +6,7 @@ import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store
 import { findPastPipelines } from '../../store/batches/past-batches.ts';
 import type { Db } from '../../store/db.ts';
 import type { Deps } from '../deps.ts';
-import { explainChainError } from './failure.ts';
+import { describeFailedTx } from './failure.ts';
 
 export interface ListItem extends ListedBatch {
   /** Sentence about what holds the batch up, or why it failed; null for neither. */
@@ -42,6 +42,6 @@ export async function toItems<B extends ListedBatch>(db: Db, batches: readonly B
 
 /** Describes what holds a batch up, or why it failed; null for neither. */
 function problemOf({ status, executionError, failedTxMsg }: ListedBatch): string | null {
-  if (status === 'FAILED') return failedTxMsg && explainChainError(failedTxMsg);
+  if (status === 'FAILED') return failedTxMsg && describeFailedTx(failedTxMsg).message;
   return executionError && describeExecutionIssue(executionError, status);
 }

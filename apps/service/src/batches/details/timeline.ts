@@ -4,6 +4,7 @@ import type { Project } from '../../model/project.ts';
 import type { PartialApproval } from '../../store/batches/batch-records.ts';
 import type { SentBundle } from '../../store/batches/bundles.ts';
 import type { BatchDetails } from './details.ts';
+import { describeFailedTx } from './failure.ts';
 
 /** A step in the life of a batch. */
 export interface Step extends Pick<TimelineStep, 'step' | 'state' | 'signatures'> {
@@ -31,7 +32,13 @@ export function buildTimeline(details: BatchDetails, project: Pick<Project, 'app
     if (!hasFailed) return { step, state: isNow ? whenCurrent : 'upcoming', at: null, note, signatures };
     if (i !== current) return { step, state: 'skipped', at: null, note: null, signatures };
     const why = record.executeResult?.failedTxMsg ?? record.initResult?.failedTxMsg ?? null;
-    return { step, state: 'failed', at: at ?? record.endedAt, note: note ?? why, signatures };
+    return {
+      step,
+      state: 'failed',
+      at: at ?? record.endedAt,
+      note: note ?? (why && describeFailedTx(why).message),
+      signatures,
+    };
   });
   return [...shown, rentReturned(details)];
 }

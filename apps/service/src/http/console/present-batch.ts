@@ -15,6 +15,7 @@ export function presentRow(batch: ListItem, { token: { decimals } }: Decimals): 
     kind: batch.kind,
     batchIndex: String(batch.batchIndex),
     status: batch.status,
+    ...(batch.endCause !== null && { endCause: batch.endCause }),
     waitsFor: batch.waitsFor,
     pipelines: batch.pipelineCount,
     types: [...batch.types],
@@ -49,6 +50,7 @@ export function presentProgress(
     batch: presentBatch(record, project, { ledger: presentLedger(ledger) }),
     projectId: record.projectId,
     kind: record.kind,
+    ...(record.endCause !== null && { endCause: record.endCause }),
     waitsFor: record.waitsFor,
     timeline: buildTimeline(details, project).map(presentStep),
     bundles: bundles.map(presentBundle),
@@ -109,6 +111,14 @@ function presentBundle(bundle: BatchDetails['bundles'][number]): BundleRecord {
   };
 }
 
-function presentFailure({ message, remedy, code, pipeline, isFinal }: Failure): NonNullable<BatchProgress['failure']> {
-  return { message, remedy, ...(code !== null && { code }), ...(pipeline !== null && { pipeline }), isFinal };
+function presentFailure(failure: Failure): NonNullable<BatchProgress['failure']> {
+  const { message, chainError, remedy, code, pipeline, isFinal } = failure;
+  return {
+    message,
+    ...(chainError !== null && { chainError }),
+    remedy,
+    ...(code !== null && { code }),
+    ...(pipeline !== null && { pipeline }),
+    isFinal,
+  };
 }

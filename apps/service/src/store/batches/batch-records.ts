@@ -48,7 +48,16 @@ export interface ListedBatch
   extends BatchSummary,
     Pick<
       BatchRecord,
-      'id' | 'kind' | 'waitsFor' | 'batchIndex' | 'status' | 'createdAt' | 'updatedAt' | 'endedAt' | 'executionError'
+      | 'id'
+      | 'kind'
+      | 'waitsFor'
+      | 'batchIndex'
+      | 'status'
+      | 'endCause'
+      | 'createdAt'
+      | 'updatedAt'
+      | 'endedAt'
+      | 'executionError'
     > {
   readonly burnBaseUnits: bigint;
   readonly airdropBaseUnits: bigint;
@@ -120,6 +129,7 @@ export function toListed(row: ListedRow): ListedBatch {
     kind: row.kind,
     batchIndex: row.batch_index,
     status: row.status,
+    endCause: row.end_cause,
     ...toSummary(row),
     waitsFor: row.waits_for,
     burnBaseUnits: row.burn_amount,
@@ -181,7 +191,7 @@ export function selectListed(db: Db) {
   return db
     .selectFrom('batches')
     .select(['batches.id', 'kind', 'batch_index', 'status', ...SUMMARY_COLUMNS, 'burn_amount', 'airdrop_amount'])
-    .select(['execution_error', 'batches.created_at', 'updated_at', 'ended_at'])
+    .select(['execution_error', 'batches.created_at', 'updated_at', 'ended_at', 'end_cause'])
     .select((eb) => [
       waitsForSql.as('waits_for'),
       sql<number | null>`(execute_result->>'totalSuccessful')::integer`.as('executed'),
