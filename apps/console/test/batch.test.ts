@@ -117,6 +117,14 @@ describe('a batch on the page', () => {
     );
   });
 
+  it('that has failed says why it has ended, as far as that is known', () => {
+    const failed = { status: 'FAILED', waitsFor: 'nothing', executedPipelines: 0, ...RUNNING } as const;
+    const words = (['failed', 'expired', 'cancelled', 'rejected', undefined] as const).map(
+      (endCause) => batchState({ ...failed, endCause }).word,
+    );
+    assert.deepEqual(words, ['Failed', 'Expired', 'Cancelled', 'Rejected', 'Failed']);
+  });
+
   it('waits for the wallet, or for the person whose wallet it is', () => {
     const waiting = { status: 'FINALIZED', waitsFor: 'wallet', executedPipelines: 0, ...RUNNING } as const;
     assert.equal(batchState(waiting).word, 'Waiting for you');

@@ -43,7 +43,7 @@ export function fromFinestUnits(units: bigint): string {
 
 /** Checks a daily limit of a token with these decimals; answers the issue as a sentence, or null. */
 export function limitIssue(limit: string, decimals: number): string | null {
-  if (!/^\d+(\.\d+)?$/.test(limit)) return 'Enter a number of whole tokens, for example 1000 or 0.5.';
+  if (!/^\d+(\.\d+)?$/.test(limit)) return 'Enter a number of tokens, for example 1000 or 0.5.';
   return toBaseUnits(limit, decimals) === null ? `The token has ${decimals} decimals; this number has more.` : null;
 }
 

@@ -64,10 +64,16 @@ export interface MeterProps {
   /** 0 to 1; larger values show as full. */
   readonly share: number;
   readonly label: string;
-  readonly tone?: 'accent' | 'ember' | 'tide' | 'failed';
+  readonly tone?: 'accent' | 'ember' | 'tide' | 'done' | 'failed';
 }
 
-const FILLS = { accent: 'fill-accent', ember: 'fill-ember', tide: 'fill-tide', failed: 'fill-failed' } as const;
+const FILLS = {
+  accent: 'fill-accent',
+  ember: 'fill-ember',
+  tide: 'fill-tide',
+  done: 'fill-done',
+  failed: 'fill-failed',
+} as const;
 
 /** A bar that shows how much of something is used. */
 export function Meter({ share, label, tone = 'accent' }: MeterProps) {

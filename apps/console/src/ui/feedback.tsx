@@ -5,6 +5,7 @@ import { CircleAlert, CircleCheck, Clock, Info } from 'lucide-react';
 import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 import { cn } from './cn.ts';
+import { Page } from './layout.tsx';
 import { Ring } from './ring.tsx';
 import { MessageText } from './text.tsx';
 
@@ -42,8 +43,14 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
   );
 }
 
-/** Names of request fields, as the forms label them. Fields without a form here keep the service's name. */
+/**
+ * Names of the parts with which a message of the service can begin: of fields as the forms label them, and of the request
+ * itself. Fields without a form here keep the service's name.
+ */
 const FIELD_NAMES: Readonly<Record<string, string>> = {
+  request: 'The request',
+  body: 'The body of the request',
+  path: 'The path of the request',
   'body.url': 'The endpoint URL',
   'body.mint': 'The mint',
   'body.to': 'The recipient',
@@ -125,20 +132,23 @@ export interface QueryViewProps<Value> {
   readonly children: (value: Value) => ReactNode;
   /** For a panel without padding. */
   readonly isFlush?: boolean;
+  /** Title of the page with the error, for content that is a page. */
+  readonly errorTitle?: string;
 }
 
 /** Shows the result of a query: a skeleton while it loads, or the error with a retry button. */
-export function QueryView<Value>({ query, skeleton, children, isFlush = false }: QueryViewProps<Value>) {
+export function QueryView<Value>({ query, skeleton, children, isFlush = false, errorTitle }: QueryViewProps<Value>) {
   // Reading again clears the error; it stays on the screen until the answer, which would jump otherwise.
   const lastError = useRef<Error | null>(null);
   lastError.current = query.error ?? lastError.current;
   if (query.data !== undefined) return children(query.data);
   if (lastError.current) {
-    return (
+    const notice = (
       <div className={isFlush ? 'p-3' : undefined}>
         <ErrorNotice error={lastError.current} isRetrying={query.isFetching} onRetry={() => void query.refetch()} />
       </div>
     );
+    return errorTitle === undefined ? notice : <Page title={errorTitle}>{notice}</Page>;
   }
   return <Loading>{skeleton}</Loading>;
 }

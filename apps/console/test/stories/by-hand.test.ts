@@ -73,7 +73,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.goto(`/p/${project.projectId}/new`);
     const review = page.getByRole('button', { name: 'Review' });
     await page.getByLabel('Action').selectOption({ label: 'Airdrop' });
-    await page.getByLabel('Whole tokens').fill('1.5');
+    await page.getByLabel('Tokens', { exact: true }).fill('1.5');
     await page.getByLabel('Recipient’s wallet').fill('nobody');
     await page.getByText("must have required property 'adId'").waitFor();
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
@@ -83,7 +83,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Recipient’s wallet').fill(recipient);
     const small = await bytesOf(person);
     await page.getByRole('button', { name: 'Add an action' }).click();
-    await page.getByLabel('Whole tokens').nth(1).fill('2');
+    await page.getByLabel('Tokens', { exact: true }).nth(1).fill('2');
     assert.ok((await bytesOf(person)) > small, 'a second action takes no room');
     await page.getByRole('button', { name: 'Add a pipeline' }).click();
     const second = page.getByRole('group', { name: 'Pipeline 1' });
@@ -206,7 +206,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     const before = await count();
     await page.goto(`/p/${projectId}/new`);
     await page.getByLabel(/^Payload/).fill('{"adId":"lost"}');
-    await page.getByLabel('Whole tokens').fill('0.25');
+    await page.getByLabel('Tokens', { exact: true }).fill('0.25');
     page.once('dialog', (dialog) => void dialog.dismiss());
     await page.getByRole('link', { name: 'Vault' }).first().click();
     await page.getByRole('button', { name: 'Review' }).click();

@@ -13,7 +13,7 @@ import {
   restartShard,
   type TwoShards,
 } from '@flywheel/testing/two-shards';
-import { noBrowser } from '../browser.ts';
+import { noBrowser, SIZES } from '../browser.ts';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
 /** The page reads its data every ten seconds, and repeats a request that fails several times. */
@@ -121,6 +121,12 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     await dialog.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('All projects are paused').waitFor();
     await page.getByText('“Maintenance.”').waitFor();
+    await page.setViewportSize(SIZES.phone);
+    const [notice, tabs] = await Promise.all([
+      page.getByText('All projects are paused').boundingBox(),
+      page.getByRole('navigation', { name: 'Company' }).boundingBox(),
+    ]);
+    assert.ok(notice && tabs && notice.y < tabs.y, 'the pause stands below the queue');
     for (const owner of owners) assert.equal(await isPaused(owner), true);
     await page.getByRole('button', { name: 'Pause all projects' }).waitFor({ state: 'detached' });
     await checkScreenOnBoth(operator, 'company-shards-paused');

@@ -70,6 +70,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     project = await register(owner, { isManual: true, frozenBy });
     await owner.page.getByText('The company has not admitted this project').waitFor();
     await showsFreezeRisk(owner.page, freezeAuthority);
+    assert.equal(await offersBatch(), false, 'offers a batch that nobody may create');
     await checkScreen(owner, 'overview-risk');
     const vault = address(project.vault);
     await story.world.localnet.bank.airdrop(vault, 1_000_000_000n);
@@ -80,10 +81,14 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.goto('/company/projects');
     await page.getByText('Waiting to be admitted').waitFor();
     await showsFreezeRisk(page, freezeAuthority);
+    const list = page.getByRole('table', { name: 'Projects', exact: true });
+    await list.getByText('Not admitted').waitFor();
+    assert.equal(await list.getByText('Active').count(), 0);
     await checkScreenOnBoth(operator, 'company-admit');
     await page.getByRole('button', { name: /^Admit / }).click();
     await page.getByText('Can freeze accounts').waitFor();
     await page.getByText('Burns per day: 1,000 tokens').waitFor();
+    await page.getByRole('heading', { name: 'An operator approves every batch' }).waitFor();
     await page.getByRole('dialog').getByText(wallet).waitFor();
     await checkScreenOnBoth(operator, 'company-admit-review');
     for (const size of ['phone', 'desktop'] as const) {
@@ -130,6 +135,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await reject.click();
     await page.getByText('Batch 2 rejected').waitFor();
     await owner.page.getByText('Two is too few.').first().waitFor();
+    await owner.page.getByText('Rejected', { exact: true }).waitFor();
     await checkScreenOnBoth(owner, 'company-rejected');
     await owner.page.getByRole('link', { name: 'View batch' }).click();
     await owner.page.getByText('Not executed').first().waitFor();
@@ -148,8 +154,12 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     assert.match(body.message, /Looking into it\./);
     await owner.page.goto(`/p/${project.projectId}`);
     await owner.page.getByText('“Looking into it.”').waitFor();
+    await owner.page.getByText('Rent reserved for open batches').waitFor();
+    assert.equal(await offersBatch(), false, 'offers a batch while the project is paused');
+    assert.equal(await owner.page.getByText('Nothing to do').count(), 0);
     await checkScreenOnBoth(owner, 'overview-paused');
     await page.getByRole('button', { name: /^Resume (?!all)/ }).click();
+    await page.getByRole('heading', { name: /^Resume \w{4}…\w{4}\?$/ }).waitFor();
     await page.locator('dialog[open]').getByText('Paused since').waitFor();
     await checkScreen(operator, 'company-resume');
     await page.getByRole('button', { name: 'Sign and resume' }).click();
@@ -182,6 +192,9 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('table').getByRole('link').first().waitFor();
     await page.getByText('You are viewing this project as a company operator').waitFor();
     assert.equal(await page.getByRole('link', { name: 'New batch' }).count(), 0);
+    await page.getByRole('table').getByRole('link').first().click();
+    await page.getByText('Wallet approval', { exact: true }).waitFor();
+    assert.equal(await page.getByText('Your approval', { exact: true }).count(), 0);
   });
 
   it('shows a stuck job with its reason, and retries it', async () => {
@@ -228,6 +241,14 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
       const { x, y, width, height } = button.getBoundingClientRect();
       return button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
     })`);
+  }
+
+  /** Tells if the owner's overview leads to a new batch, beside the tab that is always there. */
+  async function offersBatch(): Promise<boolean> {
+    const { page } = owner;
+    await page.getByText('Needs attention', { exact: true }).waitFor();
+    const header = page.locator('header:has(h1)').getByRole('link', { name: 'New batch' });
+    return (await header.count()) + (await page.getByRole('link', { name: 'Compose a batch' }).count()) > 0;
   }
 
   async function pause(reason: string): Promise<void> {

@@ -67,6 +67,10 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     await page.getByText(`${FAILING} of ${PIPELINES} pipelines executed`).waitFor();
     await page.getByText('of 19 requested').waitFor();
     await page.getByText('of 1 requested').waitFor();
+    const title = `Pipeline ${FAILING} failed on chain: a token account that it needs is frozen.`;
+    const alert = page.getByRole('alert').filter({ hasText: title });
+    await alert.getByText(/^\{"InstructionError":\[\d+,\{"Custom":17\}\]\}$/).waitFor();
+    assert.equal(await page.getByText('"InstructionError"').count(), 1, 'the raw error stands in two places');
     await page.getByLabel('Show').selectOption({ label: 'Failed (1)' });
     await page.getByRole('button', { name: `Pipeline ${FAILING} WATCH_AD` }).waitFor();
     assert.equal(await page.getByRole('article').count(), 1);
@@ -108,6 +112,8 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     const executed = Number.parseInt(result ?? '', 10);
     assert.ok(executed > 0 && executed < MANY_PIPELINES, result ?? '');
     await page.getByText(`of ${MANY_PIPELINES} requested`).waitFor();
+    await page.getByText('Cancelled', { exact: true }).waitFor();
+    await page.getByText(/The pipelines that were not executed will not run\./).waitFor();
     await checkScreenOnBoth(person, 'batch-cancelled');
     await voteToCancel(person);
   });
@@ -116,6 +122,8 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
 /** Signs the wallet's cancel vote, which the page offers, and waits until the rent is back. */
 async function voteToCancel({ page }: Person): Promise<void> {
   await page.getByText('Rent stays locked until your wallet votes to cancel').waitFor();
+  await page.getByText('Rent waits for the cancel vote').waitFor();
+  await page.getByText(/^Batch \d was approved on chain before it ended/).waitFor();
   await page.getByRole('button', { name: 'Sign the cancel vote' }).click();
   await page.getByText('Cancel vote cast').waitFor();
   await page.getByText('All rent returned').waitFor();

@@ -40,7 +40,7 @@ describe('the console, at the limits of what it shows', { skip: noBrowser }, () 
       const batchId = await initLargest(project, parts);
       await page.goto(`/p/${project.projectId}`);
       await page.getByText(`of ${whole}`).first().waitFor();
-      await page.getByText(`limit is nearly used up: ${whole} of ${whole} tokens`).first().waitFor();
+      await page.getByText(`limit is used up: ${whole} of ${whole} tokens`).first().waitFor();
       await checkScreenOnBoth(person, `largest-${decimals}-overview`);
       await page.goto(`/p/${project.projectId}/batches`);
       await page.getByText(whole).first().waitFor();

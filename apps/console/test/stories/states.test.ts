@@ -51,8 +51,8 @@ const NEW_PROJECT: readonly Empty[] = [
   { name: 'overview', path: '/p/:p', says: ['First steps'] },
   { name: 'batches', path: '/p/:p/batches', says: ['No batches yet'] },
   { name: 'batches-failed', path: '/p/:p/batches?show=failed', says: ['No failed batches', 'Show all batches'] },
-  { name: 'batch', path: '/p/:p/batches/:b', says: ['ERR_BATCH_NOT_FOUND'] },
-  { name: 'approve', path: '/p/:p/approve/:b', says: ['ERR_BATCH_NOT_FOUND'] },
+  { name: 'batch', path: '/p/:p/batches/:b', says: ['Batch not found', 'All batches'] },
+  { name: 'approve', path: '/p/:p/approve/:b', says: ['Batch not found', 'All batches'] },
   { name: 'new', path: '/p/:p/new', says: ['By hand'] },
   { name: 'vault', path: '/p/:p/vault', says: ['No deposits or spending yet'] },
   { name: 'keys', path: '/p/:p/keys', says: ['No API keys'], answers: { '/keys': { keys: [] } } },
@@ -186,6 +186,8 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
         await page.goto(pathOf(path));
         const alert = page.locator('main').getByRole('alert').filter({ hasText: says });
         await alert.first().waitFor();
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        if (request.source === '\\/company$') await page.getByRole('button', { name: 'Pause all projects' }).waitFor();
         // The notice of a second failure looks like the first one's.
         if (request === reads[0]) await checkScreenInThemes(person, name);
         await retry(alert, 'Retry');

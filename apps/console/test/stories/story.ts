@@ -219,6 +219,7 @@ export async function register({ page }: Person, options: RegisterOptions = {}):
   await page.getByText('Project created').waitFor();
   const steps = page.getByRole('navigation', { name: 'Steps' }).getByRole('button');
   assert.equal(await steps.and(page.locator(':enabled')).count(), 0, 'a step back would lose the key');
+  await page.getByRole('navigation', { name: 'Steps' }).getByText('Created').waitFor({ state: 'attached' });
   await onScreen('register-6-created');
   const apiKey = /fwk_[A-Za-z0-9]{49}/.exec((await page.locator('main').textContent()) ?? '')?.[0];
   assert.ok(apiKey, 'no API key is shown');

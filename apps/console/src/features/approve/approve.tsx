@@ -14,6 +14,7 @@ import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
 import { AddressText } from '../../ui/text.tsx';
+import { BatchNotFound, isNotFound } from '../batch/batch-not-found.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from '../batch/batch-status.tsx';
 import { type ApprovalStage, approvalStage, batchKindName, deriveBatchState } from '../batch/batch-summary.ts';
 import { SignBatch } from './sign-batch.tsx';
@@ -22,8 +23,9 @@ import { SignBatch } from './sign-batch.tsx';
 export function Approve() {
   const { projectId, batchId } = useParams({ from: '/p/$projectId/approve/$batchId' });
   const batch = useLiveBatch(projectId, batchId);
+  if (isNotFound(batch.error)) return <BatchNotFound projectId={projectId} />;
   return (
-    <QueryView query={batch} skeleton={<BatchSkeleton />}>
+    <QueryView query={batch} skeleton={<BatchSkeleton />} errorTitle="Batch">
       {(found) => <ApproveBatch projectId={projectId} batch={found} />}
     </QueryView>
   );
@@ -63,7 +65,7 @@ interface ApprovalStatusProps {
 
 /** Shows the progress of a batch while the wallet has nothing to sign: before its approval, and after. */
 function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
-  const { closed, state } = deriveBatchState(batch, useOwnsProject(projectId));
+  const { closed, state, word } = deriveBatchState(batch, useOwnsProject(projectId));
   const { executedPipelines, pipelines, failure } = batch;
   const isOver = stage === 'over';
   return (
@@ -71,7 +73,7 @@ function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
       <div className="flex flex-col items-center gap-4 rounded-lg border bg-raised px-6 py-10 text-center">
         <Ring size={72} progress={closed} isSpinning={state === 'running'} className={STATUS_COLORS[state]} />
         <div role="status">
-          <p className={cn('text-xl font-semibold', isOver && STATUS_COLORS[state])}>{titleOf(batch, stage)}</p>
+          <p className={cn('text-xl font-semibold', isOver && STATUS_COLORS[state])}>{isOver ? word : TITLES[stage]}</p>
           <p className="text-quiet">{textOf(batch, stage)}</p>
         </div>
         {(stage === 'executing' || isOver) && (
@@ -79,7 +81,7 @@ function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
             <Meter
               share={executedPipelines / Math.max(1, pipelines.length)}
               label="Executed"
-              tone={state === 'failed' ? 'failed' : 'accent'}
+              tone={state === 'done' || state === 'failed' ? state : 'accent'}
             />
           </div>
         )}
@@ -96,20 +98,11 @@ function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
   );
 }
 
-function titleOf({ batch }: BatchDetail, stage: ApprovalStatusProps['stage']): string {
-  switch (stage) {
-    case 'settingUp':
-      return 'Setting up on chain';
-    case 'company':
-      return 'Waiting for the company';
-    case 'executing':
-      return 'Executing';
-    case 'over':
-      return batch.status === 'EXECUTED' ? 'Executed' : 'Failed';
-    default:
-      return stage satisfies never;
-  }
-}
+const TITLES = {
+  settingUp: 'Setting up on chain',
+  company: 'Waiting for the company',
+  executing: 'Executing',
+} as const;
 
 function textOf({ executedPipelines, pipelines }: BatchDetail, stage: ApprovalStatusProps['stage']): ReactNode {
   switch (stage) {

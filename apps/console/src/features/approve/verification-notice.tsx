@@ -38,7 +38,11 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   return (
     <Notice tone="done" title="Verified: the chain matches this page">
       This page read {pluralize(pipelineCount, 'message')} from {hostOf(environment?.rpcUrl)} over its own connection.
-      Every byte matches the pipelines shown here. Without a vote, these members propose and execute:{' '}
+      Every byte matches the pipelines shown here. Without a vote,{' '}
+      {approval.verification.proposers.length === 1
+        ? 'this member proposes and executes'
+        : 'these members propose and execute'}
+      :{' '}
       {approval.verification.proposers.map((proposer, place) => (
         <Fragment key={proposer}>
           {place > 0 && ', '}

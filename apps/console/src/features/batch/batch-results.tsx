@@ -6,7 +6,7 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { costSoFar } from './batch-summary.ts';
 
-/** Shows the results of setup and execution: counts, bundles, signatures. */
+/** Shows the results of setup and execution: counts, bundles, signatures. `FailureNotice` says why one failed. */
 export function ResultsPanel({ batch }: { readonly batch: Batch }) {
   const { initResult, executeResult } = batch;
   if (!initResult && !executeResult) return null;
@@ -17,7 +17,6 @@ export function ResultsPanel({ batch }: { readonly batch: Batch }) {
           <Outcome
             title="Setup"
             text={`${initResult.totalSuccessful} of ${pluralize(initResult.total, 'transaction')}`}
-            failure={initResult.failedTxMsg}
             bundles={initResult.successfulExecutions}
           />
         )}
@@ -25,7 +24,6 @@ export function ResultsPanel({ batch }: { readonly batch: Batch }) {
           <Outcome
             title="Execution"
             text={`${executeResult.totalSuccessful} of ${pluralize(executeResult.total, 'pipeline')}`}
-            failure={executeResult.failedTxMsg}
             bundles={executeResult.successfulExecutions}
           />
         )}
@@ -37,18 +35,16 @@ export function ResultsPanel({ batch }: { readonly batch: Batch }) {
 interface OutcomeProps {
   readonly title: string;
   readonly text: string;
-  readonly failure: string | undefined;
   readonly bundles: readonly BundleExecution[];
 }
 
-function Outcome({ title, text, failure, bundles }: OutcomeProps) {
+function Outcome({ title, text, bundles }: OutcomeProps) {
   const more = bundles.slice(SHOWN);
   return (
     <div className="flex min-w-0 flex-col gap-2">
       <h3 className="font-medium">
         {title} <span className="tabular font-normal text-quiet">{text}</span>
       </h3>
-      {failure && <p className="text-sm break-words text-failed">{failure}</p>}
       <Bundles bundles={bundles.slice(0, SHOWN)} />
       {more.length > 0 && (
         <LoadMore label={`Show ${pluralize(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</LoadMore>
@@ -81,8 +77,14 @@ function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) 
   );
 }
 
+interface LedgerPanelProps {
+  readonly ledger: Ledger;
+  /** True while the wallet’s cancel vote may be what the rent waits for. */
+  readonly awaitsCancelVote: boolean;
+}
+
 /** Shows what the batch cost, in total and per transaction. */
-export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
+export function LedgerPanel({ ledger, awaitsCancelVote }: LedgerPanelProps) {
   const { lockedLamports } = costSoFar(ledger);
   const rows = [
     { name: 'Fees', lamports: ledger.feeLamports },
@@ -95,7 +97,7 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
     { name: 'Token account rent, paid by the vault', lamports: ledger.vaultRentLamports },
   ];
   return (
-    <Panel title="Cost" aside={<RentBadge isComplete={ledger.isComplete} lockedLamports={lockedLamports} />}>
+    <Panel title="Cost" aside={<RentBadge isComplete={ledger.isComplete} {...{ lockedLamports, awaitsCancelVote }} />}>
       <dl className="grid gap-x-8 gap-y-1 sm:grid-cols-2">
         {rows.map(({ name, lamports }) => (
           <div key={name} className="flex justify-between gap-4 border-b py-1.5">
@@ -115,16 +117,17 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
   );
 }
 
-interface RentBadgeProps {
+interface RentBadgeProps extends Pick<LedgerPanelProps, 'awaitsCancelVote'> {
   /** No more transactions of the batch follow. */
   readonly isComplete: boolean;
   readonly lockedLamports: bigint;
 }
 
-function RentBadge({ isComplete, lockedLamports }: RentBadgeProps) {
+function RentBadge({ isComplete, lockedLamports, awaitsCancelVote }: RentBadgeProps) {
   if (lockedLamports <= 0n) return isComplete && <StatusBadge status="done" label="All rent returned" />;
-  return isComplete ? (
-    <StatusBadge status="failed" label={`${formatSol(lockedLamports)} of rent not returned`} />
+  if (isComplete) return <StatusBadge status="failed" label={`${formatSol(lockedLamports)} of rent not returned`} />;
+  return awaitsCancelVote ? (
+    <StatusBadge status="waiting" label="Rent waits for the cancel vote" />
   ) : (
     <StatusBadge status="running" label="Rent locked until the accounts close" />
   );

@@ -156,16 +156,14 @@ function Total({ name, value, note }: TotalProps) {
 
 /** Says what blocks or ended a batch, and what to do about it. */
 export function FailureNotice({ failure }: { readonly failure: BatchFailure }) {
-  const { message, remedy, code, pipeline, isFinal } = failure;
+  const { message, chainError, remedy, code, isFinal } = failure;
   return (
     <Notice tone={isFinal ? 'failed' : 'waiting'} title={message}>
       <p>
         <MessageText text={remedy} />
       </p>
-      {(code !== undefined || pipeline !== undefined) && (
-        <p className="mt-1 font-mono text-xs">
-          {[code, pipeline === undefined ? undefined : `pipeline ${pipeline}`].filter(Boolean).join(' · ')}
-        </p>
+      {(code !== undefined || chainError !== undefined) && (
+        <p className="mt-1 font-mono text-xs">{[code, chainError].filter(Boolean).join(' · ')}</p>
       )}
     </Notice>
   );

@@ -3,6 +3,7 @@ import {
   type BatchKind,
   type BatchProgress,
   type BatchRow,
+  type EndCause,
   isFinalStatus,
   type Ledger,
 } from '@flywheel/api';
@@ -17,7 +18,8 @@ export interface BatchState {
   readonly closed: number;
 }
 
-interface BatchStateInput extends Pick<BatchRow, 'status' | 'waitsFor' | 'executedPipelines' | 'pipelines'> {
+interface BatchStateInput
+  extends Pick<BatchRow, 'status' | 'endCause' | 'waitsFor' | 'executedPipelines' | 'pipelines'> {
   /** An issue keeps the batch from going on. */
   readonly isBlocked: boolean;
   /** The person owns the project, so that the batch waits for this person's wallet. */
@@ -26,10 +28,11 @@ interface BatchStateInput extends Pick<BatchRow, 'status' | 'waitsFor' | 'execut
 
 /** Derives the state of a batch from its details. */
 export function deriveBatchState(detail: BatchDetail, isOwner: boolean): BatchState {
-  const { batch, waitsFor, executedPipelines, pipelines, failure } = detail;
+  const { batch, endCause, waitsFor, executedPipelines, pipelines, failure } = detail;
   return batchState({
     isOwner,
     status: batch.status,
+    endCause,
     waitsFor,
     executedPipelines,
     pipelines: pipelines.length,
@@ -42,12 +45,12 @@ const CLOSED = { compiled: 0.12, setUp: 0.35, approved: 0.5 } as const;
 
 /** Names the state of a batch, or what it waits for. */
 export function batchState(input: BatchStateInput): BatchState {
-  const { status, waitsFor, executedPipelines, pipelines, isBlocked, isOwner } = input;
+  const { status, endCause = 'failed', waitsFor, executedPipelines, pipelines, isBlocked, isOwner } = input;
   const executed = pipelines === 0 ? 0 : executedPipelines / pipelines;
   const executing = CLOSED.approved + (1 - CLOSED.approved) * executed;
   if (status === 'EXECUTED') return { state: 'done', word: 'Executed', closed: 1 };
   // It may have failed in any step before the first execution, so that its ring shows only what was executed.
-  if (status === 'FAILED') return { state: 'failed', word: 'Failed', closed: executed };
+  if (status === 'FAILED') return { state: 'failed', word: END_WORDS[endCause], closed: executed };
   switch (waitsFor) {
     case 'setup':
       return isBlocked
@@ -67,6 +70,15 @@ export function batchState(input: BatchStateInput): BatchState {
       return waitsFor satisfies never;
   }
 }
+
+/** Why a batch has ended with the status `FAILED`. A fork can undo what was executed. */
+const END_WORDS = {
+  executed: 'Failed',
+  failed: 'Failed',
+  expired: 'Expired',
+  cancelled: 'Cancelled',
+  rejected: 'Rejected',
+} as const satisfies Record<EndCause, string>;
 
 /** Name of a kind of batch. */
 export function batchKindName(kind: BatchKind = 'pipelines'): string {

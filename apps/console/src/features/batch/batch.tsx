@@ -16,6 +16,7 @@ import { ErrorNotice, QueryView } from '../../ui/feedback.tsx';
 import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx';
+import { BatchNotFound, isNotFound } from './batch-not-found.tsx';
 import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
 import { batchKindName } from './batch-summary.ts';
@@ -26,8 +27,9 @@ import { PipelineList } from './pipeline-list.tsx';
 export function BatchScreen() {
   const { projectId, batchId } = useParams({ from: '/p/$projectId/batches/$batchId' });
   const batch = useLiveBatch(projectId, batchId);
+  if (isNotFound(batch.error)) return <BatchNotFound projectId={projectId} />;
   return (
-    <QueryView query={batch} skeleton={<BatchSkeleton />}>
+    <QueryView query={batch} skeleton={<BatchSkeleton />} errorTitle="Batch">
       {(found) => <BatchDetails projectId={projectId} batch={found} />}
     </QueryView>
   );
@@ -70,6 +72,7 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
           <Panel title="Timeline">
             <BatchTimeline
               progress={batch}
+              isOwner={isOwner}
               approveAction={canApprove && <span className="hidden md:block">{approve}</span>}
             />
           </Panel>
@@ -79,7 +82,7 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
         </Panel>
       </div>
       <ResultsPanel batch={batch.batch} />
-      {ledger && <LedgerPanel ledger={ledger} />}
+      {ledger && <LedgerPanel ledger={ledger} awaitsCancelVote={mayOweCancelVote(batch)} />}
       {canApprove && (
         // In reach of a thumb on a phone.
         <div className="sticky bottom-0 -mx-4 -mb-6 flex border-t bg-paper p-4 *:flex-1 md:hidden">{approve}</div>
@@ -174,6 +177,8 @@ const DOWNLOAD_RETRIES = 2;
 
 interface BatchTimelineProps {
   readonly progress: BatchProgress;
+  /** The person owns the project, so that the wallet’s approval is this person’s. */
+  readonly isOwner: boolean;
   /** Shown at the step that waits for the wallet. */
   readonly approveAction?: ReactNode;
 }
@@ -181,21 +186,21 @@ interface BatchTimelineProps {
 const STEP_NAMES = {
   compiled: 'Compiled',
   setUp: 'Set up on chain',
-  walletApproval: 'Your approval',
+  walletApproval: 'Wallet approval',
   companyApproval: 'Company approval',
   executed: 'Executed',
   rentReturned: 'Rent returned',
 } as const satisfies Record<TimelineStep['step'], string>;
 
 /** Shows every step from compiled to rent returned, with times and transactions. */
-function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
+function BatchTimeline({ progress, isOwner, approveAction }: BatchTimelineProps) {
   const { timeline, expiresAt } = progress;
   return (
     <Timeline
       steps={timeline.map(({ step, state, at, note, signatures }): ShownStep => {
         const waitsForWallet = step === 'walletApproval' && state === 'waiting';
         return {
-          name: STEP_NAMES[step],
+          name: step === 'walletApproval' && isOwner ? 'Your approval' : STEP_NAMES[step],
           state: state === 'upcoming' ? 'coming' : state,
           at: at ?? null,
           text: (

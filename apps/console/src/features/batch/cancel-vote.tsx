@@ -10,6 +10,7 @@ import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { AddressText } from '../../ui/text.tsx';
+import { batchKindName } from './batch-summary.ts';
 
 /** The service waits for a bundle in flight before it answers. */
 const CANCEL_TIMEOUT_MS = 60_000;
@@ -91,9 +92,9 @@ export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeP
           )
         }
       >
-        Batch index {batchIndex} was approved on chain before it ended, and Squads closes an approved proposal only
-        after both members have voted to cancel it. The wallet signs that vote alone, and pays the fee of 0.000005 SOL.
-        The result of the batch stays as it is.
+        {batchKindName(batch.kind)} {batchIndex} was approved on chain before it ended, and Squads closes an approved
+        proposal only after both members have voted to cancel it. The wallet signs that vote alone, and pays the fee of
+        0.000005 SOL. The result of the batch stays as it is.
       </Notice>
       {vote.error && <ErrorNotice error={vote.error} />}
     </>

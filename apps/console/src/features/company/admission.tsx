@@ -1,5 +1,5 @@
 import type { CompanyTerms, ProjectOverview } from '@flywheel/api';
-import { address, describeTerms } from '@flywheel/protocol';
+import { address, describeTerms, type TermsDecision } from '@flywheel/protocol';
 
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -116,14 +116,7 @@ function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
         another channel, that this wallet and this token are its own.
       </p>
       <MintRisk mint={project.token.mint} />
-      <section className="flex flex-col gap-1">
-        <h3 className="font-medium">What the company then approves without an operator</h3>
-        <ul>
-          {describeTerms({ token: subject.token, to: subject.terms }).map((line) => (
-            <li key={line}>{line}</li>
-          ))}
-        </ul>
-      </section>
+      <Terms token={subject.token} to={subject.terms} />
       <DescriptionList
         items={[
           ...describeParties(project),
@@ -137,6 +130,26 @@ function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
         ]}
       />
     </DecisionForm>
+  );
+}
+
+/** Shows the terms with the lines that the operator signs. With manual approval, the amounts do not count yet. */
+function Terms(terms: Pick<TermsDecision, 'token' | 'to'>) {
+  const [mode, ...amounts] = describeTerms(terms);
+  const isManual = terms.to.approvalMode === 'manual';
+  return (
+    <section className="flex flex-col gap-1">
+      <h3 className="font-medium">
+        {isManual ? 'An operator approves every batch' : 'What the company then approves without an operator'}
+      </h3>
+      <p>{mode}</p>
+      {isManual && <p>If the approval becomes automatic later, the company approves this without an operator:</p>}
+      <ul>
+        {amounts.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/company.ts';
-import { tokenName } from '../../lib/format.ts';
+import { tokenName, tokenUnit } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
@@ -71,8 +71,9 @@ function EmptyQueue() {
   return (
     <EmptyState title="No batches waiting for the company">
       <p>
-        Batches of projects with manual approval appear here after the project’s wallet has signed. So do all
-        withdrawals and replacements of an approver. Every other batch is approved automatically.
+        Batches of projects with manual approval appear here after the project’s wallet has signed. So do batches above
+        the daily amounts of a project, batches that a rule of the project holds, all withdrawals, and all replacements
+        of an approver. All other batches are approved automatically.
       </p>
     </EmptyState>
   );
@@ -98,12 +99,12 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
   const amounts = [
     {
       name: 'To burn',
-      value: <AmountText amount={batch.burned} unit="tokens" />,
+      value: <AmountText amount={batch.burned} unit={tokenUnit(batch)} />,
       note: pluralize(actions.burn, 'burn'),
     },
     {
       name: 'To airdrop',
-      value: <AmountText amount={batch.airdropped} unit="tokens" />,
+      value: <AmountText amount={batch.airdropped} unit={tokenUnit(batch)} />,
       note: pluralize(actions.airdrop, 'airdrop'),
     },
     { name: 'Pipelines', value: batch.pipelines.toLocaleString('en'), note: [...batch.types, ...memos].join(', ') },

@@ -134,8 +134,11 @@ function columnsOf({ paused, isSharded, isOpen }: ServiceState): readonly Column
     },
     {
       name: 'State',
-      render: ({ isPaused }) =>
-        isPaused ? <StatusBadge status="waiting" label="Paused" /> : <StatusBadge status="done" label="Active" />,
+      render: ({ isPaused, isAdmitted }) => {
+        if (isPaused) return <StatusBadge status="waiting" label="Paused" />;
+        if (!isAdmitted && !isOpen) return <StatusBadge status="waiting" label="Not admitted" />;
+        return <StatusBadge status="done" label="Active" />;
+      },
     },
     {
       name: 'Actions',
@@ -146,7 +149,8 @@ function columnsOf({ paused, isSharded, isOpen }: ServiceState): readonly Column
         paused.has(shard) ? null : (
           <PauseSwitch
             projectId={id}
-            name={token.symbol === undefined ? token.mint.slice(0, TYPED_CHARACTERS) : tokenName(token)}
+            name={tokenName(token)}
+            typedName={token.symbol === undefined ? token.mint.slice(0, TYPED_CHARACTERS) : tokenName(token)}
             pausedAt={pausedAt}
           />
         ),

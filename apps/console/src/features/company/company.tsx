@@ -1,6 +1,6 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { auditQuery, companyQuery, waitingBatchesQuery } from '../../lib/api/company.ts';
+import { auditQuery, type CompanyFigures, companyQuery, waitingBatchesQuery } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, Loading, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
@@ -8,9 +8,9 @@ import { Page, Panel } from '../../ui/layout.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
 import { AuditList } from '../audit/audit-list.tsx';
 import { SignInPrompt } from '../session/sign-in-dialog.tsx';
-import { Figures } from './figures.tsx';
+import { Figures, PauseNotice } from './figures.tsx';
 import { MissingInList, MissingShards } from './missing-shards.tsx';
-import { PauseAll } from './pause-all.tsx';
+import { PauseAll, PauseButton } from './pause-all.tsx';
 
 /** The screen of the company’s operators. */
 export function Company() {
@@ -33,9 +33,10 @@ function CompanyPage() {
     <Page
       title="Company"
       lead="Approve batches, pause projects and monitor the service."
-      action={company.data && <PauseAll figures={company.data} />}
+      action={<PauseAction company={company} />}
     >
       <MissingShards failures={company.data?.missing ?? []} />
+      {company.data && <PauseNotice figures={company.data} />}
       {/* On a phone the batches to approve come first. */}
       <div className="max-md:order-last">
         <QueryView query={company} skeleton={<SkeletonLines count={1} className="h-28" />}>
@@ -59,6 +60,12 @@ function CompanyPage() {
       </div>
     </Page>
   );
+}
+
+/** All projects can be paused also while the figures cannot be read. */
+function PauseAction({ company: { data, isError } }: { readonly company: UseQueryResult<CompanyFigures> }) {
+  if (data !== undefined) return <PauseAll figures={data} />;
+  return isError && <PauseButton />;
 }
 
 function TabCount({ count }: { readonly count: number | undefined }) {

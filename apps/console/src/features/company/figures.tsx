@@ -13,13 +13,13 @@ export function Figures({ figures }: { readonly figures: CompanyFigures }) {
   const [only] = figures.shards;
   return (
     <div className="flex flex-col gap-4">
-      <PauseNotice figures={figures} />
       {figures.isSharded ? <ShardFigures figures={figures} /> : only && <CompanyStats company={only} />}
     </div>
   );
 }
 
-function PauseNotice({ figures: { shards, missing } }: { readonly figures: CompanyFigures }) {
+/** Says which projects are paused; nothing without a pause of a whole shard. */
+export function PauseNotice({ figures: { shards, missing } }: { readonly figures: CompanyFigures }) {
   const paused = shards.filter(({ isPaused }) => isPaused);
   if (paused.length === 0) return null;
   const isAll = paused.length === shards.length && missing.length === 0;
@@ -76,7 +76,7 @@ const SHARD_COLUMNS: readonly Column<ShardOverview>[] = [
   { name: 'Stuck jobs', isAmount: true, render: ({ stuckJobs }) => stuckJobs.toLocaleString('en') },
   { name: 'Free nonces', isAmount: true, render: ({ nonces }) => nonces.available.toLocaleString('en') },
   {
-    name: 'Locked, not admitted',
+    name: 'Rent reserved, not admitted',
     isAmount: true,
     render: ({ exposure }) => <AmountOfCap use={exposure.unadmitted.locked} />,
   },
@@ -120,7 +120,7 @@ function CompanyStats({ company }: { readonly company: CompanyOverview }) {
       </Stats>
       <Stats>
         <Stat
-          name="Locked, projects not admitted"
+          name="Rent reserved, projects not admitted"
           value={<AmountOfCap use={exposure.unadmitted.locked} />}
           note={
             <>

@@ -26,7 +26,8 @@ export function PauseAll({ figures }: { readonly figures: CompanyFigures }) {
   );
 }
 
-function PauseButton() {
+/** Pauses the projects of every shard after a confirmation. */
+export function PauseButton() {
   const [isOpen, setOpen] = useState(false);
   return (
     <>

@@ -16,14 +16,16 @@ import { DecisionForm } from './decision.tsx';
 
 export interface PauseSwitchProps {
   readonly projectId: string;
-  /** Name of the project; it must be typed to pause it. */
+  /** Name of the project, as the list shows it. */
   readonly name: string;
+  /** Name that must be typed to pause the project. */
+  readonly typedName: string;
   /** Start of the pause; undefined if it is not paused. */
   readonly pausedAt: string | undefined;
 }
 
 /** Pauses a project after its name is typed, and resumes it with a signature. */
-export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
+export function PauseSwitch({ projectId, name, typedName, pausedAt }: PauseSwitchProps) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   const verb = pausedAt === undefined ? 'Pause' : 'Resume';
@@ -39,7 +41,12 @@ export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
         <Icon size={14} aria-hidden /> {verb}
       </Button>
       {pausedAt === undefined ? (
-        <PauseDialog name={name} pause={(reason) => pauseProject(projectId, reason)} isOpen={isOpen} onClose={close} />
+        <PauseDialog
+          name={typedName}
+          pause={(reason) => pauseProject(projectId, reason)}
+          isOpen={isOpen}
+          onClose={close}
+        />
       ) : (
         <Dialog title={`Resume ${name}?`} isOpen={isOpen} onClose={close}>
           <ResumeForm projectId={projectId} pausedAt={pausedAt} onClose={close} />

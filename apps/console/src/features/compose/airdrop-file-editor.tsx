@@ -93,7 +93,7 @@ export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimal
           ) : (
             <FileDrop
               title="Drop a CSV file, or choose one"
-              hint="Each row has a wallet address and an amount in whole tokens."
+              hint="Each row has a wallet address and an amount in tokens."
               accept=".csv,.txt,text/csv"
               onFile={(dropped) => reading.mutate(dropped)}
             />

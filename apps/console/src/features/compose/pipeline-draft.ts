@@ -65,7 +65,7 @@ export function recipientIssue({ kind, toAddress }: ActionDraft): string | null 
 
 /** Checks an amount; answers the issue as a sentence, or null. */
 export function amountIssue({ amount }: ActionDraft, { decimals }: DraftRules): string | null {
-  if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter whole tokens without commas, for example 1000 or 0.5.';
+  if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter a number of tokens without commas, for example 1000 or 0.5.';
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
   if (baseUnits === 0n) return 'The amount must be more than zero.';

@@ -194,7 +194,7 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
           />
         ) : (
           <TextField
-            label="Whole tokens"
+            label="Tokens"
             inputMode="decimal"
             value={action.amount}
             onChange={({ target }) => onChange({ amount: target.value.trim() })}

@@ -32,10 +32,12 @@ interface FirstStepsProps {
   readonly project: ProjectOverview;
   /** True before the first batch. */
   readonly isUnused: boolean;
+  /** False while the company has paused the project, or has not admitted it. */
+  readonly canCreate: boolean;
 }
 
 /** Checklist of a new project. It completes itself, and disappears when it is complete or hidden. */
-export function FirstSteps({ project, isUnused }: FirstStepsProps) {
+export function FirstSteps({ project, isUnused, canCreate }: FirstStepsProps) {
   const { id: projectId } = project;
   const [isHidden, setHidden] = useState(() => localStorage.getItem(hiddenKey(projectId)) !== null);
   const poll = { refetchInterval: POLL_INTERVAL_MS, enabled: !isHidden };
@@ -72,7 +74,9 @@ export function FirstSteps({ project, isUnused }: FirstStepsProps) {
         </span>
       }
     >
-      <Timeline steps={FIRST_STEPS.map((step) => shownStep(step, { project, done, isNext: step === next }))} />
+      <Timeline
+        steps={FIRST_STEPS.map((step) => shownStep(step, { project, done, canCreate, isNext: step === next }))}
+      />
     </Panel>
   );
 }
@@ -81,8 +85,7 @@ function hiddenKey(projectId: string): string {
   return `flywheel.first-steps-hidden.${projectId}`;
 }
 
-interface StepContext {
-  readonly project: ProjectOverview;
+interface StepContext extends Pick<FirstStepsProps, 'project' | 'canCreate'> {
   readonly done: ReadonlySet<FirstStep>;
   readonly isNext: boolean;
 }
@@ -108,7 +111,7 @@ const TEXTS = {
 } as const satisfies Record<FirstStep, { readonly name: string; readonly open: string; readonly done: string }>;
 
 function shownStep(step: FirstStep, context: StepContext): TimelineStep {
-  const { project, done, isNext } = context;
+  const { done, isNext } = context;
   const { name, open, done: whenDone } = TEXTS[step];
   if (done.has(step)) {
     const check = step === 'proof' && (
@@ -118,10 +121,10 @@ function shownStep(step: FirstStep, context: StepContext): TimelineStep {
     );
     return { name, state: 'done', text: whenDone, action: check };
   }
-  return { name, state: isNext ? 'waiting' : 'coming', text: open, action: stepAction(step, project, isNext) };
+  return { name, state: isNext ? 'waiting' : 'coming', text: open, action: stepAction(step, context) };
 }
 
-function stepAction(step: FirstStep, project: ProjectOverview, isNext: boolean): ReactNode {
+function stepAction(step: FirstStep, { project, canCreate, isNext }: StepContext): ReactNode {
   const { id: projectId } = project;
   switch (step) {
     case 'key':
@@ -135,7 +138,7 @@ function stepAction(step: FirstStep, project: ProjectOverview, isNext: boolean):
     case 'vault':
       return <Deposit {...{ project, isNext }} />;
     case 'batch':
-      return <FirstBatch project={project} isNext={isNext} />;
+      return canCreate && <FirstBatch project={project} isNext={isNext} />;
     case 'proof':
       return <FirstProof project={project} isNext={isNext} />;
     case 'webhook':

@@ -4,6 +4,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice, sentenceOf } from '../../ui/feedback.tsx';
+import { MessageText } from '../../ui/text.tsx';
 
 /** Reads a mint from the chain, on this page’s own connection. */
 export function useMint(mint: string): UseQueryResult<Mint> {
@@ -45,7 +46,7 @@ export function MintRisk({ mint, isInList = false }: MintRiskProps) {
   const freezeAuthority = data?.freezeAuthority ?? null;
   return freezeAuthority === null ? null : (
     <Notice tone="waiting" title="Risk: the vault can be frozen">
-      {describeFreezeRisk(freezeAuthority)}
+      <MessageText text={describeFreezeRisk(freezeAuthority)} />
     </Notice>
   );
 }

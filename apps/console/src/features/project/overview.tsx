@@ -2,7 +2,7 @@ import type { Attention, ProjectOverview } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { CircleAlert, Clock, type LucideIcon, Plus } from 'lucide-react';
-import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { projectQuery, useIsServed, useOwnsProject } from '../../lib/api/projects.ts';
 import { tokenName, tokenUnit } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -21,7 +21,7 @@ export function Overview() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const project = useQuery(projectQuery(projectId));
   return (
-    <QueryView query={project} skeleton={<OverviewSkeleton />}>
+    <QueryView query={project} skeleton={<OverviewSkeleton />} errorTitle="Project">
       {(found) => <ProjectSummary project={found} />}
     </QueryView>
   );
@@ -30,6 +30,7 @@ export function Overview() {
 function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
   const canEdit = useOwnsProject(projectId);
+  const canCreate = useIsServed(project) && !project.isPaused;
   // ProjectLayout shows on every screen that the project is paused.
   const attention = project.attention.filter(({ kind }) => kind !== 'PAUSED');
   const waitsForApproval = attention[0]?.kind === 'APPROVE';
@@ -49,7 +50,8 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
         </span>
       }
       action={
-        canEdit && (
+        canEdit &&
+        canCreate && (
           <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone={waitsForApproval ? 'plain' : 'primary'}>
             <Plus size={16} aria-hidden /> New batch
           </ButtonLink>
@@ -58,10 +60,10 @@ function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
     >
       {!isUnused && <TodayStats project={project} />}
       <MintRisk mint={token.mint} />
-      <AttentionList project={project} attention={attention} canEdit={canEdit} />
+      <AttentionList {...{ project, attention, canEdit, canCreate }} />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[minmax(0,1fr)_320px] lg:items-start">
         <div className="flex min-w-0 flex-col gap-6">
-          {canEdit && <FirstSteps project={project} isUnused={isUnused} />}
+          {canEdit && <FirstSteps {...{ project, isUnused, canCreate }} />}
           {!isUnused && <UsagePanel projectId={projectId} token={token} />}
         </div>
         <ProjectFacts project={project} isOwn={canEdit} />
@@ -100,13 +102,25 @@ interface AttentionListProps {
 }
 
 /** Lists what needs a person’s attention, most urgent first, each with a link to act on it. */
-function AttentionList({ project, attention, canEdit }: AttentionListProps) {
+function AttentionList({
+  project,
+  attention,
+  canEdit,
+  canCreate,
+}: AttentionListProps & { readonly canCreate: boolean }) {
   const more = attention.slice(MAX_SHOWN);
   const props = { project, canEdit, mostUrgent: attention[0] };
   return (
     <Panel
       title="Needs attention"
-      aside={attention.length === 0 && <StatusBadge status="done" label="Nothing to do" />}
+      aside={
+        attention.length === 0 &&
+        (canCreate ? (
+          <StatusBadge status="done" label="Nothing to do" />
+        ) : (
+          <StatusBadge status="waiting" label={project.isPaused ? 'Paused by the company' : 'Not admitted'} />
+        ))
+      }
       isFlush
     >
       {attention.length > 0 && <AttentionItems {...props} attention={attention.slice(0, MAX_SHOWN)} />}

@@ -2,9 +2,9 @@ import { isFlywheelError } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Activity, useState } from 'react';
-import { useEnvironment } from '../../lib/api/environment.ts';
-import { projectQuery } from '../../lib/api/projects.ts';
-import { useSession } from '../../lib/api/session.ts';
+import { projectQuery, useIsServed } from '../../lib/api/projects.ts';
+import { useSession, useSignOut } from '../../lib/api/session.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
@@ -76,15 +76,23 @@ function ProjectScreens({ projectId, wallet }: ProjectScreensProps) {
 
 /** The service answers the same for a project of another wallet and for one that does not exist. */
 function NotAMember({ projectId, wallet }: ProjectScreensProps) {
+  const signOut = useSignOut();
   return (
     <Page title="No access">
       <Notice tone="failed" title="This wallet is not a member of the project">
         <p>
-          You are signed in with <AddressText address={wallet} of="your wallet" />. Project {projectId} belongs to
-          another wallet, or it does not exist. Sign out, then sign in with the project’s wallet.
+          You are signed in with <AddressText address={wallet} of="your wallet" />. Project{' '}
+          <AddressText address={projectId} of="project id" /> belongs to another wallet, or it does not exist. Sign out,
+          then sign in with the project’s wallet.
         </p>
         <p className="mt-1 font-mono text-xs">ERR_PROJECT_NOT_FOUND</p>
       </Notice>
+      <div className="flex flex-wrap gap-2">
+        <ButtonLink to="/">Your projects</ButtonLink>
+        <Button isBusy={signOut.isPending} onClick={() => signOut.mutate()}>
+          Sign out
+        </Button>
+      </div>
     </Page>
   );
 }
@@ -92,10 +100,9 @@ function NotAMember({ projectId, wallet }: ProjectScreensProps) {
 /** Says on every screen that the project is not admitted, is paused, or belongs to another wallet. */
 function ProjectNotices({ projectId, wallet }: ProjectScreensProps) {
   const { data: project } = useQuery(projectQuery(projectId));
-  const registration = useEnvironment()?.registration ?? 'open';
+  const isServed = useIsServed(project ?? { isAdmitted: true });
   if (!project) return null;
   const isForeign = project.wallet !== wallet;
-  const isServed = project.isAdmitted || registration === 'open';
   if (!isForeign && !project.isPaused && isServed) return null;
   return (
     <div className="mb-6 flex flex-col gap-3">

@@ -42,9 +42,9 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
       </Stats>
       <Stats>
         <OperatorStat
-          name="Rent locked for open batches"
+          name="Rent reserved for open batches"
           use={exposure.locked}
-          note="Returned when the batches are closed"
+          note="At most; returned when the batches are closed"
         />
         <OperatorStat
           name="Fees today"

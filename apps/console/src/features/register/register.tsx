@@ -34,6 +34,7 @@ function Steps({ wallet }: { readonly wallet: string }) {
   const [step, setStep] = useState(0);
   const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
   const [isSigned, setSigned] = useState(false);
+  const [isCreated, setCreated] = useState(false);
   const props = {
     draft,
     onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
@@ -44,12 +45,12 @@ function Steps({ wallet }: { readonly wallet: string }) {
     <LimitsStep key="limits" {...props} />,
     <ProofTypesStep key="types" {...props} />,
     <ApprovalStep key="approval" {...props} />,
-    <ReviewStep key="review" draft={draft} wallet={wallet} onSigned={setSigned} />,
+    <ReviewStep key="review" draft={draft} wallet={wallet} onSigned={setSigned} onCreated={() => setCreated(true)} />,
   ];
   return (
     <Page title="Register a project">
       <div className="grid grid-cols-1 gap-6 md:grid-cols-[180px_1fr] md:gap-10">
-        <StepList current={step} onGoTo={isSigned ? null : setStep} />
+        <StepList current={isCreated ? STEPS.length : step} onGoTo={isSigned ? null : setStep} />
         <div className="flex max-w-2xl min-w-0 flex-col gap-5">
           {registration === 'approval' && <NeedsAdmission />}
           {screens[step]}
@@ -81,6 +82,7 @@ function Closed() {
 }
 
 interface StepListProps {
+  /** The number of steps, once all are done. */
   readonly current: number;
   /** Null once the registration is signed: another step would take the screen with the key away, which is shown only once. */
   readonly onGoTo: ((step: number) => void) | null;
@@ -90,8 +92,8 @@ function StepList({ current, onGoTo }: StepListProps) {
   return (
     <nav aria-label="Steps">
       <div className="flex min-h-8 items-center gap-2 text-sm text-quiet md:hidden">
-        <Ring size={18} progress={(current + 1) / STEPS.length} className="text-accent" />
-        Step {current + 1} of {STEPS.length}: {STEPS[current]}
+        <Ring size={18} progress={Math.min(1, (current + 1) / STEPS.length)} className="text-accent" />
+        {current < STEPS.length ? `Step ${current + 1} of ${STEPS.length}: ${STEPS[current]}` : 'Created'}
         {current > 0 && onGoTo && (
           <Button size="small" className="ml-auto" onClick={() => onGoTo(current - 1)}>
             <ArrowLeft size={14} aria-hidden /> Back

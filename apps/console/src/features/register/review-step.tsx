@@ -37,10 +37,12 @@ export interface ReviewStepProps {
   readonly wallet: string;
   /** Called with true before the wallet is asked, and with false if that fails. */
   readonly onSigned: (isSigned: boolean) => void;
+  /** Called when the project has been created. */
+  readonly onCreated: () => void;
 }
 
 /** Step 5: all settings and the cost; then the wallet signs and the project is created. */
-export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
+export function ReviewStep({ draft, wallet, onSigned, onCreated }: ReviewStepProps) {
   const environment = useEnvironment();
   const queries = useQueryClient();
   const [trusted, setTrusted] = useState<readonly string[]>([]);
@@ -52,7 +54,10 @@ export function ReviewStep({ draft, wallet, onSigned }: ReviewStepProps) {
     mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
     onMutate: () => onSigned(true),
     onError: () => onSigned(false),
-    onSuccess: () => queries.invalidateQueries({ queryKey: projectsQuery.queryKey }),
+    onSuccess: ({ outcome }) => {
+      if (outcome === 'created') onCreated();
+      return queries.invalidateQueries({ queryKey: projectsQuery.queryKey });
+    },
   });
   const terms = preview.data?.verification.terms ?? null;
   const isRequested = useRef(false);

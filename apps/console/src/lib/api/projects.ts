@@ -1,6 +1,7 @@
-import { type LimitsRequest, PROJECT_OPERATIONS, type ProofType } from '@flywheel/api';
+import { type LimitsRequest, PROJECT_OPERATIONS, type ProjectOverview, type ProofType } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
 import { call } from './call.ts';
+import { useEnvironment } from './environment.ts';
 import { useSession } from './session.ts';
 
 /** The projects of the wallet that is signed in. */
@@ -26,6 +27,11 @@ export function useOwnsProject(projectId: string): boolean {
   const session = useSession();
   const { data } = useQuery(projectQuery(projectId));
   return data !== undefined && data.wallet === session?.wallet;
+}
+
+/** True when the company serves a project: it has admitted the project, or it serves every one. */
+export function useIsServed({ isAdmitted }: Pick<ProjectOverview, 'isAdmitted'>): boolean {
+  return (useEnvironment()?.registration ?? 'open') === 'open' || isAdmitted;
 }
 
 /** Reads the amounts burned and airdropped per UTC day, with those of open batches, and polls them like the overview. */
