@@ -1,3 +1,4 @@
+import { groupDigits, SOL_DECIMALS, toDecimal, writeTokens } from '@flywheel/protocol';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
 import { unexpectedAnswer } from '../chain/rpc.ts';
 import { type Change, lamportsOf, type TokensChange, tokensIn } from './balances.ts';
@@ -57,9 +58,11 @@ export interface HistoryDeps {
   readonly node: AuditNode;
   readonly vault: string;
   readonly period: Period;
+  /** Decimals of the mints that the audit has met. */
+  readonly decimals: ReadonlyMap<string, number>;
 }
 
-export function openHistory({ node, vault, period }: HistoryDeps, state: AccountState): AccountHistory {
+export function openHistory({ node, vault, period, decimals }: HistoryDeps, state: AccountState): AccountHistory {
   let entries: readonly Entry[] = [];
   let listed = { signature: state.cursor, slot: state.cursor === null ? Number.MAX_SAFE_INTEGER : state.slot };
   let isListed = false;
@@ -67,6 +70,7 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
 
   const changeIn = (transaction: ChainTransaction): (Change & Partial<TokensChange>) | null =>
     state.kind === 'tokens' ? tokensIn(transaction, vault, state.account) : lamportsOf(transaction, state.account);
+  const write = (balance: bigint, mint: string | null) => writeBalance(balance, state.kind, { mint, decimals });
   const end = (balance: bigint | null) => {
     if (state.closing !== null || balance === null) return;
     state.closing = balance;
@@ -111,7 +115,7 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
       }
       // It names the account without being able to change it.
       if (change === null) return null;
-      const { expected: left, slot: toSlot } = state;
+      const { expected: left, slot: toSlot, mint: mintLeft } = state;
       state.expected = change.before;
       state.slot = entry.slot;
       if (isBefore(entry, period)) {
@@ -121,7 +125,8 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
         state.mint = change.mintBefore ?? state.mint;
       }
       if (left === null || left === change.after) return null;
-      const reason = `It had ${change.after} base units after the transaction ${entry.signature}, and ${left} before the next known one.`;
+      const [had, next] = [write(change.after, change.mintAfter ?? mintLeft), write(left, mintLeft)];
+      const reason = `It had ${had} after the transaction ${entry.signature}, and ${next} before the next known one.`;
       return gap({ fromSlot: entry.slot, toSlot }, reason);
     },
     isDone: () => state.opening !== null || (isListed && entries.length === 0),
@@ -131,9 +136,22 @@ export function openHistory({ node, vault, period }: HistoryDeps, state: Account
       end(expected);
       state.opening = expected ?? 0n;
       if (expected === 0n && !isCut) return null;
-      const held = expected === null ? 'an unknown balance' : `${expected} base units`;
+      const held = expected === null ? 'an unknown balance' : write(expected, state.mint);
       const cut = isCut ? ', and the node has deleted what is older' : '';
       return gap({ fromSlot: 0, toSlot: slot }, `Its known history begins here, with ${held}${cut}.`);
     },
   };
+}
+
+interface BalanceUnit {
+  /** null unless the account holds tokens. */
+  readonly mint: string | null;
+  readonly decimals: ReadonlyMap<string, number>;
+}
+
+/** Writes a balance of an account with its unit; in base units while the decimals of its mint are not known. */
+export function writeBalance(balance: bigint, kind: AccountState['kind'], { mint, decimals }: BalanceUnit): string {
+  if (kind !== 'tokens') return `${groupDigits(toDecimal(balance, SOL_DECIMALS))} SOL`;
+  const known = mint === null ? undefined : decimals.get(mint);
+  return known === undefined ? `${groupDigits(String(balance))} base units` : writeTokens(balance, { decimals: known });
 }

@@ -3,7 +3,7 @@ import type { RpcUrl } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS, VAULT_INDEX, vaultAddress } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
-import { type AccountHistory, type AccountState, openHistory } from './account-history.ts';
+import { type AccountHistory, type AccountState, openHistory, writeBalance } from './account-history.ts';
 import { ownedTokensOf, tokensIn } from './balances.ts';
 import { movementsOf } from './flows.ts';
 import { type Executed, missingAtStart, readMultisig } from './multisig-history.ts';
@@ -61,7 +61,9 @@ export async function auditVault(rpcUrl: RpcUrl, query: AuditQuery, options: Aud
   const audit: Audit = {
     ...{ node, state, vault: address(state.vault) },
     known: new Set(state.accounts.map(({ account }) => account)),
-    histories: state.accounts.map((account) => openHistory({ node, ...state }, account)),
+    histories: state.accounts.map((account) =>
+      openHistory({ node, ...state, decimals: state.tally.decimals }, account),
+    ),
     report: async (record) => {
       count(state.tally, record);
       await options.onRecord?.(record);
@@ -245,10 +247,12 @@ function discoverAccounts({ node, state, histories, known }: Audit, entry: Entry
       closing: isAfter(entry, state.period) ? null : after,
     };
     state.accounts.push(found);
-    histories.push(openHistory({ node, vault: state.vault, period: state.period }, found));
-    const { headSlot } = state.period;
+    const { vault, period, tally } = state;
+    histories.push(openHistory({ node, vault, period, decimals: tally.decimals }, found));
+    const { headSlot } = period;
     if (after === 0n || slot > headSlot) continue;
-    const reason = `It had ${after} base units after the transaction ${signature}, and is no account of the vault now.`;
+    const had = writeBalance(after, 'tokens', { mint: mintAfter ?? mint, decimals: tally.decimals });
+    const reason = `It had ${had} after the transaction ${signature}, and is no account of the vault now.`;
     addGap(state.tally, { account, fromSlot: slot, toSlot: headSlot, reason });
   }
 }
