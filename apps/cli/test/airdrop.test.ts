@@ -198,7 +198,7 @@ describe('flywheel airdrop', () => {
     assert.equal(error, 'ERR_FILE');
     assert.match(
       message,
-      /^invalid\.csv has 2 invalid rows, 2 valid rows\. Nothing was sent\.\n {2}line 3: “nobody” is not an address/,
+      /^invalid\.csv has 2 invalid rows, 2 valid rows\. Nothing was sent\.\n {2}line 3: “nobody” is not a Solana address/,
     );
     assert.match(message, /line 4: \w+ belongs to a program/);
   });

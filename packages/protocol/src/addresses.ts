@@ -83,6 +83,9 @@ export function isOffCurveAddress(address: Address): boolean {
 /** Sentence about a text that `isAddress` refuses, without its subject, which is the text or its place. */
 export const NOT_AN_ADDRESS = 'is not an address: base58 of 32 bytes is needed.';
 
+/** The same, to a person who has typed the text into a form or a file. */
+export const NOT_A_TYPED_ADDRESS = 'is not a Solana address: enter 32 to 44 letters and digits.';
+
 /**
  * Finds why a text is not the address of a wallet.
  * @returns a sentence without its subject, which is the text or its place; null for the address of a wallet.

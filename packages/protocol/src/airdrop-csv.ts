@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit';
 import papaparse from 'papaparse';
-import { findWalletProblem, isAddress, NOT_AN_ADDRESS } from './addresses.ts';
+import { findWalletProblem, isAddress, NOT_A_TYPED_ADDRESS } from './addresses.ts';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits, toDecimal } from './amounts.ts';
 import { describeReservedAddress } from './reserved-addresses.ts';
 
@@ -14,7 +14,7 @@ export interface AirdropRow {
   readonly baseUnits: bigint;
 }
 
-/** An issue of one row. The message continues “Line 3: …”. */
+/** An issue of one row. The message is a sentence, which stands after “Line 3: ”. */
 export interface RowIssue {
   readonly line: number;
   readonly message: string;
@@ -56,7 +56,9 @@ export function readAirdropCsv(csv: string, options: ReadAirdropOptions): Airdro
   for (const [index, { line, cells, quoteError }] of records.entries()) {
     if (cells.every((cell) => cell === '')) continue;
     if (index === 0 && isHeading(cells[0])) continue;
-    const row = quoteError ? { issue: `is not valid CSV: ${quoteError}` } : readRow(cells, { decimals, checksCurve });
+    const row = quoteError
+      ? { issue: `The row is not valid CSV: ${quoteError}` }
+      : readRow(cells, { decimals, checksCurve });
     if ('issue' in row) {
       issues.push({ line, message: row.issue });
       continue;
@@ -71,7 +73,7 @@ export function readAirdropCsv(csv: string, options: ReadAirdropOptions): Airdro
       known.first.lines.push(line);
       known.first.baseUnits += row.baseUnits;
     } else {
-      issues.push({ line, message: `repeats the address of line ${known.lines[0]}.` });
+      issues.push({ line, message: `The address is already in line ${known.lines[0]}.` });
     }
   }
   const rows = recipients.map((recipient) => ({ ...recipient, amount: toDecimal(recipient.baseUnits, decimals) }));
@@ -151,9 +153,9 @@ function readRow(
   { decimals, checksCurve }: { readonly decimals: number; readonly checksCurve: boolean },
 ): { readonly address: Address; readonly baseUnits: bigint } | { readonly issue: string } {
   if (rest.some((cell) => cell !== '')) {
-    return { issue: `has ${rest.length + 2} cells; a row is an address and an amount.` };
+    return { issue: `The row has ${rest.length + 2} cells; it may have an address and an amount only.` };
   }
-  if (!isAddress(address)) return { issue: `“${address.slice(0, MAX_QUOTED)}” ${NOT_AN_ADDRESS}` };
+  if (!isAddress(address)) return { issue: `“${address.slice(0, MAX_QUOTED)}” ${NOT_A_TYPED_ADDRESS}` };
   const reserved = describeReservedAddress(address);
   if (reserved !== null) return { issue: `${address} is ${reserved}, not a wallet.` };
   const problem = checksCurve ? findWalletProblem(address) : null;
@@ -172,7 +174,7 @@ function readRow(
 /** Amounts that are exact by themselves may have a sum that a JSON number cannot carry. */
 function sumIssues({ lines: [line = 0, ...others], amount }: AirdropRow): RowIssue[] {
   const issue = others.length === 0 ? null : digitsIssue(amount);
-  return issue === null ? [] : [{ line, message: `added to line ${others.join(', ')}: ${issue}` }];
+  return issue === null ? [] : [{ line, message: `With the amount of line ${others.join(', ')} added, ${issue}` }];
 }
 
 function digitsIssue(amount: string): string | null {

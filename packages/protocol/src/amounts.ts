@@ -93,6 +93,12 @@ export function groupDigits(decimal: string): string {
   return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
 }
 
+/** Writes base units with their unit: `1 token`, `1,000 tokens`. */
+export function writeTokens(baseUnits: bigint, { decimals }: { readonly decimals: number }): string {
+  const amount = toDecimal(baseUnits, decimals);
+  return `${groupDigits(amount)} ${amount === '1' ? 'token' : 'tokens'}`;
+}
+
 const PLAIN_DECIMAL = /^(\d+)(?:\.(\d+))?$/;
 
 /** u64 has 20 digits. */

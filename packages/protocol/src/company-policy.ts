@@ -1,5 +1,5 @@
 import type { Address } from '@solana/kit';
-import { groupDigits, toDecimal } from './amounts.ts';
+import { writeTokens } from './amounts.ts';
 import { sha256Hex } from './sha256.ts';
 import { pluralize } from './wording.ts';
 
@@ -8,11 +8,11 @@ import { pluralize } from './wording.ts';
  * is no rule. A policy without rules is one as well: it replaces the one before it.
  */
 export interface CompanyPolicy {
-  /** A person approves a batch of more. */
+  /** An operator approves a batch of more. */
   readonly personPerBatch: bigint | null;
-  /** A person approves a batch in which one recipient receives more. */
+  /** An operator approves a batch in which one recipient receives more. */
   readonly personPerRecipient: bigint | null;
-  /** A person approves a batch with which its UTC day has more. */
+  /** An operator approves a batch with which its UTC day has more. */
   readonly personPerDay: bigint | null;
   /** Two operators approve a batch of more. Counts withdrawals of the token too. */
   readonly twoOperatorsPerBatch: bigint | null;
@@ -77,9 +77,9 @@ export function describePolicy(policy: CompanyPolicy, token: Decimals): PolicySe
   };
   const { capsPerType, newTokenAccounts, allowed, denied, hours } = policy;
   return [
-    ...amount('personPerBatch', (text) => `A person approves a batch of more than ${text}.`),
-    ...amount('personPerRecipient', (text) => `A person approves a batch with more than ${text} for one recipient.`),
-    ...amount('personPerDay', (text) => `A person approves a batch with which the day has more than ${text}.`),
+    ...amount('personPerBatch', (text) => `An operator approves a batch of more than ${text}.`),
+    ...amount('personPerRecipient', (text) => `An operator approves a batch with more than ${text} for one recipient.`),
+    ...amount('personPerDay', (text) => `An operator approves a batch with which the day has more than ${text}.`),
     ...amount('twoOperatorsPerBatch', (text) => `Two operators approve a batch of more than ${text}.`),
     ...amount('capPerRecipient', (text) => `One recipient receives at most ${text} a day.`),
     ...capsPerType.map(({ type, baseUnits }) => ({
@@ -164,12 +164,6 @@ export function policyHash(policy: CompanyPolicy): string {
 /** A policy as JSON: amounts are decimal text of base units. */
 export interface PolicyJson extends Omit<CompanyPolicy, AmountRule | 'capsPerType'>, Record<AmountRule, string | null> {
   readonly capsPerType: readonly { readonly type: string; readonly baseUnits: string }[];
-}
-
-/** Writes an amount with its unit: `1,000 tokens`. */
-export function writeTokens(baseUnits: bigint, { decimals }: Decimals): string {
-  const amount = toDecimal(baseUnits, decimals);
-  return `${groupDigits(amount)} ${amount === '1' ? 'token' : 'tokens'}`;
 }
 
 /** Writes a policy as JSON, its members in a fixed order. */

@@ -1,7 +1,7 @@
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
+import { groupDigits, SOL_DECIMALS, toDecimal, writeTokens } from './amounts.ts';
 import {
   type DescribedInstruction,
   MEMO_PROGRAM_ADDRESS,
@@ -58,8 +58,8 @@ function describe(instruction: VaultInstruction, show: (address: string | undefi
     }
     case 'burn':
     case 'tokenTransfer': {
-      const { kind, baseUnits, decimals, accounts } = instruction;
-      const tokens = `${groupDigits(toDecimal(baseUnits, decimals))} tokens`;
+      const { kind, baseUnits, accounts } = instruction;
+      const tokens = writeTokens(baseUnits, instruction);
       return kind === 'burn'
         ? `burns ${tokens} of ${show(accounts[0])}`
         : `transfers ${tokens} to the token account ${show(accounts[2])}`;

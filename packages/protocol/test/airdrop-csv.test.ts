@@ -78,16 +78,16 @@ describe('readAirdropCsv', () => {
       [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18],
     );
     const messages = new Map(issues.map(({ line, message }) => [line, message]));
-    assert.equal(messages.get(1), '“nobody” is not an address: base58 of 32 bytes is needed.');
-    assert.equal(messages.get(2), 'has 3 cells; a row is an address and an amount.');
+    assert.equal(messages.get(1), '“nobody” is not a Solana address: enter 32 to 44 letters and digits.');
+    assert.equal(messages.get(2), 'The row has 3 cells; it may have an address and an amount only.');
     assert.equal(messages.get(3), 'The amount is zero.');
     assert.match(messages.get(6) ?? '', /“1,500” is not an amount/);
     assert.equal(messages.get(11), '0.0000001 has more fraction digits than the token’s 6.');
     assert.match(messages.get(12) ?? '', /123,456,789,012\.123456 has 18 significant digits/);
     assert.match(messages.get(13) ?? '', /The amount is missing/);
     assert.match(messages.get(14) ?? '', /belongs to a program, not to a wallet/);
-    assert.equal(messages.get(16), 'repeats the address of line 15.');
-    assert.match(messages.get(18) ?? '', /is not valid CSV/);
+    assert.equal(messages.get(16), 'The address is already in line 15.');
+    assert.match(messages.get(18) ?? '', /^The row is not valid CSV/);
   });
 
   /** One grammar for the command line and the console: each text with its amount, or null where the row is an issue. */
@@ -170,7 +170,7 @@ describe('readAirdropCsv', () => {
       [[2], '5'],
       [[3], '0.25'],
     ]);
-    assert.deepEqual(read('refuse').issues, [{ line: 3, message: 'repeats the address of line 1.' }]);
+    assert.deepEqual(read('refuse').issues, [{ line: 3, message: 'The address is already in line 1.' }]);
     assert.equal(read('merge').totalBaseUnits, read('keep').totalBaseUnits);
     for (const duplicates of ['merge', 'keep', 'refuse'] as const) {
       assert.deepEqual(read(duplicates).repeated, [{ address: ALICE, lines: [1, 3] }]);
@@ -185,7 +185,8 @@ describe('readAirdropCsv', () => {
     assert.deepEqual(merged.issues, [
       {
         line: 1,
-        message: 'added to line 3: 1,234,567,890.000001 has 16 significant digits; an amount may have 15.',
+        message:
+          'With the amount of line 3 added, 1,234,567,890.000001 has 16 significant digits; an amount may have 15.',
       },
     ]);
     assert.deepEqual(readAirdropCsv(`${ALICE},100000000000000000`, OPTIONS).issues, []);

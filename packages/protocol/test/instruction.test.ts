@@ -44,10 +44,10 @@ describe('describeInstruction', () => {
       { source: B, mint: A, destination: C, authority: signer, amount: 1n, decimals: 0 },
       { programAddress: TOKEN_2022_PROGRAM_ADDRESS },
     );
-    assert.equal(words(transfer), `Token-2022 transfers 1 tokens to the token account ${C}`);
+    assert.equal(words(transfer), `Token-2022 transfers 1 token to the token account ${C}`);
     assert.equal(
       words(transfer, () => 'X'),
-      'Token-2022 transfers 1 tokens to the token account X',
+      'Token-2022 transfers 1 token to the token account X',
     );
   });
 

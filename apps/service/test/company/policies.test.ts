@@ -47,7 +47,7 @@ describe('the company’s rules for a project', () => {
     assertError(await put(project, { ...first, policy: {} }), 400, 'ERR_INVALID_REQUEST', /signed bytes/);
     const set = requireOk(await put(project, first));
     assert.deepEqual(set.rules, [
-      { rule: 'personPerBatch', sentence: 'A person approves a batch of more than 10 tokens.' },
+      { rule: 'personPerBatch', sentence: 'An operator approves a batch of more than 10 tokens.' },
     ]);
     assertError(await put(project, first), 400, 'ERR_INVALID_REQUEST');
     requireOk(await setPolicy(world, operator, project, { personPerBatch: '20', denied: [alice] }));

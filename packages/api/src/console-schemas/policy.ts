@@ -13,11 +13,11 @@ const minuteOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a tim
 
 export const CompanyPolicy = z
   .strictObject({
-    personPerBatch: decimalTokens.optional().describe('A person approves a batch of more tokens.'),
+    personPerBatch: decimalTokens.optional().describe('An operator approves a batch of more tokens.'),
     personPerRecipient: decimalTokens
       .optional()
-      .describe('A person approves a batch in which one recipient receives more tokens.'),
-    personPerDay: decimalTokens.optional().describe('A person approves a batch with which its day has more tokens.'),
+      .describe('An operator approves a batch in which one recipient receives more tokens.'),
+    personPerDay: decimalTokens.optional().describe('An operator approves a batch with which its day has more tokens.'),
     twoOperatorsPerBatch: decimalTokens
       .optional()
       .describe('Two operators approve a batch, or a withdrawal, of more tokens.'),
