@@ -11,8 +11,31 @@ describe('describeEntry', () => {
     });
     assert.deepEqual(entry, {
       title: 'Changed the daily limits',
-      changes: [{ name: 'Daily burn limit', before: '1,000', after: '1,000,000' }],
+      changes: [{ name: 'Daily burn limit', before: '1,000 tokens', after: '1,000,000 tokens' }],
     });
+  });
+
+  it('names the amounts that the company approves by itself as the settings do', () => {
+    for (const action of ['terms.changed', 'project.admitted'] as const) {
+      const { changes } = describeEntry({
+        action,
+        before: { approvalMode: 'automatic', burnLimit: '1000', airdropLimit: '1000' },
+        after: { approvalMode: 'manual', burnLimit: '3', airdropLimit: '1' },
+      });
+      assert.deepEqual(changes, [
+        { name: 'Company approval', before: 'Automatic', after: 'Manual' },
+        { name: 'Burned per day without an operator', before: '1,000 tokens', after: '3 tokens' },
+        { name: 'Airdropped per day without an operator', before: '1,000 tokens', after: '1 token' },
+      ]);
+    }
+  });
+
+  it('says that a project without proof types accepts any', () => {
+    const { changes } = describeEntry({ action: 'project.registered', after: { proofTypes: [], scopes: [] } });
+    assert.deepEqual(changes, [
+      { name: 'Proof types', before: null, after: 'Any' },
+      { name: 'Scopes', before: null, after: 'none' },
+    ]);
   });
 
   it('shows a changed schema under an unchanged name', () => {

@@ -1,4 +1,4 @@
-import { plainSymbol, shorten } from '@flywheel/protocol';
+import { groupDigits, plainSymbol, shorten } from '@flywheel/protocol';
 
 /** Display name of a token: its symbol, or its shortened mint. */
 export function tokenName({ symbol, mint }: NamedToken): string {
@@ -14,6 +14,20 @@ export function tokenUnit({ symbol }: Pick<NamedToken, 'symbol'>): string {
 export function unitBeside(amount: string, unit: string): string {
   return amount === '1' && unit === 'tokens' ? 'token' : unit;
 }
+
+/** An amount, which is decimal text, as text with its unit: `1 token`, `1,234.5 tokens`. */
+export function amountWithUnit(amount: string, unit: string): string {
+  return `${groupDigits(amount)} ${unitBeside(amount, unit)}`;
+}
+
+/** How the company approves the batches of a project. */
+export const APPROVAL_MODE_NAMES = { automatic: 'Automatic', manual: 'Manual' } as const;
+
+/** The amounts that the company approves by itself, as they are named where they are changed and in the history. */
+export const TERMS_NAMES = {
+  burnLimit: 'Burned per day without an operator',
+  airdropLimit: 'Airdropped per day without an operator',
+} as const;
 
 interface NamedToken {
   readonly symbol?: string | undefined;

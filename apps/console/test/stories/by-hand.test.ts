@@ -77,7 +77,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Recipient’s wallet').fill('nobody');
     await page.getByText("must have required property 'adId'").waitFor();
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
-    await page.getByText('Not a Solana address: enter 32 to 44 letters and digits.').first().waitFor();
+    await page.getByText('This is not a Solana address: enter 32 to 44 letters and digits.').first().waitFor();
     assert.equal(await review.isDisabled(), true);
     await checkScreenOnBoth(person, 'by-hand-wrong');
     await page.getByLabel('Recipient’s wallet').fill(recipient);

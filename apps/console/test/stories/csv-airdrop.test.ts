@@ -56,11 +56,11 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         ];
         await openFile(person, project, 'wrong.csv', rows);
         for (const text of [
-          'Line 2: “nobody” is not an address',
+          'Line 2: “nobody” is not a Solana address: enter 32 to 44 letters and digits.',
           'Line 3: The amount is missing',
           'Line 4: “-1” is not an amount',
           'Line 5: 0.0000001 has more fraction digits than the token’s 6.',
-          'Line 6: has 3 cells',
+          'Line 6: The row has 3 cells',
           'Line 7: “1,5” is not an amount',
         ]) {
           await page.getByText(text).waitFor();
@@ -94,7 +94,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         const review = page.getByRole('button', { name: 'Review' });
         assert.equal(await review.isDisabled(), false);
         await page.getByRole('radio', { name: /^Treat as an error/ }).click();
-        await page.getByText('Line 3: repeats the address of line 1.').waitFor();
+        await page.getByText('Line 3: The address is already in line 1.').waitFor();
         assert.equal(await review.isDisabled(), true);
       });
 

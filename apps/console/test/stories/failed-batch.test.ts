@@ -61,12 +61,12 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     await hold.reached;
     await freeze(world, mint, tokenAccount);
     await page.goto(`/p/${project.projectId}/batches/${batchId}`);
-    await page.getByText(/^\d+ of it done$/).waitFor();
+    await page.getByText(/^\d+ tokens? of it done$/).waitFor();
     await checkScreenOnBoth(person, 'batch-executing');
     hold.release();
     await page.getByText(`${FAILING} of ${PIPELINES} pipelines executed`).waitFor();
-    await page.getByText('of 19 requested').waitFor();
-    await page.getByText('of 1 requested').waitFor();
+    await page.getByText('of 19 tokens requested').waitFor();
+    await page.getByText('of 1 token requested').waitFor();
     const title = `Pipeline ${FAILING} failed on chain: a token account that it needs is frozen.`;
     const alert = page.getByRole('alert').filter({ hasText: title });
     await alert.getByText(/^\{"InstructionError":\[\d+,\{"Custom":17\}\]\}$/).waitFor();
@@ -93,7 +93,7 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     await approve(person);
     await hold.reached;
     await page.goto(`/p/${project.projectId}/batches/${batchId}`);
-    await page.getByText(/^\d+ of it done$/).waitFor();
+    await page.getByText(/^\d+ tokens? of it done$/).waitFor();
     const cancel = page.getByRole('button', { name: 'Cancel', exact: true });
     await cancel.click();
     const dialog = page.getByRole('dialog', { name: 'Cancel batch 2?' });

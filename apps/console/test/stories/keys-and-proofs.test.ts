@@ -113,12 +113,12 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     const { projectId } = await register(person, { burnLimit: '1000' });
     await page.goto(`/p/${projectId}/settings`);
     await page.getByRole('button', { name: 'Change limits' }).click();
-    await page.getByLabel('Daily burn limit, whole tokens').fill('2500.0000001');
+    await page.getByLabel('Daily burn limit, tokens').fill('2500.0000001');
     await page.getByText('The token has 6 decimals; this number has more.').waitFor();
-    await page.getByLabel('Daily burn limit, whole tokens').fill('2500.5');
+    await page.getByLabel('Daily burn limit, tokens').fill('2500.5');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('Changed the daily limits').waitFor();
-    assert.equal(await page.locator('s').first().textContent(), '1,000');
+    assert.equal(await page.locator('s').first().textContent(), '1,000 tokens');
     await checkScreen(person, 'settings-changed');
   });
 

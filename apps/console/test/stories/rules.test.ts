@@ -60,7 +60,7 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Most for a proof type a day').fill('PRODUCT_PURCHASE 100');
     await page.getByLabel('Never these recipients').fill(`address\n${denied}`);
     await page.getByRole('button', { name: 'Try on the last 30 days' }).click();
-    await page.getByText('Of 1 batch, these rules would have met 1').waitFor();
+    await page.getByText('Of 1 batch, these rules would have applied to 1').waitFor();
     await checkScreenOnBoth(operator, 'rules-try');
     await page.getByLabel('An operator approves: batch above').fill('2');
     await page.getByText('Of 1 batch, these rules').waitFor({ state: 'detached' });
@@ -75,14 +75,14 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await page.unroute('**/policy/try');
     await dialog.getByRole('button', { name: 'Retry' }).click();
     // Two tokens are not more than two, so only the rules that the dialog shows meet none.
-    await dialog.getByText('Of 1 batch, these rules would have met 0').waitFor();
+    await dialog.getByText('Of 1 batch, these rules would have applied to 0').waitFor();
     await page.keyboard.press('Escape');
     await page.getByLabel('An operator approves: batch above').fill('1');
 
     const set = page.waitForRequest((request) => request.method() !== 'GET' && request.url().endsWith('/policy'));
     await page.getByRole('button', { name: 'Review and sign' }).click();
     await dialog.getByText(`Denied recipients added: ${denied}.`).waitFor();
-    await dialog.getByText('Of 1 batch, these rules would have met 1').waitFor();
+    await dialog.getByText('Of 1 batch, these rules would have applied to 1').waitFor();
     const link = dialog.getByRole('link', { name: 'Batch 1' });
     assert.equal(await link.getAttribute('href'), `/p/${project.projectId}/batches/${batchId}`);
     await checkScreenOnBoth(operator, 'rules-sign');
@@ -94,7 +94,7 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     );
     await page.getByRole('heading', { name: 'Version 1' }).first().waitFor();
     await owner.page.goto(`/p/${project.projectId}/rules`);
-    await owner.page.getByText('A person approves a batch of more than 1 token.', { exact: true }).waitFor();
+    await owner.page.getByText('An operator approves a batch of more than 1 token.', { exact: true }).waitFor();
     assert.equal(await owner.page.getByRole('button', { name: 'Change rules' }).count(), 0);
     await checkScreenOnBoth(owner, 'rules-of-a-project');
   });
@@ -106,7 +106,7 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await owner.page.getByText('Waiting for the company').first().waitFor();
     const { page } = operator;
     await page.goto('/company');
-    await page.getByText('It moves 3 tokens. A person approves a batch of more than 1 token.').waitFor();
+    await page.getByText('It moves 3 tokens. An operator approves a batch of more than 1 token.').waitFor();
     await page.getByText('It is the first batch of this project that would be executed.').waitFor();
     await checkScreenOnBoth(operator, 'rules-desk');
     await page.getByRole('button', { name: /^Approve batch/ }).click();

@@ -48,7 +48,7 @@ describe('a page whose service is away, in a browser', { skip: noBrowser }, () =
     await page.getByText('Needed by open batches').first().waitFor();
     await page.getByRole('link', { name: 'Settings' }).first().click();
     await page.getByRole('button', { name: 'Change limits' }).click();
-    await page.getByLabel('Daily burn limit, whole tokens').fill('7');
+    await page.getByLabel('Daily burn limit, tokens').fill('7');
     await visit.context.setOffline(true);
     await page.getByRole('button', { name: 'Save limits' }).click();
     const refused = page.getByRole('main').getByRole('alert').filter({ hasText: 'No service answers at' });

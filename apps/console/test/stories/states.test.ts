@@ -42,7 +42,11 @@ const NEW_WALLET: readonly Empty[] = [
   { name: 'company', path: '/company', says: ['No batches waiting for the company'] },
   { name: 'company-projects', path: '/company/projects', says: ['No projects yet'] },
   { name: 'company-jobs', path: '/company/jobs', says: ['No open jobs'] },
-  { name: 'company-audit', path: '/company/audit', says: ['No entries yet.'] },
+  {
+    name: 'company-audit',
+    path: '/company/audit',
+    says: ['No entries yet. Decisions, pauses and changes of all projects will appear here.'],
+  },
   { name: 'proof', path: '/proof', says: ['The payload must be exactly what was sent'] },
 ];
 

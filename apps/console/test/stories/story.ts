@@ -247,8 +247,8 @@ export async function openRegistrationReview(page: Page, options: RegisterOption
   await page.getByText('Registration cost', { exact: true }).waitFor();
   await onScreen('register-1-token');
   await next();
-  await page.getByLabel('Daily burn limit, whole tokens').fill(burnLimit);
-  await page.getByLabel('Daily airdrop limit, whole tokens').fill(airdropLimit);
+  await page.getByLabel('Daily burn limit, tokens').fill(burnLimit);
+  await page.getByLabel('Daily airdrop limit, tokens').fill(airdropLimit);
   await onScreen('register-2-limits');
   await next();
   await onScreen('register-3-proof-types');

@@ -87,7 +87,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     it('an amount', () =>
       openAltered(
         { of: batchAnswer(), change: (text) => text.replace('"amount":2', '"amount":1') },
-        /Pipeline 0\..*Shown: Token burns 1 tokens of .*On chain: Token burns 2 tokens of/,
+        /Pipeline 0\..*Shown: Token burns 1 token of .*On chain: Token burns 2 tokens of/,
         { name: 'tampered-amount' },
       ));
 
@@ -137,7 +137,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
       // Returning to the page verifies it again.
       await page.clock.fastForward('00:10');
       await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
-      await assertUnsignable(/Pipeline 0\..*Shown: Token burns 1 tokens of .*On chain: Token burns 2 tokens of/);
+      await assertUnsignable(/Pipeline 0\..*Shown: Token burns 1 token of .*On chain: Token burns 2 tokens of/);
       await undo();
     });
 

@@ -216,7 +216,7 @@ describe('the audit of a vault in a browser', { skip: noBrowser }, () => {
     const person = await visit({ colorScheme: 'dark' });
     const { page } = person;
     await page.goto(`/audit/${honest}?rpc=${encodeURIComponent('https://*.example')}`);
-    await page.getByText('This address names no node that the page may read').waitFor();
+    await page.getByText('The link contains “https://*.example”, which is not the URL of a Solana node').waitFor();
     await checkScreen(person, 'audit-refused');
     await page.goto(`/audit/${honest}?rpc=http://localhost:1`);
     await auditButton(page).click();

@@ -74,7 +74,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         const { page } = person;
         await page.goto(`/p/${project.projectId}`);
         await page.getByText('of 1,000').first().waitFor();
-        await page.getByText('995 left until').waitFor();
+        await page.getByText('995 tokens left until').waitFor();
         await page.getByText('Nothing to do').waitFor();
         await page.getByText('4 of 5 done').waitFor();
         const chart = page.getByRole('slider', { name: 'Day of the chart of 30 days' });
@@ -179,11 +179,11 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     await page.getByText('Registration cost', { exact: true }).waitFor();
     const mint = await page.getByLabel('Mint address').inputValue();
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByLabel('Daily burn limit, whole tokens').fill('77');
+    await page.getByLabel('Daily burn limit, tokens').fill('77');
     await page.getByRole('button', { name: 'Back' }).click();
     assert.equal(await page.getByLabel('Mint address').inputValue(), mint);
     await page.getByRole('button', { name: 'Continue' }).click();
-    assert.equal(await page.getByLabel('Daily burn limit, whole tokens').inputValue(), '77');
+    assert.equal(await page.getByLabel('Daily burn limit, tokens').inputValue(), '77');
   });
 
   it('continues after a late and outdated first answer about a batch', async () => {

@@ -10,8 +10,8 @@ import { describeEntry, type ShownChange } from './describe-entry.ts';
 
 export interface AuditListProps {
   readonly history: UseInfiniteQueryResult<InfiniteData<{ readonly entries: readonly ListedEntry[] }>>;
-  /** Shows the project of each entry, for a list across projects. */
-  readonly showsProject?: boolean;
+  /** Shows the project of each entry, for a list across projects: the names of the projects by their ids, as far as known. */
+  readonly projectNames?: ReadonlyMap<string, string>;
   /** Shows the shard of each entry, for a list across shards. */
   readonly showsShard?: boolean;
   readonly emptyText: string;
@@ -20,7 +20,7 @@ export interface AuditListProps {
 type ListedEntry = AuditEntry & Partial<InShard<AuditEntry>>;
 
 /** Lists who changed what and when, with old and new values; loads one page at a time. */
-export function AuditList({ history, showsProject = false, showsShard = false, emptyText }: AuditListProps) {
+export function AuditList({ history, projectNames, showsShard = false, emptyText }: AuditListProps) {
   const entries = history.data?.pages.flatMap((page) => page.entries);
   if (!entries) {
     if (history.error) return <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />;
@@ -36,7 +36,7 @@ export function AuditList({ history, showsProject = false, showsShard = false, e
       <ul className="flex flex-col divide-y">
         {entries.map((entry) => (
           <li key={`${entry.shard ?? ''} ${entry.id}`} className="py-3 first:pt-0">
-            <Entry {...{ entry, showsProject, showsShard }} />
+            <Entry {...{ entry, projectNames, showsShard }} />
           </li>
         ))}
       </ul>
@@ -54,11 +54,11 @@ export function AuditList({ history, showsProject = false, showsShard = false, e
 
 interface EntryProps {
   readonly entry: ListedEntry;
-  readonly showsProject: boolean;
+  readonly projectNames: ReadonlyMap<string, string> | undefined;
   readonly showsShard: boolean;
 }
 
-function Entry({ entry, showsProject, showsShard }: EntryProps) {
+function Entry({ entry, projectNames, showsShard }: EntryProps) {
   const { at, actor, projectId, batchId, subject, reason, shard } = entry;
   const { title, changes } = describeEntry(entry);
   return (
@@ -85,13 +85,13 @@ function Entry({ entry, showsProject, showsShard }: EntryProps) {
           by <AddressText address={actor} of="wallet" />
         </span>
         {subject !== undefined && <span className="font-mono text-xs">{shorten(subject)}</span>}
-        {showsProject && projectId !== undefined && (
+        {projectNames && projectId !== undefined && (
           <Link
             to="/p/$projectId"
             params={{ projectId }}
             className="tap inline-flex min-h-6 items-center underline underline-offset-2"
           >
-            project {shorten(projectId)}
+            project {projectNames.get(projectId) ?? shorten(projectId)}
           </Link>
         )}
         {showsShard && shard !== undefined && <span>shard {shard}</span>}

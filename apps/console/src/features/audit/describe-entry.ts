@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry } from '@flywheel/api';
 import { groupDigits, shorten } from '@flywheel/protocol';
+import { APPROVAL_MODE_NAMES, amountWithUnit, TERMS_NAMES } from '../../lib/format.ts';
 
 /** A changed value as text; null for none. */
 export interface ShownChange {
@@ -17,8 +18,13 @@ export interface ShownEntry {
 export function describeEntry({ action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>): ShownEntry {
   const [old, current] = [toRecord(before), toRecord(after)];
   const names = [...new Set([...Object.keys(old), ...Object.keys(current)])];
+  const labels = { ...LABELS, ...LABELS_OF[action] };
   const changes = names
-    .map((name) => ({ name: LABELS[name] ?? name, before: formatValue(old[name]), after: formatValue(current[name]) }))
+    .map((name) => ({
+      name: labels[name] ?? name,
+      before: formatField(name, old[name]),
+      after: formatField(name, current[name]),
+    }))
     .filter((change) => change.before !== change.after);
   return { title: TITLES[action], changes };
 }
@@ -89,6 +95,12 @@ const LABELS: Readonly<Record<string, string>> = {
   amount: 'Amount',
 };
 
+/** In these entries the amounts are what the company approves in a day by itself, not the limits of the project. */
+const LABELS_OF: { readonly [Action in AuditAction]?: Readonly<Record<string, string>> } = {
+  'terms.changed': TERMS_NAMES,
+  'project.admitted': TERMS_NAMES,
+};
+
 function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   if (value === undefined || value === null) return {};
   if (typeof value === 'object' && !Array.isArray(value)) return { ...value };
@@ -97,6 +109,19 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
 
 const AMOUNT = /^\d+(\.\d+)?$/;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+/** Fields that are amounts of the project’s token. */
+const TOKEN_FIELDS: ReadonlySet<string> = new Set(['burnLimit', 'airdropLimit']);
+
+/** Formats a field of an entry; what has its own words or its own unit is known by its name. */
+function formatField(name: string, value: unknown): string | null {
+  if (name === 'proofTypes' && Array.isArray(value) && value.length === 0) return 'Any';
+  if (typeof value !== 'string') return formatValue(value);
+  if (TOKEN_FIELDS.has(name)) return amountWithUnit(value, 'tokens');
+  return (name === 'approvalMode' ? MODES.get(value) : undefined) ?? formatValue(value);
+}
+
+const MODES: ReadonlyMap<string, string> = new Map(Object.entries(APPROVAL_MODE_NAMES));
 
 function formatValue(value: unknown): string | null {
   if (value === undefined || value === null) return null;

@@ -1,10 +1,10 @@
 import { type BatchDetail, type BatchFailure, type BatchStatus, isFinalStatus } from '@flywheel/api';
-import { groupDigits, pluralize } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
-import { tokenUnit } from '../../lib/format.ts';
+import { amountWithUnit, tokenUnit } from '../../lib/format.ts';
 import { initSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -120,10 +120,10 @@ interface PlannedTotalProps {
 function PlannedTotal({ status, names, planned, done, count, unit }: PlannedTotalProps) {
   const stage = amountStage(status);
   if (stage === 'planned') {
-    const note = done === '0' ? count : `${groupDigits(done)} of it done`;
+    const note = done === '0' ? count : `${amountWithUnit(done, unit)} of it done`;
     return <Total name={names.planned} value={<AmountText amount={planned} unit={unit} />} note={note} />;
   }
-  const note = stage === null ? count : `of ${groupDigits(planned)} requested`;
+  const note = stage === null ? count : `of ${amountWithUnit(planned, unit)} requested`;
   return <Total name={names.done} value={<AmountText amount={done} unit={unit} />} note={note} />;
 }
 

@@ -11,7 +11,7 @@ interface BatchReviewProps {
   readonly showsEffects: boolean;
 }
 
-/** Shows the rules that a waiting batch meets, and what is unusual about it. */
+/** Shows the rules that apply to a waiting batch, and what is unusual about it. */
 export function BatchReview({ batchId, showsEffects }: BatchReviewProps) {
   const review = useQuery(batchReviewQuery(batchId));
   if (review.error) return <ErrorNotice error={review.error} onRetry={() => void review.refetch()} />;
@@ -37,7 +37,7 @@ export function BatchReview({ batchId, showsEffects }: BatchReviewProps) {
           {approvals.given} of {approvals.required} operators have approved.
         </p>
       )}
-      <Findings title="Rules it meets" icon={<Scale size={15} aria-hidden className="mt-0.5 shrink-0 text-quiet" />}>
+      <Findings title="Rules that apply" icon={<Scale size={15} aria-hidden className="mt-0.5 shrink-0 text-quiet" />}>
         {rules.map(({ message }) => message)}
       </Findings>
       <Findings title="Unusual" icon={<CircleAlert size={15} aria-hidden className="mt-0.5 shrink-0 text-waiting" />}>

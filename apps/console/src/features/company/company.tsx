@@ -1,7 +1,14 @@
 import { type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { auditQuery, type CompanyFigures, companyQuery, waitingBatchesQuery } from '../../lib/api/company.ts';
+import {
+  auditQuery,
+  type CompanyFigures,
+  companyProjectsQuery,
+  companyQuery,
+  waitingBatchesQuery,
+} from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
+import { tokenName } from '../../lib/format.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, Loading, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
@@ -95,6 +102,8 @@ function BecomeOperator({ wallet }: { readonly wallet: string }) {
 /** Lists the actions of all projects and of the company. */
 export function AuditLog() {
   const log = useInfiniteQuery(auditQuery);
+  const projects = useQuery(companyProjectsQuery);
+  const names = new Map(projects.data?.projects.map(({ id, token }) => [id, tokenName(token)]));
   const pages = log.data?.pages ?? [];
   const missing = pages.flatMap((page) => page.missing);
   return (
@@ -103,9 +112,13 @@ export function AuditLog() {
       <Panel>
         <AuditList
           history={log}
-          showsProject
+          projectNames={names}
           showsShard={pages.some(({ count }) => count > 1)}
-          emptyText={missing.length === 0 ? 'No entries yet.' : 'No entries in the other shards yet.'}
+          emptyText={
+            missing.length === 0
+              ? 'No entries yet. Decisions, pauses and changes of all projects will appear here.'
+              : 'No entries in the other shards yet.'
+          }
         />
       </Panel>
     </div>

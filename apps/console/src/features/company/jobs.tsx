@@ -19,7 +19,7 @@ export function Jobs() {
       {({ jobs: found, missing, isSharded }) =>
         found.length === 0 && missing.length === 0 ? (
           <EmptyState title="No open jobs">
-            <p>A job sets up, executes or closes one batch. Jobs in progress appear here.</p>
+            <p>A job sets up, executes or closes one batch, or refills the nonces. Jobs in progress appear here.</p>
           </EmptyState>
         ) : (
           <div className="flex flex-col gap-4">

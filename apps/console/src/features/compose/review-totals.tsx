@@ -30,7 +30,7 @@ export function ReviewTotals({ projectId, sums, token }: ReviewTotalsProps) {
             projectId={projectId}
             missing={tokens.missing !== '0' && <AmountText amount={tokens.missing} unit={unit} />}
           >
-            of <AmountText amount={tokens.available} /> available
+            of <AmountText amount={tokens.available} unit={unit} /> available
             {lamports.needed !== '0' && <>; {formatSol(lamports.needed)} for token accounts</>}
           </Balance>
         }
@@ -72,7 +72,8 @@ function LimitStat({ name, limit, tone, token }: LimitStatProps) {
             tone={isTooMuch ? 'failed' : tone}
           />
           <span className={isTooMuch ? 'font-medium text-failed' : undefined}>
-            <AmountText amount={limit.left} /> left today, resets at <TimeText at={limit.resetsAt} form="hour" />
+            <AmountText amount={limit.left} unit={tokenUnit(token)} /> left today, resets at{' '}
+            <TimeText at={limit.resetsAt} form="hour" />
           </span>
         </span>
       }

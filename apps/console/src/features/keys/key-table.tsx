@@ -28,7 +28,7 @@ export function KeyTable({ label, keys, allKeys, onChange }: KeyTableProps) {
       : [
           ...COLUMNS,
           {
-            name: 'Change',
+            name: 'Actions',
             isPlain: true,
             isNarrow: true,
             render: (key: KeySummary) => <KeyActions apiKey={key} onChange={onChange} />,

@@ -23,12 +23,15 @@ export function PolicyTrialView({ projectId, policy }: PolicyTrialViewProps) {
 
 function TrialReport({ projectId, trial }: { readonly projectId: string; readonly trial: PolicyTrial }) {
   const { batches, untouched, refused, person, twoOperators, waits, byRule, examples, since } = trial;
-  const met = batches - untouched;
+  const affected = batches - untouched;
   if (batches === 0) {
     return <Notice tone="plain" title="No batches of the last 30 days: nothing to try these rules on." />;
   }
   return (
-    <Notice tone="plain" title={`Of ${pluralize(batches, 'batch', 'batches')}, these rules would have met ${met}`}>
+    <Notice
+      tone="plain"
+      title={`Of ${pluralize(batches, 'batch', 'batches')}, these rules would have applied to ${affected}`}
+    >
       <p>
         Since <TimeText at={since} />: {refused} would be refused, {person} would need one operator, {twoOperators} two
         operators, and {waits} would wait.
@@ -36,14 +39,15 @@ function TrialReport({ projectId, trial }: { readonly projectId: string; readonl
       <ul className="mt-2 flex flex-col gap-1">
         {byRule.map(({ sentence, batches: ofRule }) => (
           <li key={sentence}>
-            <span className="tabular font-medium">{ofRule}</span> {sentence}
+            <span className="tabular font-medium">{pluralize(ofRule, 'batch', 'batches')}:</span> {sentence}
           </li>
         ))}
       </ul>
       {examples.length > 0 && (
         <details className="mt-2" open={examples.length <= MAX_OPEN}>
           <summary className="cursor-pointer text-quiet">
-            Batches that meet them ({examples.length === met ? met : `newest ${examples.length} of ${met}`})
+            Batches they apply to (
+            {examples.length === affected ? affected : `newest ${examples.length} of ${affected}`})
           </summary>
           <ul className="mt-1 flex flex-col gap-1">
             {examples.map(({ batchId, batchIndex, dateCreated, rules }) => (

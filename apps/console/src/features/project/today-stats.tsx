@@ -29,7 +29,7 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
             <FundsNote project={project} missing={funds?.tokens.missing ?? null} unit={unit}>
               {funds && funds.tokens.needed !== '0' ? (
                 <>
-                  <AmountText amount={funds.tokens.needed} /> needed by open batches
+                  <AmountText amount={funds.tokens.needed} unit={unit} /> needed by open batches
                 </>
               ) : (
                 'No open batch needs tokens'
@@ -134,8 +134,8 @@ function UsedToday({ name, use, tone, token }: UsedTodayProps) {
         <span className="flex flex-col gap-1.5">
           <Meter share={shareOf(toFinestUnits(use.used), toFinestUnits(use.cap))} label={name} tone={tone} />
           <span>
-            <AmountText amount={use.left} /> left until <TimeText at={use.resetsAt} form="hour" />. Open batches are
-            included.
+            <AmountText amount={use.left} unit={tokenUnit(token)} /> left until{' '}
+            <TimeText at={use.resetsAt} form="hour" />. Open batches are included.
           </span>
         </span>
       }

@@ -1,5 +1,5 @@
 import { REGISTRATION_OPERATIONS } from '@flywheel/api';
-import { groupDigits, pluralize } from '@flywheel/protocol';
+import { pluralize } from '@flywheel/protocol';
 import {
   isFlywheelError,
   type RegistrationRefusal,
@@ -14,6 +14,7 @@ import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { type Environment, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
+import { APPROVAL_MODE_NAMES, amountWithUnit } from '../../lib/format.ts';
 import { readRegistrationPins } from '../../lib/pins.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -81,14 +82,14 @@ export function ReviewStep({ draft, wallet, onSigned, onCreated }: ReviewStepPro
           { name: 'Token', value: <AddressText address={draft.mint} of="mint" /> },
           {
             name: 'Daily burn limit',
-            value: draft.isBurnAllowed ? `${groupDigits(draft.burnLimit)} tokens` : 'Burns not allowed',
+            value: draft.isBurnAllowed ? amountWithUnit(draft.burnLimit, 'tokens') : 'Burns not allowed',
           },
           {
             name: 'Daily airdrop limit',
-            value: draft.isAirdropAllowed ? `${groupDigits(draft.airdropLimit)} tokens` : 'Airdrops not allowed',
+            value: draft.isAirdropAllowed ? amountWithUnit(draft.airdropLimit, 'tokens') : 'Airdrops not allowed',
           },
           { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'Any' },
-          { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'Automatic' : 'Manual' },
+          { name: 'Company approval', value: APPROVAL_MODE_NAMES[draft.approvalMode] },
           { name: 'Approving wallet', value: <AddressText address={wallet} of="your wallet" /> },
         ]}
       />

@@ -1,6 +1,6 @@
-import { groupDigits } from '@flywheel/protocol';
 import type { SubmitEvent } from 'react';
 import { limitIssue } from '../../lib/amounts.ts';
+import { APPROVAL_MODE_NAMES, amountWithUnit } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { TextField } from '../../ui/fields.tsx';
@@ -31,12 +31,12 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
             Burns
           </Checkbox>
           <TextField
-            label="Daily burn limit, whole tokens"
+            label="Daily burn limit, tokens"
             inputMode="decimal"
             value={draft.burnLimit}
             onChange={({ target }) => onChange({ burnLimit: target.value.trim() })}
             error={burnError}
-            hint={groupDigits(draft.burnLimit)}
+            hint={amountWithUnit(draft.burnLimit, 'tokens')}
           />
         </div>
         <div className="flex flex-col gap-3">
@@ -44,12 +44,12 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
             Airdrops
           </Checkbox>
           <TextField
-            label="Daily airdrop limit, whole tokens"
+            label="Daily airdrop limit, tokens"
             inputMode="decimal"
             value={draft.airdropLimit}
             onChange={({ target }) => onChange({ airdropLimit: target.value.trim() })}
             error={airdropError}
-            hint={groupDigits(draft.airdropLimit)}
+            hint={amountWithUnit(draft.airdropLimit, 'tokens')}
           />
         </div>
       </div>
@@ -101,10 +101,14 @@ export function ApprovalStep({ draft, onChange, onNext }: StepProps) {
         options={[
           {
             value: 'automatic',
-            title: 'Automatic',
-            text: 'Immediately, if the checks of limits, proofs, funds and simulation pass. Withdrawals still need a person.',
+            title: APPROVAL_MODE_NAMES.automatic,
+            text: 'Immediately, if the checks of limits, proofs, funds and simulation pass. Withdrawals still need an operator.',
           },
-          { value: 'manual', title: 'Manual', text: 'An operator of the company reviews every batch first.' },
+          {
+            value: 'manual',
+            title: APPROVAL_MODE_NAMES.manual,
+            text: 'An operator of the company reviews every batch first.',
+          },
         ]}
       />
       <div>

@@ -1,15 +1,17 @@
 import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
-import { groupDigits, isAddress } from '@flywheel/protocol';
+import { isAddress, NOT_A_TYPED_ADDRESS } from '@flywheel/protocol';
 
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
+import { tokenUnit } from '../../lib/format.ts';
 import { createMint, fundAccount, useLocalBank } from '../../lib/localnet.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { DescriptionList } from '../../ui/layout.tsx';
+import { AmountText } from '../../ui/text.tsx';
 import type { StepProps } from './draft.ts';
 
 /** Covers the rent of a multisig, its lookup table and a few token accounts. */
@@ -40,7 +42,7 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
         label="Mint address"
         value={draft.mint}
         onChange={({ target }) => onChange({ mint: target.value.trim() })}
-        error={draft.mint !== '' && !isWellFormed ? 'This is not a Solana address (32 bytes in base58).' : null}
+        error={draft.mint !== '' && !isWellFormed ? `This ${NOT_A_TYPED_ADDRESS}` : null}
         hint="An SPL Token or Token-2022 mint."
         className="[&_input]:font-mono"
         required
@@ -73,7 +75,7 @@ function MintDetails({ preview: { token, problem, warnings, costLamports } }: { 
         <DescriptionList
           items={[
             ...(token.name === undefined ? [] : [{ name: 'Name on chain', value: nameOf(token) }]),
-            { name: 'Supply', value: groupDigits(token.supply) },
+            { name: 'Supply', value: <AmountText amount={token.supply} unit={tokenUnit(token)} /> },
             { name: 'Decimals', value: token.decimals },
             { name: 'Program', value: token.program === 'token-2022' ? 'Token-2022' : 'SPL Token' },
             ...(problem === undefined ? [{ name: 'Registration cost', value: formatSol(costLamports) }] : []),

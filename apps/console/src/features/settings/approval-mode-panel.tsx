@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { limitIssue, toBaseUnitTerms } from '../../lib/amounts.ts';
 import { changeTerms } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
+import { TERMS_NAMES } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
@@ -90,7 +91,7 @@ function TermsEditor({ project, terms }: TermsProps) {
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
-          label="Burned per day without an operator"
+          label={TERMS_NAMES.burnLimit}
           inputMode="decimal"
           value={to.burnLimit}
           onChange={({ target }) => change({ burnLimit: target.value.trim() })}
@@ -98,7 +99,7 @@ function TermsEditor({ project, terms }: TermsProps) {
           hint={`The project’s own limit is ${groupDigits(project.limits.burn.cap)} tokens.`}
         />
         <TextField
-          label="Airdropped per day without an operator"
+          label={TERMS_NAMES.airdropLimit}
           inputMode="decimal"
           value={to.airdropLimit}
           onChange={({ target }) => change({ airdropLimit: target.value.trim() })}

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { limitIssue, toFinestUnits } from '../../lib/amounts.ts';
 import { changeLimits } from '../../lib/api/projects.ts';
-import { tokenUnit } from '../../lib/format.ts';
+import { amountWithUnit, tokenUnit } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
@@ -62,7 +62,7 @@ export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
               <dd className="text-sm text-quiet">
                 {settings.scopes.includes(scope) ? (
                   <>
-                    <AmountText amount={used} /> used today
+                    <AmountText amount={used} unit={unit} /> used today
                   </>
                 ) : (
                   `Not available: the project was registered without ${scope}s.`
@@ -70,8 +70,8 @@ export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
               </dd>
               {toFinestUnits(amount) > toFinestUnits(ofCompany) && (
                 <dd className="text-sm text-quiet">
-                  The company approves <AmountText amount={ofCompany} /> a day without an operator. Batches above that
-                  wait for one.
+                  The company approves <AmountText amount={ofCompany} unit={unit} /> a day without an operator. Batches
+                  above that wait for one.
                 </dd>
               )}
             </div>
@@ -145,12 +145,12 @@ interface LimitFieldProps {
 function LimitField({ label, value, current, error, onChange }: LimitFieldProps) {
   return (
     <TextField
-      label={`${label}, whole tokens`}
+      label={`${label}, tokens`}
       inputMode="decimal"
       value={value}
       onChange={({ target }) => onChange(target.value.trim())}
       error={error}
-      hint={value === current ? 'No change' : `${groupDigits(current)} → ${groupDigits(value)}`}
+      hint={value === current ? 'No change' : `${groupDigits(current)} → ${amountWithUnit(value, 'tokens')}`}
       required
     />
   );

@@ -31,7 +31,7 @@ export function WebhookDeliveries({ projectId, webhookId, canRedeliver }: Webhoo
   const query = useInfiniteQuery(deliveriesQuery(projectId, webhookId, state));
   const deliveries = query.data?.pages.flatMap((page) => page.deliveries);
   const redeliverColumn: Column<WebhookDelivery> = {
-    name: 'Redeliver',
+    name: 'Actions',
     isPlain: true,
     isNarrow: true,
     render: (delivery) => <RedeliverButton projectId={projectId} webhookId={webhookId} delivery={delivery} />,

@@ -202,8 +202,8 @@ function DisableForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, '
   return (
     <div className="flex flex-col gap-4">
       <p>
-        New events are not queued for <span className="break-all">{webhook.url}</span>: what happens until you enable it
-        again is not sent, also not later. Pending deliveries wait.
+        New events are not queued for <span className="break-all">{webhook.url}</span>. Events that happen while it is
+        disabled are never sent. Pending deliveries wait.
       </p>
       {disable.error && <ErrorNotice error={disable.error} />}
       <DialogButtons>

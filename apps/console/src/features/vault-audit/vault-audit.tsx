@@ -39,7 +39,7 @@ export function VaultAudit() {
       lead={
         <span className="flex flex-wrap items-center gap-x-2">
           <AddressText address={vault} of="vault" isLinked />
-          <span>Your browser reads the chain at a node that you choose. This service is not asked for facts.</span>
+          <span>Your browser reads the chain at a node that you choose. It asks nothing of this service.</span>
         </span>
       }
     >
@@ -119,8 +119,11 @@ function NodeAudit({ vault, named, ownNode }: NodeAuditProps) {
   return (
     <>
       {isRefused && (
-        <Notice tone="failed" title="This address names no node that the page may read">
-          <p>It names “{visibleText(named)}”. Enter the URL of a Solana node below.</p>
+        <Notice
+          tone="failed"
+          title={`The link contains “${visibleText(named)}”, which is not the URL of a Solana node`}
+        >
+          <p>Enter the URL of a Solana node below.</p>
         </Notice>
       )}
       <AuditView

@@ -1,12 +1,12 @@
 import type { Asset, ProjectOverview, Withdrawal, WithdrawalRequest } from '@flywheel/api';
-import { groupDigits, MIN_VAULT_LAMPORTS, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import { MIN_VAULT_LAMPORTS, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
 import { toSol } from '../../lib/amounts.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { withdraw } from '../../lib/api/treasury.ts';
-import { tokenUnit } from '../../lib/format.ts';
+import { amountWithUnit, tokenUnit } from '../../lib/format.ts';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
@@ -100,8 +100,9 @@ function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: WithdrawFo
   const [to, setTo] = useState('');
   const [amount, setAmount] = useState('');
   const unit = tokenUnit(project.token);
+  const assetUnit = asset === 'SOL' ? 'SOL' : unit;
   const holding = holdingsOf(project)[asset];
-  const errors = { to: recipientError(to, project.vaultAddress), amount: amountError(amount, holding) };
+  const errors = { to: recipientError(to, project.vaultAddress), amount: amountError(amount, holding, assetUnit) };
   const isReady = to !== '' && amount !== '' && errors.to === null && errors.amount === null;
   const edited = (set: (text: string) => void) => (text: string) => {
     set(text.trim());
@@ -144,7 +145,7 @@ function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: WithdrawFo
       />
       <AmountField
         {...{ amount, holding }}
-        unit={asset === 'SOL' ? 'SOL' : unit}
+        unit={assetUnit}
         error={amount === '' ? null : errors.amount}
         onChange={edited(setAmount)}
       />
@@ -177,7 +178,7 @@ function AmountField({ amount, unit, holding, error, onChange }: AmountFieldProp
         hint={
           available === null
             ? 'The cluster does not respond: the balance is unknown.'
-            : `Available: ${groupDigits(available)}`
+            : `Available: ${amountWithUnit(available, unit)}`
         }
         className="flex-1"
         required
@@ -218,17 +219,18 @@ function holdingsOf({ funds, token }: ProjectOverview): Readonly<Record<Asset, H
 }
 
 /** Checks the amount of a withdrawal against the known balance; answers the error as a sentence, or null. */
-function amountError(amount: string, { decimals, available, minimum }: Holding): string | null {
+function amountError(amount: string, { decimals, available, minimum }: Holding, unit: string): string | null {
   if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter an amount without commas, for example 10 or 0.5.';
   const asked = toBaseUnits(amount, decimals);
   if (asked === null) return `An amount may have ${decimals} decimals; this one has more.`;
   if (asked === 0n) return 'The amount must be more than zero.';
   const held = available === null ? null : toBaseUnits(available, decimals);
   if (held === null) return null;
-  if (asked > held) return `The vault holds only ${groupDigits(available ?? '0')}.`;
+  if (asked > held) return `The vault holds only ${amountWithUnit(available ?? '0', unit)}.`;
   const left = held - asked;
   if (left > 0n && left < minimum) {
-    return `This leaves ${toDecimal(left, decimals)}. Leave at least ${toDecimal(minimum, decimals)}, or withdraw everything.`;
+    const [rest, least] = [left, minimum].map((units) => amountWithUnit(toDecimal(units, decimals), unit));
+    return `This leaves ${rest}. Leave at least ${least}, or withdraw everything.`;
   }
   return null;
 }
