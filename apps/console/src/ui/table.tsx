@@ -58,7 +58,7 @@ export function Table<Row>({ label, columns, rows, keyOf, under }: TableProps<Ro
             </tr>
             {below && (
               <tr role="row" className="max-md:block">
-                <td role="cell" colSpan={columns.length} className="px-4 pb-3 max-md:block">
+                <td role="cell" colSpan={columns.length} className="px-4 pb-3 max-md:block max-md:pt-2.5">
                   {below}
                 </td>
               </tr>

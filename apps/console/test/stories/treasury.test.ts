@@ -44,7 +44,7 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       const to = (await generateKeyPairSigner()).address;
       await page.getByLabel('Recipient’s wallet').fill(to);
       await page.getByLabel('Amount, SOL').fill('0.9995');
-      await page.getByText('Leave at least 0.00089088, or withdraw everything.').waitFor();
+      await page.getByText('Leave at least 0.00089088 SOL, or withdraw everything.').waitFor();
       await checkScreen(person, 'withdraw-problem');
       await page.getByLabel('Amount, SOL').fill('0.25');
       await page.getByRole('button', { name: 'Create withdrawal' }).click();
@@ -61,6 +61,11 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       await row.getByText('0.25 SOL').waitFor();
       assert.match((await row.textContent()) ?? '', /To withdraw/);
       assert.equal(await row.getByText(/^Burn$|^Airdrop$/).count(), 0);
+      // The words stand beside the amount: under the heads of the table it would be read as an airdrop.
+      const word = await row.getByText('To withdraw', { exact: true }).boundingBox();
+      assert.ok(word && word.width > 20, 'the word is there for screen readers only');
+      const card = await row.boundingBox();
+      assert.ok(card && card.height < 180, 'a withdrawal is as high as a batch with burns and airdrops');
       await checkScreen(person, 'withdraw-batches');
       await row.getByRole('link').click();
       await page.getByRole('link', { name: 'Review and approve' }).filter({ visible: true }).click();

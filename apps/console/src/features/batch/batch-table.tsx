@@ -31,8 +31,8 @@ import {
   withdrawnUnit,
 } from './batch-summary.ts';
 
-/** Heights of a table row, and of a card on a phone. */
-const ROW_PX = { wide: 60, narrow: 204 } as const;
+/** Height of a table row, and of the cards on a phone, which are as high as what a batch of their kind shows. */
+const ROW_PX = { wide: 60, pipelines: 240, withdrawal: 156, rotation: 124 } as const;
 /** The next page is fetched this many rows before the end, so that scrolling does not stop. */
 const ROWS_AHEAD = 15;
 /** Placeholder rows below the last row while the next page loads. */
@@ -57,16 +57,15 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
   useLayoutEffect(() => {
     if (body.current) setScrollMargin(body.current.getBoundingClientRect().top + window.scrollY);
   }, []);
-  const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
   const virtual = useWindowVirtualizer({
     count: rows.length + (hasMore ? LOADING_ROWS : 0),
-    estimateSize: () => rowPx,
+    estimateSize: (index) => rowHeight(rows[index], isWide),
     overscan: 8,
     scrollMargin,
     scrollPaddingStart: HEAD_PX,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the row height changes with the screen width.
-  useEffect(() => virtual.measure(), [rowPx]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights change with the screen width and the rows.
+  useLayoutEffect(() => virtual.measure(), [isWide, rows]);
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -95,9 +94,9 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
         className="relative block overflow-hidden rounded-lg border bg-raised md:rounded-t-none"
         style={{ height: virtual.getTotalSize() }}
       >
-        {items.map(({ index, start }) => {
+        {items.map(({ index, start, size }) => {
           const row = rows[index];
-          const style = { height: rowPx, transform: `translateY(${start - scrollMargin}px)` };
+          const style = { height: size, transform: `translateY(${start - scrollMargin}px)` };
           return row ? (
             <BatchRow key={row.id} projectId={projectId} unit={unit} row={row} index={index} style={style} />
           ) : (
@@ -110,10 +109,17 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
   );
 }
 
+/** Height of a row; a placeholder is as high as a batch of pipelines. */
+function rowHeight(row: Row | undefined, isWide: boolean): number {
+  if (isWide) return ROW_PX.wide;
+  if (row === undefined || hasPipelines(row)) return ROW_PX.pipelines;
+  return row.withdrawal ? ROW_PX.withdrawal : ROW_PX.rotation;
+}
+
 const HEADS = [
   { name: 'State', className: 'text-left' },
   { name: 'Created', className: 'text-left' },
-  { name: 'Actions', className: 'text-left' },
+  { name: 'Types', className: 'text-left' },
   { name: 'Pipelines', className: 'text-right' },
   { name: 'Burn', className: 'text-right', isAmount: true },
   { name: 'Airdrop', className: 'text-right', isAmount: true },
@@ -154,7 +160,7 @@ const FIRST_ROWS = 6;
 /** Placeholder of the same size while the table loads. */
 export function TableSkeleton({ unit }: Pick<BatchTableProps, 'unit'>) {
   const isWide = useIsWide();
-  const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
+  const rowPx = rowHeight(undefined, isWide);
   return (
     <Loading>
       <table aria-hidden className="block">
@@ -265,35 +271,38 @@ function Amount({ name, unit, tokens, status }: AmountProps) {
       >
         <span className={cn(tokens === '0' || stage !== null ? 'text-quiet' : 'font-medium')}>
           <Digits amount={tokens} />
-          <span className="ml-1 text-xs text-quiet md:hidden">{unitBeside(tokens, unit)}</span>
+          <span className="ml-1 inline-block text-xs text-quiet md:hidden">{unitBeside(tokens, unit)}</span>
         </span>
-        {stage && <span className="ml-1.5 text-xs text-quiet md:ml-0 md:block">{stage}</span>}
+        {stage && <span className="block text-xs text-quiet">{stage}</span>}
       </span>
     </td>
   );
 }
 
-/** Takes the place of both amounts in the row of a withdrawal; empty for a rotation, which moves nothing. */
+/**
+ * Takes the place of both amounts in the row of a withdrawal, between their columns: it is neither a burn nor an airdrop.
+ * Empty for a rotation, which moves nothing.
+ */
 function Withdrawn({ row: { withdrawal, status }, unit }: { readonly row: Row; readonly unit: string }) {
   return (
     <td
       role="cell"
       colSpan={2}
       className={cn(
-        'flex justify-between text-sm md:col-span-2 md:text-right md:text-base',
+        'flex justify-between text-sm md:col-span-2 md:flex-col md:items-center md:text-base',
         !withdrawal && 'max-md:hidden',
       )}
     >
       {withdrawal && (
         <>
-          <span className="text-quiet md:sr-only">{WITHDRAWAL_NAMES[status]}</span>
-          <span className="tabular min-w-0 text-right wrap-anywhere md:ml-auto">
-            <span className={status === 'EXECUTED' ? 'font-medium' : 'text-quiet'}>
-              <AmountText amount={withdrawal.amount} unit={withdrawnUnit(withdrawal.asset, unit)} />
-            </span>
-            <span aria-hidden className="hidden text-xs text-quiet md:block">
-              {WITHDRAWAL_NAMES[status].toLowerCase()}
-            </span>
+          <span className="text-quiet md:text-xs">{WITHDRAWAL_NAMES[status]}</span>
+          <span
+            className={cn(
+              'tabular min-w-0 text-right wrap-anywhere md:text-center',
+              status === 'EXECUTED' ? 'font-medium' : 'text-quiet',
+            )}
+          >
+            <AmountText amount={withdrawal.amount} unit={withdrawnUnit(withdrawal.asset, unit)} />
           </span>
         </>
       )}

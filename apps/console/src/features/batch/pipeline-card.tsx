@@ -2,7 +2,7 @@ import type { Pipeline } from '@flywheel/api';
 import { decimalOf, decodeInstruction, describeInstruction, proofMemo } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
-import { useMemo } from 'react';
+import { Fragment, useMemo } from 'react';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -32,7 +32,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
   const mark = state && STATES[state];
   return (
     <article className="flex flex-col gap-2">
-      <header className="flex min-h-7 items-center gap-2">
+      <header className="flex min-h-7 items-center gap-x-2 max-sm:flex-wrap">
         <button
           type="button"
           onClick={onToggle}
@@ -44,8 +44,19 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
             <span className="sr-only">Pipeline </span>
             {position}
           </span>
-          <span className="min-w-0 font-mono text-sm font-medium break-all">{type}</span>
-          {!isOpen && <code className="min-w-0 flex-1 truncate font-mono text-xs text-quiet">{payload}</code>}
+          <span className="min-w-0 font-mono text-sm font-medium wrap-anywhere">
+            <TypeName type={type} />
+          </span>
+          {!isOpen && (
+            <code
+              className={cn(
+                'min-w-0 flex-1 truncate font-mono text-xs text-quiet',
+                signature !== undefined && 'max-sm:hidden', // a phone would show one character of it
+              )}
+            >
+              {payload}
+            </code>
+          )}
         </button>
         {bytes !== undefined && maxBytes !== undefined && state === undefined && (
           <span className="flex items-center gap-2 sm:w-32">
@@ -56,7 +67,11 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
             <span className="tabular w-16 text-right text-xs text-quiet">{bytes} B</span>
           </span>
         )}
-        {signature && <AddressText address={signature} kind="signature" isLinked />}
+        {signature && (
+          <span className="max-sm:order-last max-sm:basis-full max-sm:pl-[23px]">
+            <AddressText address={signature} kind="signature" isLinked />
+          </span>
+        )}
         {mark && (
           <span
             className={cn(
@@ -89,6 +104,17 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
       {isOpen && <PipelineDetails pipeline={pipeline} />}
     </article>
   );
+}
+
+/** A long type wraps after an underscore, not within a word. */
+function TypeName({ type }: Pick<ShownPipeline, 'type'>) {
+  return type.split(/(?<=_)/).map((word, position) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the words of a type stay in order.
+    <Fragment key={position}>
+      {position > 0 && <wbr />}
+      {word}
+    </Fragment>
+  ));
 }
 
 function PipelineDetails({ pipeline }: { readonly pipeline: ShownPipeline }) {
