@@ -111,7 +111,7 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     const result = await page.getByText(`of ${MANY_PIPELINES} pipelines executed`).textContent();
     const executed = Number.parseInt(result ?? '', 10);
     assert.ok(executed > 0 && executed < MANY_PIPELINES, result ?? '');
-    await page.getByText(`of ${MANY_PIPELINES} requested`).waitFor();
+    await page.getByText(`of ${MANY_PIPELINES} tokens requested`).waitFor();
     await page.getByText('Cancelled', { exact: true }).waitFor();
     await page.getByText(/The pipelines that were not executed will not run\./).waitFor();
     await checkScreenOnBoth(person, 'batch-cancelled');
