@@ -54,7 +54,7 @@ describe('a composed batch', () => {
       [{ ...draft, actions: [{ ...action, amount: '1.255' }] }, /has 2 decimals/],
       [{ ...draft, actions: [{ ...action, amount: '1,5' }] }, /without commas/],
       [{ ...draft, actions: [{ ...action, amount: '12345678901234.25' }] }, /significant digits/],
-      [{ ...draft, actions: [{ ...action, toAddress: 'nobody' }] }, /Not a Solana address/],
+      [{ ...draft, actions: [{ ...action, toAddress: 'nobody' }] }, /This is not a Solana address/],
     ] as const;
     for (const [draftWithIssue, expected] of issues) {
       const read = readPipeline(draftWithIssue, rules);
