@@ -96,11 +96,11 @@ function scenarioOf(fleet: Fleet, size: Size): Scenario {
 
 /** Projects of the day whose size is looked for. */
 const MOST_PROJECTS = PROJECTS[0];
-/** Of the batches of such a day, so many are executed in time, and no cap refuses one. */
+/** All batches of such a day are executed, 99 % of them within this time. */
 const IN_TIME_SECONDS = 60;
 const STEPS = 12;
 
-/** Finds by halving the largest day on which 99 % of the batches are executed within a minute, and none is refused. */
+/** Finds by halving the largest day on which all batches are executed, so that no cap refuses one, and 99 % of them in time. */
 function findMost(costs: Costs, fleet: Fleet): Outcome {
   let [low, high] = [1, PIPELINES_PER_DAY[0] as number];
   let found: Outcome | undefined;

@@ -70,7 +70,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     project = await register(owner, { isManual: true, frozenBy });
     await owner.page.getByText('The company has not admitted this project').waitFor();
     await showsFreezeRisk(owner.page, freezeAuthority);
-    assert.equal(await offersBatch(), false, 'offers a batch that nobody may create');
+    assert.equal(await offersBatch(), false, 'offers a batch that no person may create');
     await checkScreen(owner, 'overview-risk');
     const vault = address(project.vault);
     await story.world.localnet.bank.airdrop(vault, 1_000_000_000n);

@@ -100,7 +100,7 @@ for (const engine of ENGINES) {
       assert.equal(await tokenBalance(second, mint.address, vault), 0n);
       await mintTo(second, mint, vault, missing);
       await makeDue(second, 'execute', batch.id);
-      // What was seized was burned, and minted again.
+      // Seized tokens were burned, and minted again.
       await assertExecutedOnce(midway);
       assert.equal(await tokenBalance(second, mint.address, vault), 0n);
     });
@@ -122,7 +122,7 @@ for (const engine of ENGINES) {
       fill: (vault: string) => Promise<unknown> = async () => undefined,
     ): Promise<Midway> {
       const { first, proxy } = shards;
-      // What held the sends of the test before looks for a project that has left.
+      // The holder of the sends in the test before looks for a project that has left.
       first.gate.clear();
       const project = await createProjectIn(first, proxy, options);
       await fill(project.vaultAddress);

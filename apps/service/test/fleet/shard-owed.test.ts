@@ -102,7 +102,7 @@ describe('a project that moves while votes are owed that close a batch', {
   /** Has the first shard execute a batch until its second bundle is sent. */
   async function executeHalf(): Promise<Midway> {
     const { first, proxy } = shards;
-    // What held the sends of the test before looks for a project that has left.
+    // The holder of the sends in the test before looks for a project that has left.
     first.gate.clear();
     const project = await createProjectIn(first, proxy);
     const batch = await setUpBatch(proxy, project, Array.from({ length: PIPELINES }, heavyBurnPipeline));

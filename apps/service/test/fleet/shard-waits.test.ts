@@ -138,7 +138,7 @@ describe('a project that moves while something of it waits', WITH_HAPROXY, () =>
     );
     assert.equal(await countPutOff(second, 'execute', batch.id), 1);
     assert.deepEqual(await findBundles(second.db, batch.id, 'execution'), []);
-    // As if the hours had begun.
+    // The hours begin with that.
     await second.db.deleteFrom('company_policies').where('multisig', '=', address(project.multisig)).execute();
     await makeDue(second, 'execute', batch.id);
     await waitForBatch(proxy, project, batch.id, ({ status }) => status === 'EXECUTED');

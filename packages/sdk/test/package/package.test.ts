@@ -33,7 +33,7 @@ const MAX_BYTES = {
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 70_500,
   "export { createFlywheelClient } from '@flywheel/sdk'": 40_000,
   "export { createCollector } from '@flywheel/sdk/collector'": 72_500,
-  "export { proof } from '@flywheel/sdk'": 23_300,
+  "export { proof } from '@flywheel/sdk'": 23_600,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 10_800,
   "export { proofHash } from '@flywheel/sdk'": 3_000,
 };
