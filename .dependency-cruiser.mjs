@@ -151,6 +151,13 @@ export default {
       from: { path: '^apps/([^/]+)/test/' },
       to: { path: '^apps/', pathNot: ['^apps/$1/', '^apps/service/src/index[.]ts$'] },
     },
+    {
+      name: 'bench-imports-packages-by-name',
+      comment: 'A measurement reaches a package as its users do; what it shares with tests is in packages/testing.',
+      severity: 'error',
+      from: { path: '^bench/' },
+      to: { path: '^packages/(?!testing/)[^/]+/(src/(?!(.*/)?index[.]ts$)|test/)|^apps/[^/]+/test/|^apps/(cli|console)/src/' },
+    },
   ],
   options: {
     // Type-only imports count.

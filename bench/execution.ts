@@ -1,11 +1,11 @@
-import { TIP_ACCOUNTS } from '@flywheel/localnet';
+import { createSquadsRuntime, findSquadsProgram, TIP_ACCOUNTS } from '@flywheel/localnet';
 import type { Batch } from '@flywheel/service/internal/model/batch.ts';
 import type { Multisig } from '@flywheel/service/internal/model/project.ts';
 import { executionGroup } from '@flywheel/service/internal/squads/groups.ts';
 import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import { findBundles } from '@flywheel/service/internal/store/batches/bundles.ts';
 import { requireProject } from '@flywheel/service/internal/store/projects/projects.ts';
-import { proposalAddress, SQUADS_PROGRAM_ADDRESS, transactionAddress } from '@flywheel/squads';
+import { proposalAddress, transactionAddress } from '@flywheel/squads';
 import { execute, getBatch, init } from '@flywheel/testing/client';
 import { isClusterShared } from '@flywheel/testing/cluster';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
@@ -19,9 +19,6 @@ import {
   type Transaction,
 } from '@solana/kit';
 import { LiteSVM } from 'litesvm';
-import { createRealProgram } from '../packages/localnet/src/real-program.ts';
-import type { Runtime } from '../packages/localnet/src/runtime.ts';
-import { createSquadsEmulation } from '../packages/localnet/src/squads-emulation/index.ts';
 import { openBenchWorld } from './bench-world.ts';
 import type { Figures } from './figures.ts';
 import { makePipelines } from './init.ts';
@@ -129,7 +126,9 @@ function decode(wire: string): Transaction {
 
 /** Measures the milliseconds that LiteSVM takes for the transactions in sequence, on a state of its own. */
 function replay(before: readonly EncodedAccount[], transactions: readonly Transaction[], { localnet }: World): number {
-  const { svm, runtime } = emptyRuntime(localnet.program);
+  const svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
+  const program = localnet.program === 'emulation' ? 'emulation' : process.env.FLYWHEEL_SQUADS_PROGRAM;
+  const runtime = createSquadsRuntime(svm, findSquadsProgram(program));
   for (const account of before) svm.setAccount(account);
   svm.warpToSlot(REPLAY_SLOT);
   const start = performance.now();
@@ -142,12 +141,3 @@ function replay(before: readonly EncodedAccount[], transactions: readonly Transa
 
 /** After the slot in which the lookup table was extended, so that it can be used. */
 const REPLAY_SLOT = 1_000_000n;
-
-function emptyRuntime(program: Runtime['program']): { readonly svm: LiteSVM; readonly runtime: Runtime } {
-  const svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
-  if (program === 'emulation') return { svm, runtime: createSquadsEmulation(svm) };
-  const path = process.env.FLYWHEEL_SQUADS_PROGRAM;
-  if (path === undefined) throw new Error('The cluster runs the real program, but FLYWHEEL_SQUADS_PROGRAM names none.');
-  svm.addProgramFromFile(SQUADS_PROGRAM_ADDRESS, path);
-  return { svm, runtime: createRealProgram(svm) };
-}

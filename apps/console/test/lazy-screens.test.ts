@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { noBrowser } from './browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import { openSite, type Site } from './open-site.ts';
 
 const CODE = '**/assets/proof-*.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { noBrowser, type Visit } from './browser.ts';
+import { noBrowser, type Visit } from '@flywheel/testing/browser';
 import { openSite, type Site } from './open-site.ts';
 
 const VAULT = '11111111111111111111111111111111';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { noBrowser } from './browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import { openSite, type Site } from './open-site.ts';
 
 describe('the button of the theme', { skip: noBrowser }, () => {

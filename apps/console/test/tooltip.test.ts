@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { noBrowser, SIZES, type Visit } from './browser.ts';
+import { noBrowser, SIZES, type Visit } from '@flywheel/testing/browser';
 import { openSite, type Site } from './open-site.ts';
 
 /** Its vault screen is public and shows an address. */

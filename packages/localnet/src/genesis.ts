@@ -12,7 +12,6 @@ import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { EpochSchedule, LiteSVM } from 'litesvm';
 import { emptyAccount } from './ledger/account-journal.ts';
 import { SLOTS_PER_EPOCH } from './ledger/slots.ts';
-import type { SquadsProgram } from './programs.ts';
 
 /** Content of the only ProgramConfig account of Squads v4, as on mainnet, where the creation of a multisig is free. */
 const PROGRAM_CONFIG: ProgramConfigAccount = {
@@ -41,17 +40,17 @@ export const GENESIS_LAMPORTS = BANK_LAMPORTS + TIP_ACCOUNT_LAMPORTS * BigInt(TI
 const VOTE_ACCOUNT_BYTES = 3_762;
 
 /**
- * Creates the initial SVM of every ledger: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops.
+ * Creates the initial SVM of every ledger: the programs of LiteSVM, the configuration of Squads, tip accounts, and a bank that
+ * pays for airdrops.
  * @param v1 false leaves transaction version 1 inactive.
  */
-export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): LiteSVM {
+export function createGenesis(bank: Address, v1 = true): LiteSVM {
   // The ledger checks signatures, blockhashes and duplicates: LiteSVM knows only one blockhash and forgets signatures.
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
   // Epochs have their full length from the first on, as getEpochSchedule says.
   svm.setEpochSchedule(new EpochSchedule(SLOTS_PER_EPOCH, SLOTS_PER_EPOCH, false, 0n, 0n));
   // Wrapped SOL, in both token programs.
   svm.withNativeMints();
-  if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);
   putAccount(svm, programConfigAddress(), SQUADS_PROGRAM_ADDRESS, programConfig());
   putAccount(svm, voteAccountOf(bank), VOTE_PROGRAM_ADDRESS, voteState(bank));
   if (!v1) svm.setAccount(emptyAccount(TRANSACTION_V1_FEATURE));

@@ -22,12 +22,11 @@ import { networkMethods } from './methods/network.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { defaultCacheDirectory, findSquadsProgram } from './programs.ts';
-import { createRealProgram } from './real-program.ts';
 import type { Methods } from './rpc/answer-call.ts';
 import { createRpcServer } from './rpc/server.ts';
 import { createRpcBank, requestAirdrop } from './rpc-bank.ts';
 import type { Runtime } from './runtime.ts';
-import { createSquadsEmulation } from './squads-emulation/index.ts';
+import { createSquadsRuntime } from './squads-runtime.ts';
 import { createFeed } from './subscriptions/feed.ts';
 import { subscriptionKinds } from './subscriptions/subscribe.ts';
 import { createWebsocketGate } from './subscriptions/websocket.ts';
@@ -112,6 +111,7 @@ export {
   BankError,
   bankSigner as localnetBank,
   createRpcBank,
+  createSquadsRuntime,
   defaultCacheDirectory,
   type FetchOptions,
   fetchSquadsProgram,
@@ -142,9 +142,9 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   };
   const squads = await squadsProgram(options);
   const signer = await bankSigner();
-  const svm = createGenesis(squads, signer.address, v1);
+  const svm = createGenesis(signer.address, v1);
+  const runtime = createSquadsRuntime(svm, squads);
   loadGenesisFiles(svm, options.genesis ?? {});
-  const runtime = squads.program === 'emulation' ? createSquadsEmulation(svm) : createRealProgram(svm);
   if (options.reset && options.stateDirectory) forgetLedger(options.stateDirectory);
   const ledger = openLedger(svm, runtime, {
     stateDirectory: options.stateDirectory ?? null,

@@ -1,11 +1,11 @@
 import { MAX_BASE_UNITS, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { createRpcTransport } from '@flywheel/solana-rpc';
+import { callLocalnet, createMint, createRpcTransport, fundAccount } from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
+import { toClusterError } from '../cluster-error.ts';
 import { type Context, localRpcUrl, type OptionalRpcUrlOption, optionalRpcUrl, type RpcUrlOption } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { interruptible } from '../interrupt.ts';
-import { callLocalnet, createMint, fund, toClusterError } from '../localnet-client.ts';
 import { addLocalRpcUrlOption, addOptionalRpcUrlOption, parseAddress, parseWholeNumber } from '../options.ts';
 
 interface StartOptions {
@@ -170,7 +170,9 @@ function addCreateToken(localnet: Command, context: Context): void {
   addLocalRpcUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel localnet create-token --decimals 6')
     .action(async ({ decimals, token2022, ...options }: CreateTokenOptions) => {
-      const mint = await createMint(await localRpcUrl(context, options), { decimals, token2022: token2022 === true });
+      const rpcUrl = await localRpcUrl(context, options);
+      const request = { decimals, token2022: token2022 === true };
+      const mint = await withNextStep(rpcUrl, 'localnet_createMint', () => createMint(rpcUrl, request));
       context.output.result({ mint }, mint);
     });
 }
@@ -194,13 +196,14 @@ function addFund(localnet: Command, context: Context): void {
         throw new CliError('ERR_USAGE', 'Pass --mint and --tokens together.');
       }
       const rpcUrl = await localRpcUrl(context, options);
-      await fund(rpcUrl, {
+      const funding = {
         address,
         ...(sol === undefined ? {} : { lamports: parseAmountOption(sol, SOL_DECIMALS) }),
         ...(mint === undefined || tokens === undefined
           ? {}
-          : { mint, amountBaseUnits: parseAmountOption(tokens, await readDecimals(rpcUrl, mint)) }),
-      });
+          : { mint, baseUnits: parseAmountOption(tokens, await readDecimals(rpcUrl, mint)) }),
+      };
+      await withNextStep(rpcUrl, 'localnet_fund', () => fundAccount(rpcUrl, funding));
       const given = [
         ...(sol === undefined ? [] : [`${sol} SOL`]),
         ...(tokens === undefined ? [] : [`${tokens} tokens`]),
@@ -210,6 +213,20 @@ function addFund(localnet: Command, context: Context): void {
         `Sent ${given.join(' and ')} to ${address}.`,
       );
     });
+}
+
+/** Calls a method that only a local cluster has. @throws CliError with the next step. */
+function control(rpcUrl: string, method: `localnet_${string}`, params: object): Promise<unknown> {
+  return withNextStep(rpcUrl, method, () => callLocalnet(rpcUrl, method, params));
+}
+
+async function withNextStep<T>(rpcUrl: string, method: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof RangeError) throw new CliError('ERR_USAGE', error.message, { cause: error });
+    throw toClusterError(error, { rpcUrl, method });
+  }
 }
 
 function parseAmountOption(text: string, decimals: number): bigint {
@@ -225,12 +242,10 @@ function parseAmountOption(text: string, decimals: number): bigint {
 
 async function readDecimals(rpcUrl: string, mint: Address): Promise<number> {
   const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl, maxAttempts: 1 }));
-  try {
-    const { value } = await rpc.getTokenSupply(mint, { commitment: 'confirmed' }).send();
-    return value.decimals;
-  } catch (error) {
-    throw toClusterError(error, { rpcUrl, method: `Cannot read the mint ${mint}` });
-  }
+  const { value } = await withNextStep(rpcUrl, `Cannot read the mint ${mint}`, () =>
+    rpc.getTokenSupply(mint, { commitment: 'confirmed' }).send(),
+  );
+  return value.decimals;
 }
 
 function addFault(localnet: Command, context: Context): void {
@@ -246,8 +261,8 @@ function addFault(localnet: Command, context: Context): void {
     )
     .action(async (fault: object | undefined, options: RpcUrlOption) => {
       const rpcUrl = await localRpcUrl(context, options);
-      if (fault === undefined) await callLocalnet(rpcUrl, 'localnet_clearFaults', {});
-      else await callLocalnet(rpcUrl, 'localnet_setFault', fault);
+      if (fault === undefined) await control(rpcUrl, 'localnet_clearFaults', {});
+      else await control(rpcUrl, 'localnet_setFault', fault);
       context.output.result({ fault: fault ?? null }, fault === undefined ? 'All faults removed.' : 'Fault injected.');
     });
 }
@@ -273,7 +288,7 @@ function addWarp(localnet: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  flywheel localnet warp --seconds 86400')
     .action(async ({ slots, seconds, ...options }: WarpOptions) => {
       const step = { ...(slots === undefined ? {} : { slots }), ...(seconds === undefined ? {} : { seconds }) };
-      const reached = await callLocalnet(await localRpcUrl(context, options), 'localnet_warp', step);
+      const reached = await control(await localRpcUrl(context, options), 'localnet_warp', step);
       context.output.result({ reached }, `The cluster is at ${JSON.stringify(reached)}.`);
     });
 }
@@ -287,7 +302,7 @@ function addFork(localnet: Command, context: Context): void {
   addLocalRpcUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel localnet fork --slots 3')
     .action(async ({ slots, ...options }: RpcUrlOption & { readonly slots?: number }) => {
-      const reached = await callLocalnet(await localRpcUrl(context, options), 'localnet_fork', {
+      const reached = await control(await localRpcUrl(context, options), 'localnet_fork', {
         ...(slots === undefined ? {} : { slots }),
       });
       context.output.result({ reached }, `Blocks are abandoned: ${JSON.stringify(reached)}.`);
@@ -332,7 +347,7 @@ function addSlotCommands(localnet: Command, context: Context): void {
     addLocalRpcUrlOption(command)
       .addHelpText('after', `\nExample:\n  flywheel localnet ${name}`)
       .action(async (options: RpcUrlOption) => {
-        const reached = await callLocalnet(await localRpcUrl(context, options), method, {});
+        const reached = await control(await localRpcUrl(context, options), method, {});
         context.output.result({ reached }, `${message} The cluster is at ${JSON.stringify(reached)}.`);
       });
   }

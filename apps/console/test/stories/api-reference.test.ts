@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { OPERATIONS } from '@flywheel/api';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import { openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
 
 describe('the API reference in a browser', { skip: noBrowser }, () => {

@@ -5,7 +5,7 @@ import type { BatchRow } from '@flywheel/api';
 import { storeFailedBatches, waitForBatch } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import { alterAnswers } from './alterations.ts';
 import {
   approve,

@@ -13,7 +13,7 @@ import {
   restartShard,
   type TwoShards,
 } from '@flywheel/testing/two-shards';
-import { noBrowser, SIZES } from '../browser.ts';
+import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
 /** The page reads its data every ten seconds, and repeats a request that fails several times. */

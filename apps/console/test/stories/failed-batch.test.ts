@@ -6,7 +6,7 @@ import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/t
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import {
   approve,
   checkScreenOnBoth,

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { KeySummary } from '@flywheel/api';
 import { proofHash, writeMergedPayload } from '@flywheel/protocol';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import { alterAnswers } from './alterations.ts';
 import {
   approve,

@@ -6,7 +6,7 @@ import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { generateKeyPairSigner } from '@solana/kit';
 import type { Page } from 'playwright-core';
-import { noBrowser, SIZES } from '../browser.ts';
+import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { checkScreenOnBoth, type Person, type Story, tellStory } from './story.ts';
 
 /** The most base units that a token account holds, u64, with and without decimals. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openVisit, type VisitOptions } from '../browser.ts';
+import { openVisit, type VisitOptions } from '@flywheel/testing/browser';
 import { type Registered, type Story, takeScreenshot } from './story.ts';
 
 /** Asserts that a page of another origin shows a vault's badge and widget, and can put no other page into a frame. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { burnPipeline } from '@flywheel/testing/client';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import {
   approve,
   checkScreen,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
 import type { Locator } from 'playwright-core';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import { type Ending, interceptRequests, stopIntercepting } from './interception.ts';
 import {
   checkScreenInThemes,

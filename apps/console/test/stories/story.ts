@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { init } from '@flywheel/testing/client';
 import { requireOk } from '@flywheel/testing/project';
 import { sharedBank } from '@flywheel/testing/shared-bank';
@@ -9,7 +11,7 @@ import { openWorld, type World } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
 import { findAssociatedTokenPda } from '@solana-program/token';
 import type { Page } from 'playwright-core';
-import { keepScreenshot, openVisit, SIZES, type Visit, type VisitOptions } from '../browser.ts';
+import { openVisit, SIZES, type Visit, type VisitOptions } from '@flywheel/testing/browser';
 
 /** A running service with its console, and the people who visit it. */
 export interface Story {
@@ -109,9 +111,11 @@ async function assertSound(page: Page): Promise<void> {
   await assertFitsFingers(page);
 }
 
+const SCREENSHOTS = fileURLToPath(new URL('../../screenshots/', import.meta.url));
+
 /**
- * Saves screenshots of a screen in both sizes and both themes if FLYWHEEL_SCREENSHOTS=1; alone for a screen whose
- * accessibility another story checks.
+ * Saves screenshots of a screen in both sizes and both themes below apps/console/screenshots if FLYWHEEL_SCREENSHOTS=1;
+ * alone for a screen whose accessibility another story checks.
  */
 export async function takeScreenshot({ page, options }: Person, name: string): Promise<void> {
   if (process.env.FLYWHEEL_SCREENSHOTS !== '1') return;
@@ -121,7 +125,7 @@ export async function takeScreenshot({ page, options }: Person, name: string): P
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.evaluate('scrollTo(0, 0)');
-      await keepScreenshot(page, `${name}-${size}-${colorScheme}`);
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${size}-${colorScheme}.png`), fullPage: true });
     }
   }
   await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });

@@ -5,7 +5,7 @@ import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import { signSuccession } from '@flywheel/testing/successions';
 import { signRotation } from '@flywheel/testing/treasury';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import {
   type Alteration,
   type AlteredOptions,

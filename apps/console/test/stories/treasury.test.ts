@@ -5,7 +5,7 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
-import { noBrowser } from '../browser.ts';
+import { noBrowser } from '@flywheel/testing/browser';
 import {
   approve,
   checkScreen,

@@ -12,7 +12,7 @@ import { awaitFinalized } from '@flywheel/testing/vault-history';
 import { address, createNoopSigner, createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import type { Page } from 'playwright-core';
-import { noBrowser, openVisit, type Visit } from '../browser.ts';
+import { noBrowser, openVisit, type Visit } from '@flywheel/testing/browser';
 import { openSite, type Site } from '../open-site.ts';
 import { checkScreen, checkScreenOnBoth, type Person } from './story.ts';
 

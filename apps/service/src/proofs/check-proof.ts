@@ -26,7 +26,7 @@ export async function checkProof(deps: CheckProofDeps, request: ProofCheckReques
   if (!('signature' in request)) return checkEvent(deps, request);
   const { signature } = request;
   if (isSignature(signature)) return checkTransaction(deps, signature);
-  throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem: 'must be 64 bytes in base58.' });
+  throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem: 'must be a signature: 64 bytes in base58.' });
 }
 
 /** The limit of the wire's schema. */

@@ -241,11 +241,12 @@ describe('a change by the company', () => {
       mine.map((job: Record<string, unknown>) => [
         job.type,
         job.state,
+        job.batchIndex,
         job.batchStatus,
         job.projectId,
         'problem' in job,
       ]),
-      [['close', 'waiting', 'FINALIZED', project.projectId, false]],
+      [['close', 'waiting', String(batch.batchIndex), 'FINALIZED', project.projectId, false]],
     );
     await world.db
       .updateTable('batches')

@@ -124,6 +124,7 @@ export const JobSummary = z
       .optional()
       .describe('Why the job needs a person; absent otherwise.'),
     batchId: z.guid().optional(),
+    batchIndex: z.string().optional(),
     batchStatus: BatchStatus.optional(),
     projectId: z.guid().optional(),
     failedAttempts: z.int(),

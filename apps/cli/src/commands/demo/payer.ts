@@ -3,9 +3,9 @@ import { publicClusterOf } from '@flywheel/protocol';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { createSolanaRpcFromTransport, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { toClusterError } from '../../cluster-error.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
-import { toClusterError } from '../../localnet-client.ts';
 
 /** The operator's SOL, the wallet's, and the rent of vault and token accounts. */
 const DEMO_LAMPORTS = 4_000_000_000n;

@@ -2,7 +2,8 @@ import type { InShard, JobSummary } from '@flywheel/api';
 import { shorten } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { jobsQuery, retryJob } from '../../lib/api/company.ts';
+import { companyProjectsQuery, jobsQuery, retryJob } from '../../lib/api/company.ts';
+import { tokenName } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState, ErrorNotice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
@@ -97,16 +98,20 @@ function JobState({ state, problem }: JobSummary) {
   }
 }
 
-function BatchLink({ batchId, projectId }: JobSummary) {
+/** Links to the batch of a job; a job whose batch is gone has only its id. */
+function BatchLink({ batchId, batchIndex, projectId }: JobSummary) {
+  const projects = useQuery(companyProjectsQuery);
   if (batchId === undefined) return 'none';
   if (projectId === undefined) return <code>{shorten(batchId)}</code>;
+  const token = projects.data?.projects.find(({ id }) => id === projectId)?.token;
   return (
     <Link
       to="/p/$projectId/batches/$batchId"
       params={{ projectId, batchId }}
-      className="tap inline-flex min-h-6 items-center font-mono text-sm text-accent underline underline-offset-2"
+      className="tap inline-flex min-h-6 items-center text-sm text-accent underline underline-offset-2"
     >
-      {shorten(batchId)}
+      {token && `${tokenName(token)} · `}
+      Batch {batchIndex ?? shorten(batchId)}
     </Link>
   );
 }

@@ -1,12 +1,12 @@
 import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { isAddress, NOT_A_TYPED_ADDRESS } from '@flywheel/protocol';
-
+import { createMint, fundAccount } from '@flywheel/solana-rpc';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { tokenUnit } from '../../lib/format.ts';
-import { createMint, fundAccount, useLocalBank } from '../../lib/localnet.ts';
+import { useLocalBank } from '../../lib/localnet.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';

@@ -1,8 +1,9 @@
 import { MAX_BASE_UNITS } from '@flywheel/protocol';
+import { fundAccount } from '@flywheel/solana-rpc';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { encode } from 'uqr';
-import { fundAccount, useLocalBank } from '../../lib/localnet.ts';
+import { useLocalBank } from '../../lib/localnet.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';

@@ -107,6 +107,7 @@ function presentJob(job: QueuedJob): JobSummary {
     state: job.state,
     ...(job.problem !== null && { problem: job.problem }),
     ...(job.batchId !== null && { batchId: job.batchId }),
+    ...(job.batchIndex !== null && { batchIndex: job.batchIndex }),
     ...(job.batchStatus !== null && { batchStatus: job.batchStatus }),
     ...(job.projectId !== null && { projectId: job.projectId }),
     failedAttempts: job.failedAttempts,

@@ -10,6 +10,8 @@ export interface JobRecord {
   readonly type: Job['type'];
   /** Null for jobs that concern no batch. */
   readonly batchId: string | null;
+  /** Decimal. */
+  readonly batchIndex: string | null;
   readonly batchStatus: BatchStatus | null;
   readonly projectId: string | null;
   readonly state: 'waiting' | 'running' | 'failed' | 'cancelled' | 'completed';
@@ -41,6 +43,7 @@ export async function findJobs(
   const { rows } = await sql<JobRecord>`
     select
       j.id, j.data->>'type' as type, j.data->>'batchId' as "batchId", b.status as "batchStatus",
+      b.batch_index::text as "batchIndex",
       b.project_id as "projectId",
       case j.state when 'created' then 'waiting' when 'retry' then 'waiting' when 'active' then 'running'
         else j.state::text end as state,

@@ -1,7 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** Paths of Linux distributions and CI images. The shell has no windows, and takes a third less CPU for a story. */
@@ -94,12 +91,4 @@ function launch(): Promise<Browser> {
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
     ],
   });
-}
-
-const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
-
-/** Saves a screenshot of the whole page to apps/console/screenshots. */
-export async function keepScreenshot(page: Page, name: string): Promise<void> {
-  await mkdir(SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }
