@@ -3,16 +3,12 @@ import {
   MAX_INSTRUCTION_TRACE_LENGTH,
   MAX_TRANSACTION_BYTES,
   priorityFeeLamports,
-  SIGNATURE_BYTES,
 } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
-  compileTransactionMessage,
   compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
-  getCompiledTransactionMessageEncoder,
-  getShortU16Encoder,
   type Instruction,
   setTransactionMessageComputeUnitLimit,
   setTransactionMessageComputeUnitPrice,
@@ -23,6 +19,15 @@ import {
 } from '@solana/kit';
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import type { UnsignedMessage } from './fee.ts';
+import {
+  accountCount,
+  type FindTable,
+  findTableIn,
+  type Tally,
+  tallyOf,
+  transactionSize,
+  withInstructions,
+} from './transaction-size.ts';
 import type { LookupTable } from './vault-message.ts';
 
 /**
@@ -82,25 +87,27 @@ export interface PlannedTransaction {
  * @throws Error when one group alone is too large.
  */
 export function planTransactions(groups: readonly InstructionGroup[], limits: TransactionLimits): PlannedTransaction[] {
-  const empty: Draft = { message: emptyMessage(limits), groupCount: 0, computeUnits: 0, traceLength: 0 };
+  const empty = emptyMessage(limits);
+  const blank: Draft = { groups: [], tally: tallyOf(empty), computeUnits: 0, traceLength: 0 };
+  const findTable = findTableIn(limits.version === 0 ? limits.lookupTables : []);
   const drafts: Draft[] = [];
   const { size, taken, last } = limits.bundles ?? UNBUNDLED;
-  let current = empty;
+  let current = blank;
   let inBundle = taken;
   for (const [index, group] of groups.entries()) {
-    let next = withGroup(current, group, limits, inBundle === size - 1 ? last : []);
-    if (next === null && current.groupCount > 0) {
+    let next = withGroup(current, group, { limits, findTable, last: inBundle === size - 1 ? last : [] });
+    if (next === null && current.groups.length > 0) {
       drafts.push(current);
       // One without room is the first of the next bundle, because this one takes another transaction for the rest.
       if (inBundle < size - 1) inBundle += 1;
-      else inBundle = appendIfFits(current.message, last) === null ? 1 : 0;
-      next = withGroup(empty, group, limits, inBundle === size - 1 ? last : []);
+      else inBundle = fits(withInstructions(current.tally, last)) ? 0 : 1;
+      next = withGroup(blank, group, { limits, findTable, last: inBundle === size - 1 ? last : [] });
     }
-    if (next === null) throw tooLarge(index, group, limits);
+    if (next === null) throw tooLarge(index, group, withInstructions(blank.tally, group.instructions, findTable));
     current = next;
   }
-  if (current.groupCount > 0) drafts.push(current);
-  return drafts.map((draft) => ({ message: budgeted(draft, limits), groupCount: draft.groupCount }));
+  if (current.groups.length > 0) drafts.push(current);
+  return drafts.map((draft) => ({ message: finished(empty, draft, limits), groupCount: draft.groups.length }));
 }
 
 /**
@@ -109,12 +116,12 @@ export function planTransactions(groups: readonly InstructionGroup[], limits: Tr
  */
 export function appendIfFits(message: UnsignedMessage, instructions: readonly Instruction[]): UnsignedMessage | null {
   const appended = appendTransactionMessageInstructions(instructions, message);
-  return fits(appended) ? appended : null;
+  return fits(tallyOf(appended)) ? appended : null;
 }
 
-interface Draft extends PlannedTransaction {
-  readonly computeUnits: number;
-  readonly traceLength: number;
+interface Draft extends Weight {
+  readonly groups: readonly InstructionGroup[];
+  readonly tally: Tally;
 }
 
 const UNBUNDLED: BundleRoom = { size: Number.POSITIVE_INFINITY, taken: 0, last: [] };
@@ -138,15 +145,21 @@ function emptyMessage(limits: TransactionLimits): UnsignedMessage {
   return withBudget(setTransactionMessageHeapSize(heapBytes, message), MAX_COMPUTE_UNIT_LIMIT, limits);
 }
 
-function budgeted({ message, computeUnits }: Draft, limits: TransactionLimits): UnsignedMessage {
+function finished(
+  empty: UnsignedMessage,
+  { groups, computeUnits }: Draft,
+  { lookupTables, computeUnitLimit, ...limits }: TransactionLimits,
+): UnsignedMessage {
+  const instructions = groups.flatMap((group) => group.instructions);
+  const message = compressed(appendTransactionMessageInstructions(instructions, empty), lookupTables);
   const neededUnits = Math.min(MAX_COMPUTE_UNIT_LIMIT, computeUnits + OVERHEAD_COMPUTE_UNITS);
-  return withBudget(message, limits.computeUnitLimit ?? neededUnits, limits);
+  return withBudget(message, computeUnitLimit ?? neededUnits, limits);
 }
 
 function withBudget(
   message: UnsignedMessage,
   computeUnitLimit: number,
-  { computeUnitPriceMicroLamports: price }: TransactionLimits,
+  { computeUnitPriceMicroLamports: price }: Pick<TransactionLimits, 'computeUnitPriceMicroLamports'>,
 ): UnsignedMessage {
   const limited = setTransactionMessageComputeUnitLimit(computeUnitLimit, message);
   return limited.version === 0
@@ -155,28 +168,31 @@ function withBudget(
 }
 
 function withGroup(
-  { message, groupCount, computeUnits, traceLength }: Draft,
+  { groups, tally, computeUnits, traceLength }: Draft,
   group: InstructionGroup,
-  limits: TransactionLimits,
-  last: readonly Instruction[],
+  {
+    limits,
+    findTable,
+    last,
+  }: { readonly limits: TransactionLimits; readonly findTable: FindTable; readonly last: readonly Instruction[] },
 ): Draft | null {
   const grown = {
-    message: compressed(appendTransactionMessageInstructions(group.instructions, message), limits),
-    groupCount: groupCount + 1,
+    groups: [...groups, group],
+    tally: withInstructions(tally, group.instructions, findTable),
     computeUnits: computeUnits + group.computeUnits,
     traceLength: traceLength + group.traceLength,
   };
   // A group that is alone may exceed the limits: its weight is an upper bound, and the runtime decides.
   const isWithin =
-    grown.groupCount === 1 ||
-    (grown.groupCount <= (limits.maxGroups ?? Number.POSITIVE_INFINITY) &&
+    grown.groups.length === 1 ||
+    (grown.groups.length <= (limits.maxGroups ?? Number.POSITIVE_INFINITY) &&
       grown.computeUnits + OVERHEAD_COMPUTE_UNITS <= MAX_COMPUTE_UNIT_LIMIT &&
       grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_INSTRUCTION_TRACE_LENGTH &&
-      (last.length === 0 || appendIfFits(grown.message, last) !== null));
-  return isWithin && fits(grown.message) ? grown : null;
+      fits(withInstructions(grown.tally, last)));
+  return isWithin && fits(grown.tally) ? grown : null;
 }
 
-function compressed(message: UnsignedMessage, { lookupTables }: TransactionLimits): UnsignedMessage {
+function compressed(message: UnsignedMessage, lookupTables: readonly LookupTable[]): UnsignedMessage {
   if (message.version !== 0) return message;
   return compressTransactionMessageUsingAddressLookupTables(
     message,
@@ -184,36 +200,12 @@ function compressed(message: UnsignedMessage, { lookupTables }: TransactionLimit
   );
 }
 
-function fits(message: UnsignedMessage): boolean {
-  return (
-    accountCount(message) <= MAX_ACCOUNT_LOCKS && transactionSize(message) <= MAX_TRANSACTION_BYTES[message.version]
-  );
+function fits(tally: Tally): boolean {
+  return accountCount(tally) <= MAX_ACCOUNT_LOCKS && transactionSize(tally) <= MAX_TRANSACTION_BYTES[tally.version];
 }
 
-/**
- * Counts the bytes of a transaction with all its signatures, as kit's `getTransactionMessageSize` does. Kit writes the
- * message out for this, with the base58 of each address, which takes four times as long.
- */
-function transactionSize(message: UnsignedMessage): number {
-  const compiled = compileTransactionMessage(message);
-  const signatures = compiled.header.numSignerAccounts;
-  // Version 1 knows the number of signatures from its header.
-  const countBytes = compiled.version === 1 ? 0 : getShortU16Encoder().getSizeFromValue(signatures);
-  return getCompiledTransactionMessageEncoder().getSizeFromValue(compiled) + countBytes + SIGNATURE_BYTES * signatures;
-}
-
-function accountCount({ feePayer, instructions }: UnsignedMessage): number {
-  const accounts = instructions.flatMap(({ programAddress, accounts: named = [] }) => [
-    programAddress,
-    ...named.map(({ address }) => address),
-  ]);
-  return new Set([feePayer.address, ...accounts]).size;
-}
-
-function tooLarge(index: number, { instructions }: InstructionGroup, limits: TransactionLimits): Error {
-  const message = compressed(appendTransactionMessageInstructions(instructions, emptyMessage(limits)), limits);
-  const [bytes, maxBytes] = [transactionSize(message), MAX_TRANSACTION_BYTES[limits.version]];
+function tooLarge(index: number, { instructions }: InstructionGroup, tally: Tally): Error {
   return new Error(
-    `Group ${index} has ${instructions.length} instructions that need ${bytes} bytes and ${accountCount(message)} accounts; one transaction holds ${maxBytes} bytes and ${MAX_ACCOUNT_LOCKS} accounts.`,
+    `Group ${index} has ${instructions.length} instructions that need ${transactionSize(tally)} bytes and ${accountCount(tally)} accounts; one transaction holds ${MAX_TRANSACTION_BYTES[tally.version]} bytes and ${MAX_ACCOUNT_LOCKS} accounts.`,
   );
 }
