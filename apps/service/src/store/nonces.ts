@@ -192,16 +192,16 @@ export async function setNoncesAvailable(
   return rows[0]?.available ?? 0;
 }
 
-/** Finds the nonces of an operator in a state; those of admitted projects come first. */
-export async function findNonces(db: Db, state: NonceState, authority: Address): Promise<PooledNonce[]> {
-  return db
+/** Finds the nonces in a state, of one operator or of all; those of admitted projects come first. */
+export async function findNonces(db: Db, state: NonceState, authority?: Address): Promise<PooledNonce[]> {
+  let query = db
     .selectFrom('nonces')
     .select(POOLED)
-    .where('authority', '=', authority)
     .where('state', '=', state)
     .orderBy('share', (order) => order.asc().nullsLast())
-    .orderBy('address')
-    .execute();
+    .orderBy('address');
+  if (authority !== undefined) query = query.where('authority', '=', authority);
+  return query.execute();
 }
 
 const POOLED = ['address', 'seed', 'value', 'read_slot as readSlot', 'is_finalized as isFinalized'] as const;

@@ -131,7 +131,7 @@ async function assertProject(world: World, project: TestProject, executed: reado
 
 /** Asserts that every nonce is free and has the value on chain. */
 async function assertNonces({ db, environment, operator }: World): Promise<void> {
-  const free = await findNonces(db, 'available', operator.address);
+  const free = await findNonces(db, 'available');
   const { all } = await db
     .selectFrom('nonces')
     .select(({ fn }) => fn.countAll<bigint>().as('all'))
