@@ -156,7 +156,10 @@ export default {
       comment: 'A measurement reaches a package as its users do; what it shares with tests is in packages/testing.',
       severity: 'error',
       from: { path: '^bench/' },
-      to: { path: '^packages/(?!testing/)[^/]+/(src/(?!(.*/)?index[.]ts$)|test/)|^apps/[^/]+/test/|^apps/(cli|console)/src/' },
+      to: {
+        path: ['^packages/[^/]+/(src|test)/', '^apps/[^/]+/test/', '^apps/(cli|console)/src/'],
+        pathNot: ['^packages/testing/src/', '/index[.]ts$'],
+      },
     },
   ],
   options: {

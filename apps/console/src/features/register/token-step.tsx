@@ -103,7 +103,7 @@ function LocalFaucet({ rpcUrl, wallet, onMint }: LocalFaucetProps) {
   const faucet = useMutation({ mutationFn: () => fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
   const token = useMutation({
     mutationFn: async () => {
-      const mint = await createMint(rpcUrl, NEW_TOKEN_DECIMALS);
+      const mint = await createMint(rpcUrl, { decimals: NEW_TOKEN_DECIMALS });
       await fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS });
       return mint;
     },
