@@ -26,7 +26,7 @@ const SECONDS_PER_DAY = 86_400;
  * docs/operating.md is compared with `settingRows`.
  */
 const SETTINGS = {
-  host: settingWithDefault('HOST', z.string(), 'IP address to listen on', '127.0.0.1'),
+  host: settingWithDefault('HOST', z.string(), 'IP address on which `PORT` and `METRICS_PORT` listen', '127.0.0.1'),
   port: settingWithDefault('PORT', port(), 'TCP port; 0 picks a free one', '4000'),
   metricsPort: setting(
     'METRICS_PORT',
