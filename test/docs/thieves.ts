@@ -133,11 +133,11 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
         service('treasury/company-decides', 'whatever else is done'),
         NO_FORGED_DECISION,
       ],
-      'be approved for while the project is paused': [
+      'get the company’s approval while the project is paused': [
         service('company/pause', 'rejects init and execute with the reason, and nothing else'),
         service('company/terms', 'is not given for a row in which a pause has ended'),
       ],
-      'be approved for without a person if the project is `manual`, or above what the company approves by itself': [
+      'get it without a person if the project is `manual`, or above what the company approves by itself': [
         service(
           'company/manual-approval',
           'is not signed by any worker before an operator decides, whatever record is missing',
@@ -192,7 +192,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       ),
     ],
     cannot: {
-      'approve or reject a batch: the operator’s wallet signs each decision': [NO_FORGED_DECISION],
+      'approve or reject a batch: the company operator’s wallet signs each decision': [NO_FORGED_DECISION],
       'resume, or change what the company approves by itself, for the same reason': [
         service(
           'company/terms',
@@ -378,7 +378,9 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
           'rejects an unsigned, truncated or invalid transaction, and signatures over other bytes',
         ),
       ],
-      'have the company sign what no operator has signed: the worker writes the text itself': [NO_FORGED_DECISION],
+      'have the company sign what no company operator has signed: the worker writes the text itself': [
+        NO_FORGED_DECISION,
+      ],
       'deceive the command line or the SDK, which run nothing of it': [REGISTRATION_LIES, BATCH_LIES],
     },
   },
