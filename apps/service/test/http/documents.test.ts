@@ -68,8 +68,11 @@ describe('/docs', () => {
     const script = await first.text();
     assert.ok(script.length > 1_000_000, `${script.length} characters`);
     const etag = first.headers.get('etag') ?? '';
-    const again = await server.fetch('/docs/api/js/scalar.js', { apiKey: null, headers: { 'if-none-match': etag } });
-    assert.deepEqual([again.status, await again.text()], [304, '']);
+    // Proxies that compress responses weaken the tag.
+    for (const known of [etag, `"other", W/${etag}`]) {
+      const again = await server.fetch('/docs/api/js/scalar.js', { apiKey: null, headers: { 'if-none-match': known } });
+      assert.deepEqual([again.status, await again.text()], [304, '']);
+    }
   });
 });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
+import { entityTag, matchesTag } from '../wire/entity-tags.ts';
 import { ICON_URL } from './layout.ts';
 
 /** Path of the interactive API reference; `/docs` redirects here. */
@@ -82,7 +83,7 @@ async function renderReference(): Promise<Reference> {
     inlineScriptHash: `sha256-${createHash('sha256').update(inlineScript).digest('base64')}`,
     script,
     compressedScript: await promisify(gzip)(script),
-    scriptEtag: `"${createHash('sha256').update(script).digest('base64url')}"`,
+    scriptEtag: entityTag(script),
   };
 }
 
@@ -117,7 +118,7 @@ function sendScript(
     vary: 'accept-encoding',
     'content-type': 'application/javascript; charset=utf-8',
   });
-  if (request.headers['if-none-match'] === scriptEtag) return reply.code(304).send();
+  if (matchesTag(request.headers['if-none-match'], scriptEtag)) return reply.code(304).send();
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(script);
   return reply.header('content-encoding', 'gzip').send(compressedScript);
 }
