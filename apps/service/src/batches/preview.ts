@@ -1,4 +1,4 @@
-import type { ErrorCode, InitWarning } from '@flywheel/api';
+import type { InitWarning } from '@flywheel/api';
 import type { CompanyPolicy } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
@@ -14,7 +14,7 @@ import { findPolicyUses } from '../store/company/policy-uses.ts';
 import { countTokenAccounts } from '../store/company/uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type DailyLimit, dailyLimitError, forecast, requireServed } from './admission.ts';
-import { type BatchCheck, checkBatch } from './check/check-batch.ts';
+import { type BatchCheck, type CodedIssue, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
 import type { InitDeps, InitRequest } from './init.ts';
@@ -30,22 +30,13 @@ export type PreviewDeps = InitDeps & PredictCostDeps;
 export interface Preview {
   readonly pipelines: readonly CompiledPipeline[];
   /** Everything that keeps the batch from being initialized or executed now. */
-  readonly issues: readonly PreviewIssue[];
+  readonly issues: readonly CodedIssue[];
   /** Rules of the company that it meets now. */
   readonly rules: readonly MetRule[];
   readonly warnings: readonly InitWarning[];
   readonly funds: Funds;
   readonly limits: { readonly burn: DailyLimit; readonly airdrop: DailyLimit };
   readonly cost: OperatorCost;
-}
-
-export interface PreviewIssue {
-  readonly code: ErrorCode;
-  /** Path in the request, e.g. `pipelines[3]`; null for an issue of the whole batch. */
-  readonly place: string | null;
-  readonly message: string;
-  /** The recipient that causes it; null for other causes. */
-  readonly recipient: Address | null;
 }
 
 /**

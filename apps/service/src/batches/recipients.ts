@@ -11,7 +11,7 @@ import {
   type HeldRecipient,
   holdRecipients as insertHeld,
 } from '../store/projects/held-recipients.ts';
-import { type BatchIssue, toProblem } from './check/check-batch.ts';
+import { type BatchIssue, listProblems } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 
 /**
@@ -62,14 +62,10 @@ export async function holdRecipients(
 function requireSeparated(pipelines: readonly VaultPipeline[], held: HeldRecipients): void {
   const issues = listMixedRecipients(pipelines, held);
   if (issues.length === 0) return;
-  const named = issues.slice(0, MAX_ISSUES_NAMED).map(({ place, message }) => `${place}: ${message}`);
-  const more = issues.length - named.length;
-  throw new ApiError('ERR_RECIPIENT_HELD_BACK', {
-    problems: more > 0 ? [...named, `And ${more} more.`] : named,
-    details: issues.map(toProblem),
-  });
+  throw new ApiError('ERR_RECIPIENT_HELD_BACK', listProblems(issues, MAX_ISSUES_NAMED));
 }
 
+/** The sentence about each recipient is long: it quotes why the recipient is held. */
 const MAX_ISSUES_NAMED = 5;
 
 export interface HeldRecipientIssue extends Omit<BatchIssue, 'code'> {

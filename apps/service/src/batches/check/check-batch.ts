@@ -62,34 +62,48 @@ export async function checkBatch(
   };
 }
 
-/** An error lists this many issues and counts the rest: a thousand pipelines may all have the same issue. */
+/** An error of execute names this many issues: a thousand pipelines may all have the same one. */
 const MAX_ISSUES_NAMED = 20;
-
-/** An error's data lists more issues than its sentence, so that a program can leave out all recipients at once. Each takes about 250 bytes. */
-const MAX_DETAILS = 1_000;
 
 /** Combines issues into the error that execute answers; null for none. A deposit helps only if all issues are about funds. */
 export function toExecutionIssue(issues: readonly BatchIssue[]): ExecutionIssue | null {
   if (issues.length === 0) return null;
-  const sentences = issues
-    .slice(0, MAX_ISSUES_NAMED)
-    .map(({ place, message }) => (place === null ? message : `${place}: ${message}`));
-  const more = issues.length - sentences.length;
-  const context = {
+  const isOnlyFunds = issues.every(({ code }) => code === 'ERR_VAULT_UNDERFUNDED');
+  return {
+    code: isOnlyFunds ? 'ERR_VAULT_UNDERFUNDED' : 'ERR_BATCH_WOULD_FAIL',
+    context: listProblems(issues, MAX_ISSUES_NAMED),
+  };
+}
+
+/** An error's data lists more issues than its sentence, so that a program can leave out all recipients at once. Each takes about 250 bytes. */
+const MAX_DETAILS = 1_000;
+
+/**
+ * Lists issues for an error: the first ones as sentences, then how many are left out, and up to a thousand as data.
+ * @param toSentence by default, a sentence begins with the place of its issue.
+ */
+export function listProblems(
+  issues: readonly CodedIssue[],
+  maxNamed: number,
+  toSentence: (issue: CodedIssue) => string = withPlace,
+) {
+  const more = issues.length - maxNamed;
+  const sentences = issues.slice(0, maxNamed).map(toSentence);
+  return {
     problems: more > 0 ? [...sentences, `And ${more} more.`] : sentences,
     details: issues.slice(0, MAX_DETAILS).map(toProblem),
   };
-  const isOnlyFunds = issues.every(({ code }) => code === 'ERR_VAULT_UNDERFUNDED');
-  return { code: isOnlyFunds ? 'ERR_VAULT_UNDERFUNDED' : 'ERR_BATCH_WOULD_FAIL', context };
 }
 
+function withPlace({ place, message }: CodedIssue): string {
+  return place === null ? message : `${place}: ${message}`;
+}
+
+/** An issue with the code of any error. */
+export type CodedIssue = Omit<BatchIssue, 'code'> & { readonly code: ErrorCode };
+
 /** Presents an issue as data. */
-export function toProblem({
-  code,
-  place,
-  message,
-  recipient,
-}: Omit<BatchIssue, 'code'> & { readonly code: ErrorCode }): Problem {
+export function toProblem({ code, place, message, recipient }: CodedIssue): Problem {
   return { code, ...(place !== null && { place }), message, ...(recipient !== null && { recipient }) };
 }
 

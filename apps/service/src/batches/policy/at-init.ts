@@ -1,11 +1,11 @@
-import { ApiError, type ErrorCode } from '@flywheel/api';
+import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import { startOfNextUtcDay } from '../../model/clock.ts';
 import type { Token } from '../../model/project.ts';
 import type { RulesInForce } from '../../store/batches/cap-use.ts';
 import type { CountedUses, PolicyUse } from '../../store/company/policy-uses.ts';
-import { type BatchIssue, toProblem } from '../check/check-batch.ts';
+import { type CodedIssue, listProblems } from '../check/check-batch.ts';
 import { findMetRules, type MetRule } from './evaluate.ts';
 import { allUsesOf, type BatchFacts, countAdded, readFacts, tokenAccountUses, usesOf } from './facts.ts';
 import { recipientTokenAccounts } from './token-accounts.ts';
@@ -70,9 +70,8 @@ export function admitByPolicy(
   return { uses, isRead: read !== null };
 }
 
-/** An error lists this many sentences, and more in its data. */
+/** An error names this many rules: a rule about recipients may be met by each of them. */
 const MAX_NAMED = 10;
-const MAX_DETAILS = 1_000;
 
 /** Combines the rules that refuse a batch into errors, those about recipients first. Empty if none refuses it. */
 export function toPolicyErrors(
@@ -85,15 +84,13 @@ export function toPolicyErrors(
   ];
   const retryAfterSeconds = Math.ceil((startOfNextUtcDay(now).getTime() - now.getTime()) / 1_000);
   return [
-    ...(refused.length === 0 ? [] : [new ApiError('ERR_POLICY_REFUSED', listed('ERR_POLICY_REFUSED', refused))]),
-    ...(capped.length === 0
-      ? []
-      : [new ApiError('ERR_POLICY_CAP_REACHED', { ...listed('ERR_POLICY_CAP_REACHED', capped), retryAfterSeconds })]),
+    ...(refused.length === 0 ? [] : [new ApiError('ERR_POLICY_REFUSED', listed(refused))]),
+    ...(capped.length === 0 ? [] : [new ApiError('ERR_POLICY_CAP_REACHED', { ...listed(capped), retryAfterSeconds })]),
   ];
 }
 
 /** Lists the rules that refuse a batch as issues of a preview. */
-export function toPolicyIssues(met: readonly MetRule[]): (Omit<BatchIssue, 'code'> & { readonly code: ErrorCode })[] {
+export function toPolicyIssues(met: readonly MetRule[]): CodedIssue[] {
   return met.flatMap(({ effect, message, recipient }) => {
     const code = CODES[effect];
     if (code === null) return [];
@@ -109,15 +106,7 @@ const CODES = {
   waits: null,
 } as const;
 
-function listed(code: ErrorCode, met: readonly MetRule[]) {
-  const more = met.length - MAX_NAMED;
-  const sentences = met.slice(0, MAX_NAMED).map(({ message }) => message);
-  return {
-    problems: more > 0 ? [...sentences, `And ${more} more.`] : sentences,
-    details: met
-      .slice(0, MAX_DETAILS)
-      .map(({ message, recipient }) =>
-        toProblem({ code, place: recipient?.place ?? null, message, recipient: recipient?.address ?? null }),
-      ),
-  };
+/** The sentences of rules name the recipient themselves, so that they have no place before them. */
+function listed(met: readonly MetRule[]) {
+  return listProblems(toPolicyIssues(met), MAX_NAMED, ({ message }) => message);
 }
