@@ -39,14 +39,15 @@ export const Action = z
   .discriminatedUnion('action', [BurnAction, AirdropAction, MemoAction])
   .meta({ id: 'Action', description: 'BUYBACK, LOCK and UNLOCK are reserved and get ERR_FLYWHEEL_INVALID_ACTION.' });
 
+export const MAX_TYPE_CHARACTERS = 64;
 /** Grammar of a pipeline's type. */
-export const PROOF_TYPE = /^[A-Za-z0-9_-]{1,64}$/;
+export const PROOF_TYPE = /* @__PURE__ */ new RegExp(`^[A-Za-z0-9_-]{1,${MAX_TYPE_CHARACTERS}}$`);
 
 export const Pipeline = z
   .strictObject({
     type: z
       .string()
-      .regex(PROOF_TYPE, 'must be 1 to 64 of A-Z a-z 0-9 _ -')
+      .regex(PROOF_TYPE, `must be 1 to ${MAX_TYPE_CHARACTERS} of A-Z a-z 0-9 _ -`)
       .describe('Proof type, e.g. WATCH_AD. It must be a registered type if the project has registered any.'),
     payload: z.string().describe('JSON text of one object with the proof data, at most 64 KiB.'),
     actions: z.array(Action).min(1),

@@ -1,4 +1,10 @@
-import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline } from '@flywheel/api';
+import {
+  ApiError,
+  MAX_PROVEN_PIPELINES,
+  type ProofCheck,
+  type ProofCheckRequest,
+  type ProvenPipeline,
+} from '@flywheel/api';
 import { pluralize, proofHash } from '@flywheel/protocol';
 import { findVaultProofs, type VaultProof } from '@flywheel/squads';
 import { type Address, isSignature, type Signature } from '@solana/kit';
@@ -26,18 +32,18 @@ export async function checkProof(deps: CheckProofDeps, request: ProofCheckReques
   if (!('signature' in request)) return checkEvent(deps, request);
   const { signature } = request;
   if (isSignature(signature)) return checkTransaction(deps, signature);
-  throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem: 'must be a signature: 64 bytes in base58.' });
+  throw new ApiError('ERR_INVALID_REQUEST', {
+    place: 'body.signature',
+    problem: 'must be a signature: 64 bytes in base58.',
+  });
 }
-
-/** The limit of the wire's schema. */
-const MAX_PIPELINES = 20;
 
 async function checkEvent(
   { db, chain, work }: CheckProofDeps,
   event: { readonly type: string; readonly payload: string },
 ): Promise<ProofCheck> {
   const hash = proofHash(event);
-  const records = await findProofsByHash(db, [hash], MAX_PIPELINES);
+  const records = await findProofsByHash(db, [hash], MAX_PROVEN_PIPELINES);
   const read = remembering((signature) => chain.landedTransaction(signature));
   const lookUpAll = () => Promise.all(records.map((record) => lookUp(read, record)));
   const [first] = records;
@@ -111,7 +117,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   const records = await findProofsByHash(
     db,
     ours.map(({ hash }) => hash),
-    MAX_PIPELINES,
+    MAX_PROVEN_PIPELINES,
     { sentIn: signature },
   );
   const pipelines = records.flatMap((record) => {
@@ -133,7 +139,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
 
 /** Nodes discard old transactions. The database's record of one is not a proof, and the answer says so. */
 async function transactionNotShown(db: Db, signature: Signature): Promise<ProofCheck> {
-  const records = await findProofsBySignature(db, signature, MAX_PIPELINES);
+  const records = await findProofsBySignature(db, signature, MAX_PROVEN_PIPELINES);
   if (records.length === 0) {
     return nothing(
       'No proof: the cluster does not know this transaction. It may not have landed, or belong to another cluster.',

@@ -1,10 +1,17 @@
 import * as z from 'zod';
-import { BatchStatus } from '../schemas.ts';
+import { BatchStatus, MAX_PAYLOAD_BYTES, MAX_TYPE_CHARACTERS } from '../schemas.ts';
 import { base58Signature } from './values.ts';
+
+/** Most pipelines that a proof check answers. */
+export const MAX_PROVEN_PIPELINES = 20;
 
 export const ProofCheckRequest = z
   .union([
-    z.strictObject({ type: z.string().min(1).max(64), payload: z.string().max(65_536) }),
+    // Any text may be checked. A payload has at most as many characters as bytes, so that none of a batch is refused.
+    z.strictObject({
+      type: z.string().min(1).max(MAX_TYPE_CHARACTERS),
+      payload: z.string().max(MAX_PAYLOAD_BYTES),
+    }),
     z.strictObject({
       signature: base58Signature.describe('Signature of a transaction that executed pipelines.'),
     }),
@@ -39,7 +46,10 @@ export const ProofCheck = z
       ),
     message: z.string().describe('The result as a sentence.'),
     hash: z.string().optional().describe('Hash of the given type and payload.'),
-    pipelines: z.array(ProvenPipeline).describe('Those on chain first; at most 20.'),
+    pipelines: z
+      .array(ProvenPipeline)
+      .max(MAX_PROVEN_PIPELINES)
+      .describe(`Those on chain first; at most ${MAX_PROVEN_PIPELINES}.`),
   })
   .meta({ id: 'ProofCheck' });
 
