@@ -24,16 +24,15 @@ export async function sendAndConfirm(
   const view = chain.view();
   let sentMsAgo = 0;
   for (let polls = 0; polls < MAX_POLLS; polls += 1) {
-    // The block first: a node that has passed it knows everything that landed up to its height.
+    // The block first, as `hasExpired` needs it.
     const finalized = polls % POLLS_PER_BLOCK === 0 ? await view.finalizedBlock() : null;
     const { contextSlot, outcomes } = await view.signatureOutcomes([signature]);
     const [outcome = 'unknown'] = outcomes;
     if (outcome !== 'unknown' && (until === 'processed' || outcome.confirmation !== 'processed')) return outcome;
-    const hasPassed = finalized !== null && finalized.blockHeight > lastValidBlockHeight;
-    if (hasPassed && contextSlot >= finalized.slot && outcome === 'unknown') {
+    if (outcome === 'unknown' && finalized !== null && hasExpired(finalized, contextSlot, lastValidBlockHeight)) {
       throw new Error(`${signature} had not landed by block height ${lastValidBlockHeight}.`);
     }
-    const intervalMs = Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * POLL_INTERVAL_GROWTH ** polls);
+    const intervalMs = pollIntervalMs(polls, MAX_POLL_INTERVAL_MS);
     await clock.sleep(intervalMs, signal);
     sentMsAgo += intervalMs;
     if (sentMsAgo < RESEND_MS || outcome !== 'unknown') continue;
@@ -44,13 +43,33 @@ export async function sendAndConfirm(
   throw new Error(`${signature} was not confirmed after ${MAX_POLLS} polls.`);
 }
 
-/** A local cluster has a transaction at once, others within a slot or two. A wait is at most half as long again as it must be. */
-const FIRST_POLL_INTERVAL_MS = 25;
-const POLL_INTERVAL_GROWTH = 1.5;
 const MAX_POLL_INTERVAL_MS = 400;
-/** An expiry may be seen two seconds later: it takes a minute. */
-const POLLS_PER_BLOCK = 5;
+/** An expiry takes a minute, so that it may be seen a second or two later. */
+export const POLLS_PER_BLOCK = 5;
 /** The node itself sends as often. */
 const RESEND_MS = 2_000;
 /** Five minutes, while a blockhash lives for one: after that the cluster has halted or forked. */
 const MAX_POLLS = 750;
+
+/**
+ * Tells whether a transaction that the node did not know can no longer land.
+ * @param finalized a finalized block, read before the transaction was looked up: a node that has passed its slot knows
+ * everything that landed up to its height.
+ * @param contextSlot of the answer that does not know the transaction.
+ */
+export function hasExpired(
+  { blockHeight, slot }: { readonly blockHeight: bigint; readonly slot: bigint },
+  contextSlot: bigint,
+  lastValidBlockHeight: bigint,
+): boolean {
+  return blockHeight > lastValidBlockHeight && contextSlot >= slot;
+}
+
+/** Computes the pause after a poll, the first of which is number 0. A wait is at most half as long again as it must be. */
+export function pollIntervalMs(polls: number, maxMs: number): number {
+  return Math.min(maxMs, FIRST_POLL_INTERVAL_MS * POLL_INTERVAL_GROWTH ** polls);
+}
+
+/** A local cluster has a transaction at once, others within a slot or two. */
+const FIRST_POLL_INTERVAL_MS = 25;
+const POLL_INTERVAL_GROWTH = 1.5;

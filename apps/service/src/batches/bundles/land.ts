@@ -3,6 +3,7 @@ import type { TransactionVersion } from '@flywheel/squads';
 import type { Signature } from '@solana/kit';
 import { type Batch, type Bundle, heldUp } from '../../model/batch.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
+import { hasExpired, POLLS_PER_BLOCK, pollIntervalMs } from '../../solana/send-and-confirm.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
@@ -131,12 +132,8 @@ async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
   });
 }
 
-/** A local cluster lands a bundle at once, other clusters within a slot or two. The delay is at most half a slot. */
-const FIRST_POLL_INTERVAL_MS = 25;
-const POLL_INTERVAL_GROWTH = 1.5;
+/** Half a slot. */
 const MAX_POLL_INTERVAL_MS = 200;
-/** A bundle expires after a minute or more, so that an expiry may be seen a second later. */
-const POLLS_PER_BLOCK = 5;
 
 /** Waits for the fate of a sent bundle while other jobs work. */
 export function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
@@ -174,10 +171,10 @@ async function pollWatched(
   const signatures = bundle.signatures as readonly Signature[];
   const slowAtMs = clock.now().getTime() + SLOW_MS;
   let isSlowReported = false;
-  for (let polls = 1; ; polls += 1) {
+  for (let polls = 0; ; polls += 1) {
     signal.throwIfAborted();
-    // The block first: a node that has passed it knows everything that landed up to its height.
-    const finalized = (polls - 1) % POLLS_PER_BLOCK === 0 ? await chain.finalizedBlock() : null;
+    // The block first, as `hasExpired` needs it.
+    const finalized = polls % POLLS_PER_BLOCK === 0 ? await chain.finalizedBlock() : null;
     const { contextSlot, outcomes } = await chain.signatureOutcomes(signatures);
     const confirmed = outcomes.map((outcome) => outcome !== 'unknown' && outcome.confirmation !== 'processed');
     const slots = outcomes.flatMap((outcome, i) => (confirmed[i] && outcome !== 'unknown' ? [outcome.slot] : []));
@@ -193,19 +190,16 @@ async function pollWatched(
       const err = errorOf(outcomes[position]) ?? '';
       return settle(deps, bundle, landed, { state: 'failed', position, signature, err });
     }
-    const isExpired =
-      finalized !== null && finalized.blockHeight > bundle.lastValidBlockHeight && contextSlot >= finalized.slot;
-    if (isExpired) return settle(deps, bundle, landed, { state: 'lost' });
+    if (finalized !== null && hasExpired(finalized, contextSlot, bundle.lastValidBlockHeight)) {
+      return settle(deps, bundle, landed, { state: 'lost' });
+    }
     if (trustEngine && watch?.hasFailed()) return { state: 'lost' };
     watch?.poll(outcomes.every((outcome) => outcome !== 'unknown'));
     if (bundle.phase !== 'execution' && !isSlowReported && clock.now().getTime() >= slowAtMs) {
       await reportSlow(deps, bundle);
       isSlowReported = true;
     }
-    await clock.sleep(
-      Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * POLL_INTERVAL_GROWTH ** (polls - 1)),
-      signal,
-    );
+    await clock.sleep(pollIntervalMs(polls, MAX_POLL_INTERVAL_MS), signal);
   }
 }
 

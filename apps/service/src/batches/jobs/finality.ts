@@ -4,6 +4,7 @@ import type { Address, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
+import { hasExpired } from '../../solana/send-and-confirm.ts';
 import { type BatchHistory, readBatchHistory } from '../../squads/history.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
@@ -94,12 +95,12 @@ function namesAddress(wire: string, address: Address): boolean {
 
 /** True if each transaction that was sent for a batch is finalized, or can no longer change anything. */
 async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Promise<boolean> {
-  const { slot, blockHeight } = await chain.finalizedBlock();
+  const finalized = await chain.finalizedBlock();
   for (const bundle of await findBundles(db, id)) {
     if (bundle.phase === 'close') continue;
     const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures as readonly Signature[]);
-    const isExpired = blockHeight > bundle.lastValidBlockHeight && contextSlot >= slot;
-    if (!isExpired && !isFinalBundle(bundle, outcomes)) return false;
+    if (!hasExpired(finalized, contextSlot, bundle.lastValidBlockHeight) && !isFinalBundle(bundle, outcomes))
+      return false;
   }
   return true;
 }
