@@ -143,7 +143,7 @@ async function findUnapprovedOnChain(
   const statuses = chain.decide(landedSlot, (view) => readStatuses(view, multisig.address, batches));
   try {
     const read = await Promise.race([statuses, late]);
-    return new Set(batches.filter((_, i) => UNAPPROVED.has(read[i] ?? 'Gone')).map((batch) => batch.id));
+    return new Set(batches.filter((_, i) => UNAPPROVED.has(read[i] ?? 'Closed')).map((batch) => batch.id));
   } catch (err) {
     log.warn({ batches: batches.length, err }, 'the chain cannot be read: jobs end the batches');
     return new Set();

@@ -81,7 +81,7 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
       if (await awaitSetup(deps, project, batch)) continue;
       return { issue: OWN_ISSUE };
     }
-    if (status === 'Rejected' || status === 'Cancelled' || status === 'Gone') {
+    if (status === 'Rejected' || status === 'Cancelled' || status === 'Closed') {
       const ended = await readUnexecutedEnd(deps, multisig, batch);
       if (ended === 'undone') continue;
       return ended;

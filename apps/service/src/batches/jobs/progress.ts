@@ -17,13 +17,13 @@ import type { WorkerDeps } from '../deps.ts';
 /** What decides what is sent next. The end of a batch is decided by `readFinality`. */
 export interface Progress {
   /**
-   * Status of the proposal. `Absent` if the chain has not reached its index: the setup was taken away by a fork. `Gone` if
-   * its accounts are closed, so that it can never be executed again.
+   * Status of the proposal. `Absent` if the chain has not reached its index: the setup was taken away by a fork. `Closed` if
+   * its accounts are gone, so that it can never be executed again.
    */
-  readonly status: ProposalStatus['__kind'] | 'Absent' | 'Gone';
+  readonly status: ProposalStatus['__kind'] | 'Absent' | 'Closed';
   /** Members that have voted for it. */
   readonly approved: readonly Address[];
-  /** Number of executed pipelines: the cursor on chain; for `Gone`, those of the recorded transactions. */
+  /** Number of executed pipelines: the cursor on chain; for `Closed`, those of the recorded transactions. */
   readonly executed: number;
 }
 
@@ -35,7 +35,7 @@ export async function readProgress(deps: ReadDeps, multisig: Multisig, batch: Ba
   if (accounts !== null) return { ...cursorOf(batch, accounts), approved: decodeProposal(accounts.proposal).approved };
   if (transactionIndex < batch.batchIndex) return { status: 'Absent', approved: [], executed: 0 };
   const { executed } = await readRecorded(deps, batch, ({ confirmation }) => confirmation !== 'processed');
-  return { status: 'Gone', approved: [], executed };
+  return { status: 'Closed', approved: [], executed };
 }
 
 /** Reads the statuses of batches' proposals, in their order, at commitment `confirmed`. */
@@ -51,7 +51,7 @@ export async function readStatuses(
   return batches.map(({ batchIndex }, i) => {
     const proposal = proposals[i];
     if (proposal) return decodeProposal(proposal).status.__kind;
-    return transactionIndex < batchIndex ? 'Absent' : 'Gone';
+    return transactionIndex < batchIndex ? 'Absent' : 'Closed';
   });
 }
 
