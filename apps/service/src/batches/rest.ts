@@ -1,5 +1,5 @@
 import type { InitBatchRequest, Pipeline } from '@flywheel/api';
-import type { BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
+import { type BatchWithoutPipelines, type CompiledPipeline, publicActions } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { Deps } from './deps.ts';
 import { readBatch } from './read.ts';
@@ -33,6 +33,6 @@ function toPipeline({ type, payload, actions }: CompiledPipeline): Pipeline {
   return {
     type,
     payload,
-    actions: actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE'),
+    actions: publicActions(actions),
   };
 }

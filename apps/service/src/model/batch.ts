@@ -23,6 +23,11 @@ export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
 /** An action of a batch. Squads, not the vault, executes a rotation. */
 export type BatchAction = VaultAction | RotateAction;
 
+/** Leaves out the actions that exist in the console only. */
+export function publicActions(actions: readonly BatchAction[]): Action[] {
+  return actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE');
+}
+
 /** A compiled pipeline. */
 export interface CompiledPipeline extends Omit<Pipeline, 'actions'> {
   readonly actions: readonly BatchAction[];

@@ -22,6 +22,7 @@ import {
   describeExecutionIssue,
   type ExecutionIssue,
   type LedgerEntry,
+  publicActions,
   toApiError,
 } from '../../model/batch.ts';
 import { mapInSlices } from '../../model/in-slices.ts';
@@ -190,7 +191,7 @@ export function presentPipelines({ pipelines }: Batch): Promise<CompiledPipeline
   return mapInSlices(pipelines, ({ type, payload, actions, instructions }) => ({
     type,
     payload,
-    actions: actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE'),
+    actions: publicActions(actions),
     instructions: instructions.map(encodeInstruction),
   }));
 }
