@@ -1,7 +1,7 @@
 import type { Action, WithdrawAction } from '@flywheel/api';
-import { address, parseAmount, parseAmountNumber, SOL_DECIMALS } from '@flywheel/protocol';
+import { address, MEMO_PROGRAM_ADDRESS, parseAmount, parseAmountNumber, SOL_DECIMALS } from '@flywheel/protocol';
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
-import { getAddMemoInstructionDataEncoder, LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
+import { getAddMemoInstructionDataEncoder } from '@solana-program/memo';
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
   getBurnCheckedInstruction,
@@ -32,10 +32,10 @@ export function compileAction(action: VaultAction, vault: Vault): Instruction[] 
   }
 }
 
-/** Compiles a memo that the vault signs, so that the chain attests its author. All clusters have version 3 of the program. */
+/** Compiles a memo that the vault signs, so that the chain attests its author. */
 export function compileMemo(text: string, { address }: Pick<Vault, 'address'>): Instruction {
   return {
-    programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3,
+    programAddress: MEMO_PROGRAM_ADDRESS,
     accounts: [{ address, role: AccountRole.READONLY_SIGNER }],
     data: getAddMemoInstructionDataEncoder().encode({ memo: text }),
   };

@@ -1,4 +1,4 @@
-import { associatedTokenAddress, lookupTableBytes } from '@flywheel/protocol';
+import { associatedTokenAddress, lookupTableBytes, MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import {
   type AccountBytes,
   decodeMultisig,
@@ -21,7 +21,6 @@ import {
   getExtendLookupTableInstruction,
   getFreezeLookupTableInstruction,
 } from '@solana-program/address-lookup-table';
-import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { plainInstruction } from '../model/plain-instruction.ts';
@@ -140,7 +139,7 @@ export function lookupTableAddresses(input: {
     mint,
     tokenProgram,
     ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
-    LEGACY_MEMO_PROGRAM_ADDRESS_V3,
+    MEMO_PROGRAM_ADDRESS,
     SYSTEM_PROGRAM_ADDRESS,
     // The execution of a vault message that uses the table names the table as an account.
     input.lookupTable,

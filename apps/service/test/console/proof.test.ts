@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { ProofCheck, PublicVault } from '@flywheel/api';
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { compileVaultMessage, decodeMultisig } from '@flywheel/squads';
 import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig } from '@flywheel/testing/chain';
@@ -28,7 +29,6 @@ import {
   signTransactionMessageWithSigners,
   type TransactionSigner,
 } from '@solana/kit';
-import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { type CheckProofDeps, checkProof } from '../../src/proofs/check-proof.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
@@ -214,7 +214,7 @@ describe('a transaction signature', () => {
 
   it('proves nothing if the transaction failed', async () => {
     const stranger = await generateKeyPairSigner();
-    const failing = { programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3, data: Uint8Array.of(0xff) };
+    const failing = { programAddress: MEMO_PROGRAM_ADDRESS, data: Uint8Array.of(0xff) };
     const { verdict, message } = await check({ signature: await land(stranger, failing) });
     assert.equal(verdict, 'nothing');
     assert.match(message, /the transaction failed/);
@@ -338,7 +338,7 @@ async function executeMemos(of: TestProject, texts: readonly string[]): Promise<
 
 function memo(signer: Address, text = `flywheel:v1:WATCH_AD:${HASH}`): Instruction {
   return {
-    programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3,
+    programAddress: MEMO_PROGRAM_ADDRESS,
     accounts: [{ address: signer, role: AccountRole.READONLY_SIGNER }],
     data: new TextEncoder().encode(text),
   };
