@@ -38,7 +38,7 @@ export async function findIssueOfDecision(
   signed: Omit<SignedCompanyDecision, 'reason'>,
 ): Promise<string | null> {
   const { operator, expiresAt } = signed;
-  // The two approvals must come from two people.
+  // The two approvals must come from two people. `approveBatch` refuses this with an error of its own before it records one.
   if (operator === wallet) return `${operator} is the wallet that the project approves with.`;
   const leftMs = expiresAt.getTime() - deps.clock.now().getTime();
   if (leftMs <= 0) return `The decision expired at ${expiresAt.toISOString()}. Decide again.`;

@@ -76,7 +76,7 @@ export async function approveBatch(
 ): Promise<ApprovedBatch> {
   const { batch, project } = await requireAnyBatch(deps.db, batchId);
   if (await isWaiting(deps, batch)) {
-    // The two approvals must come from two people.
+    // The two approvals must come from two people. `findIssueOfDecision` refuses a recorded decision in the same way.
     if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
     const signed = await requireSigned(deps, project, batch, { operator, reason: null, signature });
     const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { ApiError } from '@flywheel/api';
+import type { ApiError } from '@flywheel/api';
+import { rateLimited } from '../wire/errors.ts';
 
 /**
  * Limits by address that are checked before any query. They are counted in this process, because a count in the database
@@ -106,8 +107,7 @@ function createWindow({ requests, seconds }: WindowLimit, { now }: { now(): Date
       return counts.get(name) ?? 0;
     },
     refusal(): ApiError<'ERR_RATE_LIMITED'> {
-      const retryAfterSeconds = Math.max(1, Math.ceil((endsAt - now().getTime()) / 1_000));
-      return new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds });
+      return rateLimited({ requests, seconds }, Math.ceil((endsAt - now().getTime()) / 1_000));
     },
   };
 }

@@ -12,6 +12,7 @@ import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { projectMoving } from '../../model/project.ts';
 import { tracedRequest } from '../../telemetry/tracing.ts';
+import { rateLimited } from '../wire/errors.ts';
 import { parseInput } from '../wire/parse-input.ts';
 import type { AddressLimits } from './address-limits.ts';
 import {
@@ -182,8 +183,5 @@ function limitRate(
   const { requests, seconds } = rateLimits.limits[name];
   reply.header('RateLimit-Policy', `"${name}";q=${requests};w=${seconds}`);
   reply.header('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
-  if (!allowed) {
-    // Retry-After: 0 would invite a request within the same window.
-    throw new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
-  }
+  if (!allowed) throw rateLimited({ requests, seconds }, resetSeconds);
 }

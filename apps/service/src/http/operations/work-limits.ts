@@ -1,5 +1,6 @@
 import { ApiError, type ErrorContext, MAX_PIPELINES_PER_BATCH } from '@flywheel/api';
 import type { Project } from '../../model/project.ts';
+import { rateLimited } from '../wire/errors.ts';
 import type { RateLimits } from './operation-route.ts';
 
 type Work = ErrorContext<'ERR_TOO_MANY_AT_ONCE'>['work'];
@@ -82,9 +83,7 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
   const count = async (name: string) => {
     const { allowed, resetSeconds } = await rateLimits.consume('project', name);
     if (allowed) return;
-    const { requests, seconds } = rateLimits.limits.project;
-    // Retry-After: 0 would invite a request within the same window.
-    throw new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
+    throw rateLimited(rateLimits.limits.project, resetSeconds);
   };
   return {
     async countStream({ holder, projectId }) {

@@ -32,6 +32,18 @@ const NODE_RETRY_SECONDS = 2;
 /** Under load, open batches end within seconds, and a replacement that both sides have approved is executed then. */
 const ROTATION_RETRY_SECONDS = '5';
 
+/**
+ * Builds the error of a request beyond a limit that is counted in windows.
+ * @param resetSeconds time until the next window begins.
+ */
+export function rateLimited(
+  { requests, seconds }: { readonly requests: number; readonly seconds: number },
+  resetSeconds: number,
+): ApiError<'ERR_RATE_LIMITED'> {
+  // Retry-After: 0 would invite a request within the same window.
+  return new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
+}
+
 /** Tells if an error means that the database is out of reach, so that the same request may succeed later. */
 export type IsUnavailable = (error: unknown) => boolean;
 
