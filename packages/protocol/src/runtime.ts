@@ -28,6 +28,13 @@ const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 export const DEFAULT_INSTRUCTION_UNITS = 200_000;
 export const DEFAULT_BUILTIN_INSTRUCTION_UNITS = 3_000;
 
+/** Compute units that an instruction of a builtin program takes (Agave, each builtin's `DEFAULT_COMPUTE_UNITS`). */
+export const BUILTIN_UNITS = 150;
+
+/** Limits of one call of a node (Agave, rpc-client-api, `MAX_MULTIPLE_ACCOUNTS`, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
+export const MAX_MULTIPLE_ACCOUNTS = 100;
+export const MAX_SIGNATURE_STATUSES = 256;
+
 /** Computes a priority fee in lamports: the price of every unit of the limit, used or not, rounded up. */
 export function priorityFeeLamports(computeUnitLimit: number | bigint, priceMicroLamports: bigint): bigint {
   return (BigInt(computeUnitLimit) * priceMicroLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;

@@ -127,7 +127,7 @@ interface Draft extends Weight {
 const UNBUNDLED: BundleRoom = { size: Number.POSITIVE_INFINITY, taken: 0, last: [] };
 /** The compute budget's own instructions, which version 1 does not need, and a tip. */
 const OVERHEAD_TRACE_LENGTH: Readonly<Record<TransactionVersion, number>> = { 0: 4, 1: 1 };
-/** Compute units of the same instructions: 150 each. */
+/** Compute units of the same instructions, each of which takes `BUILTIN_UNITS`, rounded up. */
 const OVERHEAD_COMPUTE_UNITS = 1_000;
 /** Default of version 0 (Agave, MAX_LOADED_ACCOUNTS_DATA_SIZE_BYTES). Version 1 may load nothing unless it is set. */
 const LOADED_ACCOUNTS_BYTES = 64 * 1_024 * 1_024;

@@ -1,3 +1,4 @@
+import { MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
 import { createNodes, isNodeFailure, type NodesOptions, sleep } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -195,7 +196,7 @@ function createReads(
 ): Reads {
   return {
     accounts: (addresses, { commitment = 'confirmed' } = {}) =>
-      inChunks(addresses, MAX_ACCOUNTS, async (chunk) => {
+      inChunks(addresses, MAX_MULTIPLE_ACCOUNTS, async (chunk) => {
         const { context, value } = await floor.await(() => {
           const config = { commitment, encoding: 'base64', ...floor.at(commitment) } as const;
           return ask('getMultipleAccounts', rpc.getMultipleAccounts(chunk, config), AccountsAnswer);
@@ -269,9 +270,6 @@ function createReads(
     genesisHash: () => ask('getGenesisHash', rpc.getGenesisHash(), shapes.blockhash),
   };
 }
-
-/** Limit of one call (Solana RPC, getMultipleAccounts). */
-const MAX_ACCOUNTS = 100;
 
 async function inChunks<Item, Result>(
   items: readonly Item[],

@@ -1,3 +1,4 @@
+import { MAX_SIGNATURE_STATUSES } from '@flywheel/protocol';
 import type { Signature } from '@solana/kit';
 import { chunksOf } from '../model/chunks-of.ts';
 import { type LandedSignature, paired, StatusesAnswer } from './answers.ts';
@@ -12,8 +13,6 @@ export interface Statuses {
 
 export type StatusReader = (signatures: readonly Signature[]) => Promise<Statuses>;
 
-/** Limit of one call (Solana RPC, getSignatureStatuses). */
-const MAX_SIGNATURES = 256;
 /** Short beside a slot of 400 ms. A worker that follows hundreds of bundles makes 40 requests a second, not thousands. */
 const GATHER_MS = 25;
 
@@ -64,7 +63,7 @@ interface Gathered {
 async function readStatuses(rpc: ChainRpc, signatures: readonly Signature[]): Promise<Read> {
   const statuses = new Map<Signature, Status>();
   const slots = await Promise.all(
-    chunksOf(signatures, MAX_SIGNATURES).map(async (chunk) => {
+    chunksOf(signatures, MAX_SIGNATURE_STATUSES).map(async (chunk) => {
       const request = rpc.getSignatureStatuses(chunk, { searchTransactionHistory: true });
       const { context, value } = await ask('getSignatureStatuses', request, StatusesAnswer);
       paired('getSignatureStatuses', chunk, value, (signature, status) => {

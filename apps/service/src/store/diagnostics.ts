@@ -1,3 +1,4 @@
+import { MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { findWaitingRotations } from './batches/rotations.ts';
@@ -108,17 +109,17 @@ async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {
   return rows.map(({ operator, state, count }) => ({ operator, state, count: Number(count) }));
 }
 
-/** Limit of one call that reads the chain (Solana RPC, getMultipleAccounts). */
-const MAX_NONCES = 100;
-
 async function readFreeNonces(db: Db): Promise<ServiceDiagnostics['freeNonces']> {
-  return db
-    .selectFrom('nonces')
-    .select(['authority as operator', 'address'])
-    .where('state', '=', 'available')
-    .orderBy('address')
-    .limit(MAX_NONCES)
-    .execute();
+  return (
+    db
+      .selectFrom('nonces')
+      .select(['authority as operator', 'address'])
+      .where('state', '=', 'available')
+      .orderBy('address')
+      // One call reads them on chain.
+      .limit(MAX_MULTIPLE_ACCOUNTS)
+      .execute()
+  );
 }
 
 /** Only workers supervise the queue (pg-boss, `supervise`), which stores when they did; a job at work also shows one. */

@@ -1,4 +1,4 @@
-import { ADDRESS_BYTES, isTokenProgram } from '@flywheel/protocol';
+import { ADDRESS_BYTES, isTokenProgram, MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
 import { INVALID_PARAMS } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
@@ -24,8 +24,6 @@ import {
 } from '../rpc/params.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
-/** Maximum of addresses in getMultipleAccounts (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */
-const MAX_MULTIPLE_ACCOUNTS = 100;
 const programAccountsConfig = optionalConfig({
   ...contextParam,
   encoding: encodingParam.optional(),

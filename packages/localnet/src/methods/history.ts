@@ -1,3 +1,4 @@
+import { MAX_SIGNATURE_STATUSES } from '@flywheel/protocol';
 import { FILTER_TRANSACTION_NOT_FOUND } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import { encodeTransaction, memosOf } from '../encoding/transaction-encoding.ts';
@@ -20,8 +21,7 @@ import {
 } from '../rpc/params.ts';
 import { checkContextSlot, requireConfirmed, requireHistory, withContext } from './context.ts';
 
-/** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */
-const MAX_STATUSES = 256;
+/** Limit of a validator (rpc-client-api, MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT). */
 const MAX_SIGNATURES = 1_000;
 
 const signaturesConfig = optionalConfig({
@@ -49,7 +49,10 @@ export function historyMethods(node: Node): Record<string, Method> {
   const { slots, history } = node;
   return {
     getSignatureStatuses: (params) => {
-      const [signatures, config] = parseParams([listParam(signatureParam, MAX_STATUSES), statusesConfig], params);
+      const [signatures, config] = parseParams(
+        [listParam(signatureParam, MAX_SIGNATURE_STATUSES), statusesConfig],
+        params,
+      );
       const searches = config.searchTransactionHistory === true;
       if (searches) requireHistory(node);
       const find = (text: string) => history.recent(text) ?? (searches ? history.summary(text) : null);

@@ -57,9 +57,6 @@ export function isUnitLimitRequest({ data }: CompiledInstruction): boolean {
   return data[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR;
 }
 
-/** Units of one compute budget instruction itself (agave, the builtin's DEFAULT_COMPUTE_UNITS). */
-export const COMPUTE_BUDGET_INSTRUCTION_UNITS = 150;
-
 const unitLimitDecoder = getSetComputeUnitLimitInstructionDataDecoder();
 const heapFrameDecoder = getRequestHeapFrameInstructionDataDecoder();
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { addressDecoder } from '@flywheel/protocol';
+import { addressDecoder, BUILTIN_UNITS } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -21,7 +21,7 @@ import { emptyAccount } from '../ledger/account-journal.ts';
 import { writeAccount } from '../ledger/svm-accounts.ts';
 import { executeInSvm } from '../real-program.ts';
 import type { Execution, TransactionError } from '../runtime.ts';
-import { COMPUTE_BUDGET_INSTRUCTION_UNITS, type ComputeBudget, computeBudgetInstructions } from './compute-budget.ts';
+import { type ComputeBudget, computeBudgetInstructions } from './compute-budget.ts';
 import { failedInstruction } from './failure.ts';
 
 /** One executed instruction, with addresses and depth: 1 for the given ones, more for those they called. */
@@ -78,7 +78,7 @@ export function invoke(
     err: failed ? { InstructionError: [failedPosition, failed.detail] } : execution.err,
     addresses: staticAccounts,
     logs: execution.logs.slice(requests.length * LOG_LINES_PER_REQUEST),
-    unitsConsumed: Math.max(0, Number(execution.unitsConsumed) - requests.length * COMPUTE_BUDGET_INSTRUCTION_UNITS),
+    unitsConsumed: Math.max(0, Number(execution.unitsConsumed) - requests.length * BUILTIN_UNITS),
     returnData: execution.returnData,
     traces: ran.map((instruction, position) => [
       traceOf(instruction),
@@ -90,7 +90,7 @@ export function invoke(
 /** Adds the units of the budget request itself. */
 function withOwnUnits(budget: ComputeBudget): ComputeBudget {
   const requestCount = computeBudgetInstructions(budget).length;
-  return { ...budget, unitLimit: budget.unitLimit + requestCount * COMPUTE_BUDGET_INSTRUCTION_UNITS };
+  return { ...budget, unitLimit: budget.unitLimit + requestCount * BUILTIN_UNITS };
 }
 
 // The stand-in's address; it has no private key, and exists only during a call of `invoke`.

@@ -1,3 +1,4 @@
+import { BUILTIN_UNITS } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type AccountMeta,
@@ -11,7 +12,7 @@ import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import type { LiteSVM } from 'litesvm';
 import { readAccount, writeAccount } from '../ledger/svm-accounts.ts';
 import type { Execution, TransactionError } from '../runtime.ts';
-import { COMPUTE_BUDGET_INSTRUCTION_UNITS, type ComputeBudget } from './compute-budget.ts';
+import type { ComputeBudget } from './compute-budget.ts';
 import { failedInstruction, type InstructionError, InstructionFailure, TransactionFailure } from './failure.ts';
 import { type Invocation, invoke } from './invoke.ts';
 import type { OuterInstruction, OuterTransaction } from './outer-transaction.ts';
@@ -68,7 +69,7 @@ function runNext(run: Run, index: number, left: readonly OuterInstruction[]): nu
   if (next?.programAddress === COMPUTE_BUDGET_PROGRAM_ADDRESS) {
     beginInstructions(run.progress, 1);
     // Its effect is the budget, which was read before.
-    consumeUnits(run.progress, COMPUTE_BUDGET_INSTRUCTION_UNITS);
+    consumeUnits(run.progress, BUILTIN_UNITS);
     run.progress.logs.push(`Program ${next.programAddress} invoke [1]`, `Program ${next.programAddress} success`);
     return 1;
   }

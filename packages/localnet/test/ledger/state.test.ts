@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { MAX_SIGNATURE_STATUSES } from '@flywheel/protocol';
 import { type Address, address, isSignature, type Signature } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { startLocalnet } from '../../src/index.ts';
@@ -12,8 +13,6 @@ import { SOL, startCluster, useCluster } from '../cluster.ts';
 
 /** Each process is killed when this number of its transactions was seen processed. */
 const PROCESSED_BEFORE_KILL = [9, 50, 101];
-/** Maximum of getSignatureStatuses. */
-const MAX_STATUSES = 256;
 
 test('processed transactions of several senders survive SIGKILL, and a second one', async (t) => {
   const stateDirectory = await temporaryDirectory(t);
@@ -29,8 +28,8 @@ test('processed transactions of several senders survive SIGKILL, and a second on
   assert.ok(recipient && confirmed.length > 0);
   const { rpc, balance } = await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
   for (const signatures of [processed, confirmed]) {
-    for (let start = 0; start < signatures.length; start += MAX_STATUSES) {
-      const page = signatures.slice(start, start + MAX_STATUSES);
+    for (let start = 0; start < signatures.length; start += MAX_SIGNATURE_STATUSES) {
+      const page = signatures.slice(start, start + MAX_SIGNATURE_STATUSES);
       const { value } = await rpc.getSignatureStatuses(page).send();
       assert.deepEqual(
         value.map((status) => status?.err),

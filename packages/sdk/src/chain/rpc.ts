@@ -1,4 +1,4 @@
-import { address } from '@flywheel/protocol';
+import { address, MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
 import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { type Address, getBase64Encoder, type ReadonlyUint8Array, type RpcTransport } from '@solana/kit';
 import { FlywheelError } from '../errors.ts';
@@ -21,8 +21,8 @@ export async function readAccounts(
   addresses: readonly Address[],
   commitment: Commitment = 'confirmed',
 ): Promise<(ChainAccount | null)[]> {
-  const pages = Array.from({ length: Math.ceil(addresses.length / MAX_ACCOUNTS_PER_CALL) }, (_, page) =>
-    addresses.slice(page * MAX_ACCOUNTS_PER_CALL, (page + 1) * MAX_ACCOUNTS_PER_CALL),
+  const pages = Array.from({ length: Math.ceil(addresses.length / MAX_MULTIPLE_ACCOUNTS) }, (_, page) =>
+    addresses.slice(page * MAX_MULTIPLE_ACCOUNTS, (page + 1) * MAX_MULTIPLE_ACCOUNTS),
   );
   const read = await Promise.all(
     pages.map(async (page) => {
@@ -85,8 +85,6 @@ export function unexpectedAnswer(method: string, value: unknown): FlywheelError 
 }
 
 const GET_ACCOUNTS = 'getMultipleAccounts';
-/** Agave, MAX_MULTIPLE_ACCOUNTS. */
-const MAX_ACCOUNTS_PER_CALL = 100;
 /** For one attempt. A public node may be slow; the caller is a person or a job that can wait. */
 export const RPC_TIMEOUT_MS = 20_000;
 const MAX_QUOTED_CHARACTERS = 200;

@@ -1,4 +1,4 @@
-import { address, associatedTokenAddress, MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { address, associatedTokenAddress, MAX_MULTIPLE_ACCOUNTS, MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -36,9 +36,6 @@ export interface ChainReader {
 
 type Rpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
-/** Limit of getMultipleAccounts. */
-const MAX_ADDRESSES_PER_CALL = 100;
-
 /** Creates a reader that uses plain JSON-RPC and does not rely on the service. */
 export function createChainReader(
   rpcUrl: string,
@@ -68,8 +65,8 @@ export function createChainReader(
 
 async function readAccounts(rpc: Rpc, addresses: readonly Address[]): Promise<MaybeEncodedAccount[]> {
   const accounts: MaybeEncodedAccount[] = [];
-  for (let start = 0; start < addresses.length; start += MAX_ADDRESSES_PER_CALL) {
-    const chunk = addresses.slice(start, start + MAX_ADDRESSES_PER_CALL);
+  for (let start = 0; start < addresses.length; start += MAX_MULTIPLE_ACCOUNTS) {
+    const chunk = addresses.slice(start, start + MAX_MULTIPLE_ACCOUNTS);
     accounts.push(...(await fetchEncodedAccounts(rpc, chunk, { commitment: 'confirmed' })));
   }
   return accounts;

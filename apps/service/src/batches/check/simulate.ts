@@ -1,4 +1,5 @@
 import { ApiError } from '@flywheel/api';
+import { BUILTIN_UNITS } from '@flywheel/protocol';
 import { executeWeight, planTransactions, type TransactionLimits, type UnsignedMessage } from '@flywheel/squads';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
@@ -183,6 +184,7 @@ function instructionIndex(err: string): number | null {
 function unitsOfInstructions(logs: readonly string[]): number[] {
   const units: number[] = [];
   for (const line of logs) {
+    // Builtin programs do not log theirs.
     if (/^Program \w+ invoke \[1\]$/.test(line)) units.push(BUILTIN_UNITS);
     const consumed = /^Program \w+ consumed (\d+) of \d+ compute units$/.exec(line)?.[1];
     // Programs that the instruction called say theirs before its own.
@@ -190,9 +192,6 @@ function unitsOfInstructions(logs: readonly string[]): number[] {
   }
   return logs.includes('Log truncated') ? units.slice(0, -1) : units;
 }
-
-/** Compute units of programs that the runtime has built in, which log none (Agave, DEFAULT_COMPUTE_UNITS). */
-const BUILTIN_UNITS = 150;
 
 const REASON = /^Program log: Error: (.+)$/;
 
