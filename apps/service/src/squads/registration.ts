@@ -54,10 +54,8 @@ export async function registrationInstructions(
 ): Promise<{ readonly instructions: readonly Instruction[]; readonly multisig: Multisig }> {
   const { wallet, company, operator, recovery, createKey, treasury, recentSlot } = input;
   const address = multisigAddress(createKey);
-  const [vault, table] = await Promise.all([
-    vaultAddress(address, VAULT_INDEX),
-    findAddressLookupTablePda({ authority: wallet, recentSlot }),
-  ]);
+  const vault = vaultAddress(address, VAULT_INDEX);
+  const table = await findAddressLookupTablePda({ authority: wallet, recentSlot });
   const addresses = lookupTableAddresses({ multisig: address, vault, token: input.token, lookupTable: table[0] });
   const multisig: Multisig = {
     address,

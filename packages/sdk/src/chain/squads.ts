@@ -64,9 +64,7 @@ export async function readBatch(rpcUrl: string, id: ProposalId): Promise<BatchOn
   const { transaction, ...onChain } = await readProposal(rpcUrl, id);
   const { size, vaultIndex } = decodeBatch(required(transaction, 'batch'));
   const [multisig, index] = [address(id.multisig), BigInt(id.batchIndex)];
-  const addresses = await Promise.all(
-    Array.from({ length: size }, (_, position) => batchTransactionAddress(multisig, index, position)),
-  );
+  const addresses = Array.from({ length: size }, (_, position) => batchTransactionAddress(multisig, index, position));
   const transactions = (await readAccounts(rpcUrl, addresses)).map((account) =>
     decodeVaultBatchTransaction(required(account, 'batch transaction')),
   );

@@ -20,11 +20,11 @@ export interface Mismatch {
 }
 
 /** Lists every mismatch between the pipelines shown and the messages on chain; empty if they are the same. */
-export async function compareBatch(
+export function compareBatch(
   shown: readonly VaultPipeline[],
   onChain: readonly PipelineOnChain[],
   token: VaultToken,
-): Promise<Mismatch[]> {
+): Mismatch[] {
   const mismatches: Mismatch[] = [];
   if (shown.length !== onChain.length) {
     const text = `The batch on chain has ${onChain.length} transactions; ${shown.length} pipelines are shown.`;
@@ -33,7 +33,7 @@ export async function compareBatch(
   for (const [position, pipeline] of shown.entries()) {
     const found = onChain[position];
     if (!found) continue;
-    const expected = await expectedInstructions(pipeline, token);
+    const expected = expectedInstructions(pipeline, token);
     const texts = [...signerMismatches(found, token), ...instructionMismatches(expected, found.instructions)];
     mismatches.push(...texts.map((text) => ({ pipeline: position, text })));
   }

@@ -42,12 +42,12 @@ export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
  * Compiles what a pipeline may do on chain, and nothing else: its proof memo, then its actions in order.
  * @throws RangeError if an amount is not exact in the mint's decimals.
  */
-export async function expectedInstructions(pipeline: VaultPipeline, token: VaultToken): Promise<PlainInstruction[]> {
-  const actions = await Promise.all(pipeline.actions.map((action) => compileAction(action, token)));
-  return [memo(proofMemo(pipeline), token), ...actions.flat()].map(toPlain);
+export function expectedInstructions(pipeline: VaultPipeline, token: VaultToken): PlainInstruction[] {
+  const actions = pipeline.actions.flatMap((action) => compileAction(action, token));
+  return [memo(proofMemo(pipeline), token), ...actions].map(toPlain);
 }
 
-async function compileAction(action: Action | WithdrawAction, token: VaultToken): Promise<Instruction[]> {
+function compileAction(action: Action | WithdrawAction, token: VaultToken): Instruction[] {
   const { vault, mint, tokenProgram, decimals } = token;
   switch (action.action) {
     case 'MEMO':
@@ -72,10 +72,10 @@ async function compileAction(action: Action | WithdrawAction, token: VaultToken)
 }
 
 /** From the vault to a wallet, whose token account is created if it is missing. */
-async function transfer(recipient: Address, amount: bigint, token: VaultToken): Promise<Instruction[]> {
+function transfer(recipient: Address, amount: bigint, token: VaultToken): Instruction[] {
   const { vault, mint, tokenProgram, decimals } = token;
   const authority = createNoopSigner(vault);
-  const [source, destination] = await Promise.all([tokenAccountOf(vault, token), tokenAccountOf(recipient, token)]);
+  const [source, destination] = [tokenAccountOf(vault, token), tokenAccountOf(recipient, token)];
   return [
     getCreateAssociatedTokenIdempotentInstruction({
       payer: authority,

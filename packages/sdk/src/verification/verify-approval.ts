@@ -84,11 +84,9 @@ export async function verifyApproval(
 ): Promise<VerificationResult> {
   const node = await chooseNode(rpcUrl);
   const multisig = address(batch.multisig);
-  const [mint, proposal, vault] = await Promise.all([
-    readMint(node, batch.mintAddress),
-    proposalAddress(multisig, BigInt(batch.batchIndex)),
-    vaultAddress(multisig, VAULT_INDEX),
-  ]);
+  const mint = await readMint(node, batch.mintAddress);
+  const proposal = proposalAddress(multisig, BigInt(batch.batchIndex));
+  const vault = vaultAddress(multisig, VAULT_INDEX);
   const token = { vault, mint: address(batch.mintAddress), ...mint };
   const { onChain, mismatches: inContent } = await verifyContent(node, batch, { wallet: address(wallet), token });
   const approval = decodeApproval(proposalApproveTx);
@@ -127,7 +125,7 @@ async function verifyContent(
   const [rotation] = batch.pipelines.flatMap(({ actions }) => actions).filter(isRotation);
   if (rotation) return verifyRotation(rpcUrl, batch, rotation, wallet);
   const onChain = await readBatch(rpcUrl, batch);
-  const mismatches = await compareBatch(batch.pipelines.map(toVaultPipeline), onChain.pipelines, token);
+  const mismatches = compareBatch(batch.pipelines.map(toVaultPipeline), onChain.pipelines, token);
   return { onChain, mismatches: [...vaultIssues(onChain).map((text) => ({ pipeline: null, text })), ...mismatches] };
 }
 

@@ -114,10 +114,8 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
   const { args, createKey, company, operator, recovery, recentSlot } = creation;
   const chain = await readTerms(node, input.mint, args.members.length);
   const multisig = multisigAddress(createKey);
-  const [vault, table] = await Promise.all([
-    vaultAddress(multisig, VAULT_INDEX),
-    findAddressLookupTablePda({ authority: wallet, recentSlot }),
-  ]);
+  const vault = vaultAddress(multisig, VAULT_INDEX);
+  const table = await findAddressLookupTablePda({ authority: wallet, recentSlot });
   const { successions: published = [] } = input.registration;
   const [asCompany, asOperator] = await Promise.all([
     checkKey(node, { role: 'company', address: company, expected: input.expect?.company, published }),

@@ -26,9 +26,7 @@ export async function findMismatchedPipeline(
     if (!account) return 'unseen';
     return isRotation(account, batch, multisig) ? null : 0;
   }
-  const addresses = await Promise.all(
-    pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
-  );
+  const addresses = pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position));
   const accounts = await chain.accounts(addresses, { commitment });
   const position = pipelines.findIndex(({ vaultMessage }, i) => {
     const account = accounts[i];

@@ -54,9 +54,7 @@ export async function checkRecipients(
     ),
   );
   const owners = [...new Set([vault.address, ...transfers.map(({ owner }) => owner)])];
-  const recipients = await Promise.all(
-    owners.map(async (owner) => ({ owner, tokenAccount: await vault.tokenAccountOf(owner) })),
-  );
+  const recipients = owners.map((owner) => ({ owner, tokenAccount: vault.tokenAccountOf(owner) }));
   const facts = await readRecipients(chain, project.token, recipients);
   await recordOwners({ db, clock }, owners, facts);
   const missing = recipients.flatMap(({ tokenAccount }, i) =>

@@ -44,7 +44,7 @@ export async function readStatuses(
   multisig: Address,
   batches: readonly Pick<Batch, 'batchIndex'>[],
 ): Promise<Progress['status'][]> {
-  const addresses = await Promise.all(batches.map(({ batchIndex }) => proposalAddress(multisig, batchIndex)));
+  const addresses = batches.map(({ batchIndex }) => proposalAddress(multisig, batchIndex));
   const [multisigAccount, ...proposals] = await chain.accounts([multisig, ...addresses]);
   if (!multisigAccount) throw new Error(`The node does not show the multisig ${multisig}.`);
   const { transactionIndex } = decodeMultisig(multisigAccount);
