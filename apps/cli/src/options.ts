@@ -1,4 +1,4 @@
-import { PROOF_TYPE, type ProofType, Scope, WebhookTopic } from '@flywheel/api';
+import { MAX_OVERLAP_SECONDS, PROOF_TYPE, type ProofType, Scope, WebhookTopic } from '@flywheel/api';
 import { isAddress } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -87,6 +87,27 @@ export function runNumberOf({ run, again = false }: RunNumberOptions): number {
 /** The option that pays the same file once more, after this run. */
 export function nextRunOption(run: number): string {
   return run === 1 ? '--again' : `--run ${run + 1}`;
+}
+
+const SECONDS_PER_HOUR = 3_600;
+
+/** Option of a command that replaces a key or a secret. */
+export interface OverlapOption {
+  readonly overlapHours?: number | undefined;
+}
+
+/** Adds `--overlap-hours`. @param effect what lasts so long. */
+export function addOverlapOption(command: Command, effect: string): Command {
+  return command.option(
+    '--overlap-hours <hours>',
+    `how long ${effect}; 0: not at all; default: 24`,
+    parseWholeNumber(0, MAX_OVERLAP_SECONDS / SECONDS_PER_HOUR),
+  );
+}
+
+/** The field of a request that `--overlap-hours` sets; none without the option. */
+export function overlapField({ overlapHours }: OverlapOption): { readonly overlapSeconds?: number } {
+  return overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR };
 }
 
 /** Returns a parser of whole numbers within bounds, both included. */

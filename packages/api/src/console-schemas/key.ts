@@ -22,8 +22,8 @@ export const RevokedKey = z
   })
   .meta({ id: 'RevokedKey' });
 
-/** 30 days. */
-const MAX_OVERLAP_SECONDS = 30 * 86_400;
+/** Longest time that a replaced key or secret keeps working: 30 days. */
+export const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
 /** Seconds that a replaced key or secret keeps working. */
 export const overlapSeconds = z.int().min(0).max(MAX_OVERLAP_SECONDS).default(86_400);

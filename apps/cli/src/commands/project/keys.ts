@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName } from '../../context.ts';
 import { layOutTable } from '../../format.ts';
-import { NEVER, parseExpiry, parseScopes, parseWholeNumber } from '../../options.ts';
+import { addOverlapOption, NEVER, type OverlapOption, overlapField, parseExpiry, parseScopes } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {
@@ -14,9 +14,8 @@ interface CreateOptions extends ProjectOptions {
   readonly name?: string;
 }
 
-interface RotateOptions extends ProjectOptions {
+interface RotateOptions extends ProjectOptions, OverlapOption {
   readonly key: string;
-  readonly overlapHours?: number;
   readonly expires?: string;
   readonly name?: string;
 }
@@ -27,9 +26,6 @@ interface RevokeOptions extends ProjectOptions {
 }
 
 const EXPIRY_FORMS = `a day or a time, in UTC, such as 2027-01-31 or 2027-01-31T12:00:00Z, or ${NEVER}`;
-const SECONDS_PER_HOUR = 3_600;
-/** The service accepts at most thirty days. */
-const MAX_OVERLAP_HOURS = 720;
 
 /** `flywheel keys list`, `create`, `rotate` and `revoke` */
 export function addKeysCommands(program: Command, context: Context): void {
@@ -82,15 +78,11 @@ function addCreate(keys: Command, context: Context): void {
 
 function addRotate(keys: Command, context: Context): void {
   const { output } = context;
-  addProjectOptions(keys.command('rotate'))
+  const command = addProjectOptions(keys.command('rotate'))
     .summary('replace an API key; both work for a while')
     .description('Replace an API key by a new one with the same scopes and expiry. Both work until the overlap ends.')
-    .requiredOption('--key <id>', 'id of the key to replace, as in flywheel keys list')
-    .option(
-      '--overlap-hours <hours>',
-      'how long the old key keeps working; 0: not at all; default: 24',
-      parseWholeNumber(0, MAX_OVERLAP_HOURS),
-    )
+    .requiredOption('--key <id>', 'id of the key to replace, as in flywheel keys list');
+  addOverlapOption(command, 'the old key keeps working')
     .option('--name <name>', 'name of the new key; default: the old key’s name')
     .option(
       '--expires <date>',
@@ -108,7 +100,7 @@ function addRotate(keys: Command, context: Context): void {
       const rotated = await console.callOnce(CONSOLE_OPERATIONS.rotateKey, {
         params: { projectId, keyId },
         body: {
-          ...(overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR }),
+          ...overlapField({ overlapHours }),
           ...(name === undefined ? {} : { name }),
           ...expiryField(expires ?? old?.expiresAt),
         },

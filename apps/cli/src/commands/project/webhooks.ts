@@ -12,7 +12,7 @@ import { type Command, Option } from 'commander';
 import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName } from '../../context.ts';
 import { describeNextPage, layOutTable } from '../../format.ts';
-import { parseWebhookTopics, parseWholeNumber } from '../../options.ts';
+import { addOverlapOption, type OverlapOption, overlapField, parseWebhookTopics } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {
@@ -28,9 +28,7 @@ interface DeleteOptions extends WebhookOptions {
   readonly yes?: boolean;
 }
 
-interface RotateOptions extends WebhookOptions {
-  readonly overlapHours?: number;
-}
+interface RotateOptions extends WebhookOptions, OverlapOption {}
 
 interface DeliveriesOptions extends WebhookOptions {
   readonly state?: WebhookDelivery['state'];
@@ -45,10 +43,6 @@ interface DeliveryPage {
 interface RedeliverOptions extends WebhookOptions {
   readonly delivery: string;
 }
-
-const SECONDS_PER_HOUR = 3_600;
-/** The service accepts at most thirty days. */
-const MAX_OVERLAP_HOURS = 720;
 
 /** `flywheel webhooks list`, `create`, `rotate`, `disable`, `enable`, `delete`, `deliveries`, `redeliver` and `test` */
 export function addWebhooksCommands(program: Command, context: Context): void {
@@ -103,19 +97,14 @@ function addCreate(webhooks: Command, context: Context): void {
 
 function addRotate(webhooks: Command, context: Context): void {
   const { output } = context;
-  addWebhookOption(webhooks.command('rotate'))
+  const command = addWebhookOption(webhooks.command('rotate'))
     .summary('replace the secret; both sign for a while')
-    .description('Replace the secret of a webhook. Deliveries are signed with both secrets until the overlap ends.')
-    .option(
-      '--overlap-hours <hours>',
-      'how long the old secret keeps signing; 0: not at all; default: 24',
-      parseWholeNumber(0, MAX_OVERLAP_HOURS),
-    )
+    .description('Replace the secret of a webhook. Deliveries are signed with both secrets until the overlap ends.');
+  addOverlapOption(command, 'the old secret keeps signing')
     .addHelpText('after', '\nExample:\n  flywheel webhooks rotate --wallet wallet.json --webhook 0198a3d0-…')
     .action(async ({ webhook: webhookId, overlapHours, ...options }: RotateOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const body = overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR };
-      const request = { params: { projectId, webhookId }, body };
+      const request = { params: { projectId, webhookId }, body: overlapField({ overlapHours }) };
       const rotated = await console.callOnce(CONSOLE_OPERATIONS.rotateWebhookSecret, request);
       const { previousSecretUntil: end } = rotated.webhook;
       const old = end === undefined ? 'The old secret no longer signs.' : `The old secret also signs until ${end}.`;
