@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { insertAdmission } from '@flywheel/service/internal/store/company/admissions.ts';
+import { insertAdmission } from '@flywheel/service/internal/store/company/changes.ts';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { requireOk, type TestProject } from '@flywheel/testing/project';
 import { address } from '@solana/kit';

@@ -5,7 +5,7 @@ import { endBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
 import type { Exposure } from '@flywheel/service/internal/store/batches/exposure.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
-import { insertAdmission } from '@flywheel/service/internal/store/company/admissions.ts';
+import { insertAdmission } from '@flywheel/service/internal/store/company/changes.ts';
 import {
   type CountedColumns,
   type CountedUses,

@@ -10,14 +10,16 @@ import { isNodeUnavailable } from '../solana/node-unavailable.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { lockFlywheel } from '../store/batches/new-batches.ts';
 import { lockUnfinishedBatches } from '../store/batches/past-batches.ts';
-import { deleteAdmission, insertAdmission, isAdmitted } from '../store/company/admissions.ts';
 import {
   type AdmissionChange,
   type Change,
   type DamagedChange,
+  deleteAdmission,
   findLastExpiry,
   findUnreviewedChanges,
+  insertAdmission,
   insertReview,
+  isAdmitted,
   type PolicyChange,
   type Resumption,
   type TermsChange,

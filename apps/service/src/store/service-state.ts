@@ -89,3 +89,10 @@ async function countStandbys(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_stat_replication`.execute(db);
   return rows[0]?.count ?? 0;
 }
+
+/** Deletes what has no meaning after its time: sign-in challenges, sessions, and windows of rate limits. */
+export async function deleteExpired(db: Db, now: Date): Promise<void> {
+  await db.deleteFrom('sign_in_challenges').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
+  await db.deleteFrom('rate_limits').where('expire', '<=', BigInt(now.getTime())).execute();
+}

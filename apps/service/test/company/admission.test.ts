@@ -15,8 +15,7 @@ import { type Address, address, generateKeyPairSigner, type KeyPairSigner } from
 import { sql } from 'kysely';
 import { readSignature } from '../../src/batches/decisions.ts';
 import { parseTerms } from '../../src/projects/settings.ts';
-import { isAdmitted } from '../../src/store/company/admissions.ts';
-import { findUnreviewedChanges, insertChange } from '../../src/store/company/changes.ts';
+import { findUnreviewedChanges, insertChange, isAdmitted } from '../../src/store/company/changes.ts';
 import { findTerms } from '../../src/store/company/terms.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { requireProject } from '../../src/store/projects/projects.ts';

@@ -21,7 +21,7 @@ import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { parseConfig } from '../../src/config.ts';
 import { utcDay } from '../../src/model/clock.ts';
 import { readLamportsUse, readUnadmittedUse } from '../../src/store/batches/exposure.ts';
-import { insertAdmission } from '../../src/store/company/admissions.ts';
+import { insertAdmission } from '../../src/store/company/changes.ts';
 import { findProject, insertProject } from '../../src/store/projects/projects.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 

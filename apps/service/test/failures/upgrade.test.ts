@@ -6,7 +6,7 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import pgBoss from 'pg-boss/package.json' with { type: 'json' };
-import { isAdmitted } from '../../src/store/company/admissions.ts';
+import { isAdmitted } from '../../src/store/company/changes.ts';
 import { findTerms } from '../../src/store/company/terms.ts';
 import { closeDb, type Db } from '../../src/store/db.ts';
 import { MIGRATIONS } from '../../src/store/migrate.ts';

@@ -6,7 +6,7 @@ import { burnPipeline, init } from '@flywheel/testing/client';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
-import { insertAdmission } from '../../src/store/company/admissions.ts';
+import { insertAdmission } from '../../src/store/company/changes.ts';
 
 /** Nonces that all projects share: more than the first test leases. */
 const SHARED = 56;

@@ -19,7 +19,7 @@ import { planShare, refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
 import type { Project } from '../../src/model/project.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { endBatch } from '../../src/store/batches/batches.ts';
-import { deleteAdmission, insertAdmission } from '../../src/store/company/admissions.ts';
+import { deleteAdmission, insertAdmission } from '../../src/store/company/changes.ts';
 import type { Db } from '../../src/store/db.ts';
 import {
   dissolveShares,

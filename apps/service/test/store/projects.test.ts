@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ProofType } from '@flywheel/api';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
-import { deleteAdmission, insertAdmission, isAdmitted } from '../../src/store/company/admissions.ts';
+import { deleteAdmission, insertAdmission, isAdmitted } from '../../src/store/company/changes.ts';
 import { findProject, findProjectOfWallet, insertProject, requireProject } from '../../src/store/projects/projects.ts';
 
 const { db } = await openTestDatabase();

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { later, NOW, randomAddress } from '@flywheel/testing/records';
-import { deleteExpired } from '../../src/store/expired.ts';
 import {
   deleteSession,
   findSession,
@@ -11,6 +10,7 @@ import {
   insertSession,
   takeChallenge,
 } from '../../src/store/projects/sessions.ts';
+import { deleteExpired } from '../../src/store/service-state.ts';
 
 const { db } = await openTestDatabase();
 

@@ -1,8 +1,10 @@
-import type { COMPANY_OPERATIONS, CompanyVerdict, JobSummary, WaitingBatch } from '@flywheel/api';
+import type { COMPANY_OPERATIONS, CompanyVerdict, JobSummary, POLICY_OPERATIONS, WaitingBatch } from '@flywheel/api';
 import { approveBatch, listWaiting, rejectBatch, type WaitingItem } from '../../company/approvals.ts';
-import { changeAdmission, changeTerms, resume } from '../../company/changes.ts';
+import { changeAdmission, changePolicy, changeTerms, resume } from '../../company/changes.ts';
 import { listJobs, type QueuedJob, readCompany, retryJob } from '../../company/operations.ts';
 import { pauseAll, pauseProject } from '../../company/pause.ts';
+import { readProjectPolicy, tryPolicy } from '../../company/policies.ts';
+import { reviewBatch } from '../../company/review-batch.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { readHistory } from '../../projects/history.ts';
 import { readSettings } from '../../projects/settings.ts';
@@ -75,6 +77,31 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       const page = await readHistory(deps, projectId, pageParams(query));
       return { status: 200, body: { entries: [...page.rows], ...presentNext(page) } };
     },
+  };
+}
+
+/** Handlers of the operations on the company's rules. */
+export function createPolicyHandlers(deps: ConsoleDeps): Handlers<typeof POLICY_OPERATIONS> {
+  return {
+    getPolicy: async ({ wallet }, { params }) => ({
+      status: 200,
+      body: await readProjectPolicy(deps, wallet, params.projectId),
+    }),
+
+    changePolicy: async ({ wallet }, { params: { projectId }, body }) => {
+      const state = await changePolicy(deps, wallet, projectId, body);
+      return { status: STATUS[state], body: await readProjectPolicy(deps, wallet, projectId) };
+    },
+
+    tryPolicy: async ({ wallet }, { params: { projectId }, body }) => ({
+      status: 200,
+      body: await tryPolicy(deps, wallet, projectId, body.policy),
+    }),
+
+    reviewBatch: async (_context, { params: { batchId } }) => ({
+      status: 200,
+      body: await reviewBatch(deps, batchId),
+    }),
   };
 }
 

@@ -13,7 +13,7 @@ export interface PolicyVersion {
   readonly appliedAt: Date;
 }
 
-/** Lists the versions of a multisig's policy, newest first. Empty if nobody has set one. */
+/** Lists the versions of a multisig's policy, newest first. Empty if none was set. */
 export async function findPolicyVersions(db: Db, multisig: Address, limit: number): Promise<PolicyVersion[]> {
   const rows = await selectVersions(db, multisig).orderBy('version', 'desc').limit(limit).execute();
   return rows.map(toVersion);

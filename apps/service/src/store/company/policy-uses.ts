@@ -84,7 +84,7 @@ export async function findPolicyUses(
 }
 
 /**
- * Lists the token accounts that the batches of a day count and that nobody has looked up on chain yet. A batch that a worker has
+ * Lists the token accounts that the batches of a day count and that were not looked up on chain yet. A batch that a worker has
  * checked has none.
  */
 export async function findUnreadTokenAccounts(

@@ -143,7 +143,7 @@ interface PolicyUsesTable {
   kind: 'recipient' | 'type' | 'token-account';
   subject: string;
   amount: bigint;
-  /** False for a token account that nobody has looked up on chain yet. */
+  /** False for a token account that was not looked up on chain yet. */
   is_read: Generated<boolean>;
 }
 
