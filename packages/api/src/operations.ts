@@ -20,6 +20,10 @@ const batchId = idParam.describe('Id of the batch, from the response of init.');
 /** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
 export const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
 
+/** Seconds that the answer of execute or cancel may wait for the end of the batch. Proxies close a silent connection after a minute or two. */
+export const DEFAULT_WAIT_SECONDS = 30;
+export const MAX_WAIT_SECONDS = 120;
+
 /** Errors of a request whose pipelines do not compile, or cannot be checked. */
 const PIPELINE_ERRORS = [
   'ERR_FLYWHEEL_NO_INSTRUCTIONS',
@@ -94,8 +98,7 @@ export const OPERATIONS = {
     path: '/v1/flywheel/batch/execute',
     tag: 'Batches',
     summary: 'Execute a batch',
-    description:
-      'Checks the signed approval, adds the company’s approval, and executes every pipeline. Waits up to `Prefer: wait=SECONDS` (default 30, maximum 120). If the batch has not ended by then, the response is 202 and execution continues. A repeated request never executes twice.',
+    description: `Checks the signed approval, adds the company’s approval, and executes every pipeline. Waits up to \`Prefer: wait=SECONDS\` (default ${DEFAULT_WAIT_SECONDS}, maximum ${MAX_WAIT_SECONDS}). If the batch has not ended by then, the response is 202 and execution continues. A repeated request never executes twice.`,
     authentication: 'apiKey',
     rateLimit: 'execute',
     headers: z.object({

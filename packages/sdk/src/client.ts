@@ -5,6 +5,7 @@ import {
   type BatchList,
   type BatchStatus,
   type CancelBatchResponse,
+  DEFAULT_WAIT_SECONDS,
   type ExecuteBatchPending,
   type ExecuteBatchRequest,
   type ExecuteBatchResponse,
@@ -67,7 +68,6 @@ export type InitBatchInput = InitBatchRequest | string;
 
 /** Added to the seconds that the service may hold its answer. */
 const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
-const DEFAULT_WAIT_SECONDS = 30;
 /** The service's largest page. */
 const MAX_PAGE = 100;
 

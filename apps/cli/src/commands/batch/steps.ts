@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers';
+import { MAX_WAIT_SECONDS } from '@flywheel/api';
 import { signApproval } from '@flywheel/sdk';
 import type { Address } from '@solana/kit';
 import { type Command, Option } from 'commander';
@@ -88,9 +89,6 @@ async function readStdin(): Promise<string> {
 interface ExecuteOptions extends UrlOption {
   readonly wait?: number;
 }
-
-/** The service holds a request open for two minutes at most. */
-const MAX_WAIT_SECONDS = 120;
 
 /** `flywheel execute BATCH_ID SIGNED_TX [--wait SECONDS]` */
 export function addExecuteCommand(program: Command, context: Context): void {

@@ -1,4 +1,11 @@
-import { type BatchEvent, type CancelBatchResponse, type EventStream, isFinalStatus } from '@flywheel/api';
+import {
+  type BatchEvent,
+  type CancelBatchResponse,
+  DEFAULT_WAIT_SECONDS,
+  type EventStream,
+  isFinalStatus,
+  MAX_WAIT_SECONDS,
+} from '@flywheel/api';
 import { type CancelRequest, cancelBatch } from '../../batches/cancel.ts';
 import type { Deps } from '../../batches/deps.ts';
 import { type EventDeps, readEvents, streamEvents } from '../../batches/events.ts';
@@ -82,11 +89,6 @@ export function pendingReply(
 export function appliedPreference({ isGiven, seconds }: PreferredWait): { readonly [name: string]: string } {
   return isGiven ? { 'preference-applied': `wait=${seconds}` } : {};
 }
-
-/** Proxies close a silent connection after a minute or two. */
-const DEFAULT_WAIT_SECONDS = 30;
-/** The longest wait that a request may ask for. */
-export const MAX_WAIT_SECONDS = 120;
 
 export interface PreferredWait {
   readonly seconds: number;
