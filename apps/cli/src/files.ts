@@ -1,3 +1,4 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseWallet } from '@flywheel/sdk/node';
 import type { KeyPairSigner } from '@solana/kit';
@@ -76,4 +77,30 @@ export async function readTextFile(path: string, expected: string): Promise<stri
   } catch (cause) {
     throw new CliError('ERR_FILE', `Cannot read ${path}. ${expected}`, { cause });
   }
+}
+
+/** Mode of a file that only its owner reads and writes. */
+export const OWNER_ONLY = 0o600;
+/** Mode of a file that the system's umask alone restricts. */
+const UMASK_ONLY = 0o666;
+
+/**
+ * Replaces a file, or creates it with this mode. A crash leaves the old text or the new one, never a part.
+ * @throws the error of the file system; then the file is as it was, and no draft of it is left.
+ */
+export function writeWhole(path: string, text: string, mode = UMASK_ONLY): void {
+  const draft = draftPath(path);
+  try {
+    // `flush` waits until the text is on the disk: a rename may get there before the text otherwise.
+    writeFileSync(draft, text, { mode, flush: true });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Names the file beside another one in which its next text is written: one for each process. */
+export function draftPath(path: string): string {
+  return `${path}.${process.pid}`;
 }

@@ -23,7 +23,8 @@ import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
 import { type Context, displayUrl, serviceUrl, type UrlOption } from './context.ts';
 import { CliError, NO_ANSWER_EXIT_CODE } from './errors.ts';
-import { stateDirectory, writeWhole } from './run-state.ts';
+import { OWNER_ONLY, writeWhole } from './files.ts';
+import { stateDirectory } from './run-state.ts';
 
 /** The facts that this computer keeps of one service, so that the service cannot replace them later. */
 export interface PinFile {
@@ -68,7 +69,7 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
   const write = (pins: Pins) => {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      writeWhole(path, `${JSON.stringify(pins, null, 2)}\n`);
+      writeWhole(path, `${JSON.stringify(pins, null, 2)}\n`, OWNER_ONLY);
     } catch (error) {
       output.note(
         `Note: ${path} cannot be written (${String(error)}). The next command trusts the service on first use again.`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { extname, isAbsolute, join, resolve } from 'node:path';
 import type { Batch } from '@flywheel/api';
@@ -7,6 +7,7 @@ import { pluralize } from '@flywheel/protocol';
 import { type FlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
+import { OWNER_ONLY, writeWhole } from './files.ts';
 
 /** The batch that was last begun from a file. */
 export interface RunRecord {
@@ -50,7 +51,7 @@ export function openRunState(context: Context, project: string, file: string): R
   const tryWrite = (destination: string, text: string) => {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      writeWhole(destination, text);
+      writeWhole(destination, text, OWNER_ONLY);
     } catch (error) {
       unable(error);
     }
@@ -134,17 +135,4 @@ function parseRecord(value: Partial<Record<keyof RunRecord, unknown>>): RunRecor
     return { file, content, idempotencyKey, batchId, at };
   }
   throw new Error('it is not a record of a run');
-}
-
-/** Replaces a file. A crash leaves the old text or the new one, never a part. */
-export function writeWhole(path: string, text: string): void {
-  const draft = `${path}.${process.pid}`;
-  const file = openSync(draft, 'w', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
 }

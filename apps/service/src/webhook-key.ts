@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigError } from './config.ts';
-import { hasCode } from './model/has-code.ts';
 import { parseWebhookKey } from './setting-types.ts';
+import { writeNewFile } from './solana/new-file.ts';
 
 /**
  * Reads the key from which webhook secrets are derived; null if none is configured, and webhooks are unavailable. On the
@@ -25,17 +25,7 @@ const KEY_BYTES = 32;
 async function provideKey(directory: string): Promise<string> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'webhook.key');
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true });
-  try {
-    // Unlike a rename, a link fails if the file exists; and no reader sees half of it.
-    await link(draft, path);
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
-  } finally {
-    await rm(draft);
-  }
+  await writeNewFile(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   return path;
 }
 

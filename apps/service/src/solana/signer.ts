@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { addressDecoder, addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
@@ -11,6 +11,7 @@ import {
 import * as z from 'zod';
 import { hasCode } from '../model/has-code.ts';
 import { isKmsUri, type KeySigner, kmsAddress, openKmsSigner } from './kms-signer.ts';
+import { writeNewFile } from './new-file.ts';
 
 export type { KeySigner };
 
@@ -43,18 +44,8 @@ export async function createSignerFile(path: string): Promise<Address> {
   const privateKey = randomBytes(32);
   const { address } = await createKeyPairSignerFromPrivateKeyBytes(privateKey);
   const numbers = [...privateKey, ...addressEncoder.encode(address)];
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  await writeFile(draft, JSON.stringify(numbers), { mode: 0o600, flag: 'wx', flush: true });
-  try {
-    // Unlike a rename, a link fails if the name exists.
-    await link(draft, path);
-  } catch (cause) {
-    if (!hasCode(cause, 'EEXIST')) throw cause;
-    throw new Error(`Keypair file ${path} exists already; it is not overwritten.`, { cause });
-  } finally {
-    await rm(draft);
-  }
-  return address;
+  if (await writeNewFile(path, JSON.stringify(numbers))) return address;
+  throw new Error(`Keypair file ${path} exists already; it is not overwritten.`);
 }
 
 /** Reads only the signer's address, for processes that never sign. @throws Error like `loadSigner`. */

@@ -1,6 +1,7 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { type AirdropRow, readCsvCells, writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { CliError } from '../../errors.ts';
+import { writeWhole } from '../../files.ts';
 import { describeKept, type RunState } from '../../run-state.ts';
 
 /** The outcome of a row. */
@@ -17,18 +18,12 @@ export const PENDING: RowOutcome = { status: 'waiting', signature: '', batchId: 
 const HEADINGS = ['line', 'address', 'amount', 'status', 'signature', 'batch'];
 
 /** Writes the outcome of every row; a crash leaves the old receipt or the new one, never a part. */
-export async function writeReceipt(
-  path: string,
-  rows: readonly AirdropRow[],
-  outcomes: readonly RowOutcome[],
-): Promise<void> {
+export function writeReceipt(path: string, rows: readonly AirdropRow[], outcomes: readonly RowOutcome[]): void {
   const records = rows.map((row, i) => {
     const { status, signature, batchId } = outcomes[i] ?? PENDING;
     return [row.lines.join(' '), row.address, row.amount, status, signature, batchId];
   });
-  const draft = `${path}.part`;
-  await writeFile(draft, writeCsv([HEADINGS, ...records]));
-  await rename(draft, path);
+  writeWhole(path, writeCsv([HEADINGS, ...records]));
 }
 
 /** The rows as a file that the command reads: it makes the same airdrop. */

@@ -56,7 +56,7 @@ export async function sendAirdrop(
       bar.show(fractionOf(parts, part, progress), describeProgress(parts, part, progress));
     const result = await sendPart(deps, { identity, pipelines, sendRest }, { onProgress, onEvent, note: bar.note });
     for (const [row, outcome] of result.outcomes) outcomes[row] = outcome;
-    await writeReceipt(receiptFile, rows, outcomes);
+    writeReceipt(receiptFile, rows, outcomes);
     if (result.failure) return report(outcomes, result.failure);
   }
   bar.show(1, pluralize(rows.length, 'row'));

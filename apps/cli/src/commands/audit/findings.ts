@@ -7,8 +7,8 @@ import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { type AuditRecord, type AuditState, parseAuditState, stringifyAuditState } from '@flywheel/sdk';
 import { FINDING_COLUMNS, findingCells } from '@flywheel/sdk/audit-findings';
 import { CliError } from '../../errors.ts';
+import { draftPath, OWNER_ONLY, writeWhole } from '../../files.ts';
 import { splitLines } from '../../lines.ts';
-import { writeWhole } from '../../run-state.ts';
 
 /** The findings of an audit in a file, and where it stands: an interrupted audit goes on from there. */
 export interface Findings {
@@ -77,19 +77,23 @@ export async function openFindings(stateFile: string | null): Promise<Findings> 
   };
 }
 
-/** Writes the findings as CSV: one line for each, amounts in base units. A crash leaves no part of it under this name. */
+/** Writes the findings as CSV: one line for each, amounts in base units. A crash leaves the old file or the whole new one. */
 export async function writeFindings(path: string, findings: Pick<Findings, 'read'>): Promise<void> {
-  const draft = `${path}.part`;
+  const draft = draftPath(path);
   const file = await open(draft, 'w').catch((cause: NodeJS.ErrnoException) => {
     throw new CliError('ERR_FILE', `Cannot write ${path}: ${cause.message}.`, { cause });
   });
   try {
     await file.write(writeCsv([FINDING_COLUMNS]));
     for await (const record of findings.read()) await file.write(writeCsv([findingCells(record)]));
+    await file.sync();
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
   } finally {
     await file.close();
   }
-  await rename(draft, path);
 }
 
 interface SavedState {
@@ -101,7 +105,7 @@ interface SavedState {
 /** The file's first line is the hash of the others, so that a damaged or edited state is noticed. */
 function writeState(path: string, { bytes, state }: SavedState): void {
   const body = `${bytes}\n${stringifyAuditState(state)}\n`;
-  writeWhole(path, `${sha256(body)}\n${body}`);
+  writeWhole(path, `${sha256(body)}\n${body}`, OWNER_ONLY);
 }
 
 async function readState(path: string): Promise<SavedState | null> {

@@ -17,12 +17,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Context, openClient, type RpcUrlOption, requireApiKey, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
-import { readWallet } from '../../files.ts';
+import { OWNER_ONLY, readWallet, writeWhole } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addRpcUrlOption, addTrustOption, addUrlOption, addWalletOption, parseWholeNumber } from '../../options.ts';
 import type { Output } from '../../output.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
-import { stateDirectory, writeWhole } from '../../run-state.ts';
+import { stateDirectory } from '../../run-state.ts';
 import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { noteAlarm, showMetrics } from './display.ts';
@@ -216,7 +216,7 @@ async function serveEvents(
   const caps = await openHourlyCaps(store, { events: hourlyEvents, baseUnits }, { decimals });
   const token = randomBytes(32).toString('base64url');
   const tokenFile = `${file}.token`;
-  writeWhole(tokenFile, token);
+  writeWhole(tokenFile, token, OWNER_ONLY);
   const server = await openEventServer({
     port: listen,
     token,
