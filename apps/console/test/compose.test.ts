@@ -48,8 +48,9 @@ describe('a composed batch', () => {
     });
     const issues = [
       [{ ...draft, type: 'watch ad' }, /The type must have/],
-      [{ ...draft, payload: '{' }, /not valid JSON/],
-      [{ ...draft, payload: '[]' }, /not a JSON object/],
+      [{ ...draft, payload: '{' }, /The payload is not the text of a JSON object \(/],
+      [{ ...draft, payload: '[]' }, /The payload must be the text of one JSON object, not of an array/],
+      [{ ...draft, payload: '{"adId":"\ud800"}' }, /The payload holds half of a surrogate pair/],
       [{ ...draft, actions: [] }, /no actions/],
       [{ ...draft, actions: [{ ...action, amount: '1.255' }] }, /has 2 decimals/],
       [{ ...draft, actions: [{ ...action, amount: '1,5' }] }, /without commas/],

@@ -1,4 +1,4 @@
-import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, PROOF_TYPE } from '@flywheel/api';
+import { type Action, findPayloadProblem, type Pipeline, PROOF_TYPE } from '@flywheel/api';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 
@@ -89,23 +89,6 @@ export function readAction({ kind, amount, toAddress, message }: ActionDraft): A
 }
 
 function payloadIssue({ payload }: PipelineDraft): string | null {
-  const bytes = new TextEncoder().encode(payload).length;
-  if (bytes > MAX_PAYLOAD_BYTES) return `The payload has ${bytes} bytes; at most ${MAX_PAYLOAD_BYTES} are allowed.`;
-  if (parseJson(payload) === undefined) return 'The payload is not valid JSON.';
-  return isPayloadObject(payload) ? null : 'The payload is not a JSON object.';
-}
-
-/** True for the text of a JSON object. */
-export function isPayloadObject(payload: string): boolean {
-  const parsed = parseJson(payload);
-  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Mostly text that is still being typed; the caller reports it.
-    return undefined;
-  }
+  const problem = findPayloadProblem(payload);
+  return problem === null ? null : `The payload ${problem}`;
 }

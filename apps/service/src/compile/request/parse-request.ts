@@ -2,6 +2,7 @@ import {
   Action,
   ApiError,
   findPayloadProblem,
+  HALF_SURROGATE_PROBLEM,
   type InitBatchRequest,
   MAX_PIPELINES_PER_BATCH,
   Pipeline,
@@ -59,7 +60,7 @@ function parseAction(action: unknown, path: Path): Action {
 }
 
 function findTextProblem(text: string): string | null {
-  if (!text.isWellFormed()) return 'holds half of a surrogate pair, which UTF-8 cannot express.';
+  if (!text.isWellFormed()) return HALF_SURROGATE_PROBLEM;
   if (text.includes('\0')) return 'holds the character U+0000, which databases and explorers cannot show.';
   return null;
 }
