@@ -64,7 +64,7 @@ async function readTokenNames(
   chain: Pick<Chain, 'accounts'>,
   mints: readonly Address[],
 ): Promise<ReadonlyMap<Address, TokenName | null>> {
-  const metadata = await Promise.all(mints.map(metadataAddress));
+  const metadata = mints.map(metadataAddress);
   const accounts = await chain.accounts([...mints, ...metadata]);
   return new Map(
     mints.map((mint, i) => {

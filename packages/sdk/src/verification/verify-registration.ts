@@ -130,7 +130,7 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     costLamports: chain.creationLamports + BigInt(signers.length) * LAMPORTS_PER_SIGNATURE,
     predecessors: { company: asCompany.predecessors, operator: asOperator.predecessors },
   };
-  const expected = await expectedInstructions(terms, {
+  const expected = expectedInstructions(terms, {
     ...{ treasury: chain.treasury, createKey, members: args.members, table, recentSlot },
   });
   const issues = [
@@ -279,10 +279,10 @@ interface ExpectedParts extends Pick<ChainTerms, 'treasury'> {
 }
 
 /** Builds the instructions of a registration; the transaction must have exactly these. */
-async function expectedInstructions(
+function expectedInstructions(
   terms: RegistrationTerms,
   { createKey, members, treasury, table, recentSlot }: ExpectedParts,
-): Promise<DescribedInstruction[]> {
+): DescribedInstruction[] {
   const { wallet, multisig, operator } = terms;
   const signer = createNoopSigner(wallet);
   const instructions: readonly Instruction[] = [

@@ -61,12 +61,12 @@ export function presentProgress(
 }
 
 /** Presents a batch's pipelines, each with its state. */
-export async function presentPipelineRecords(
+export function presentPipelineRecords(
   pipelines: readonly CompiledPipeline[],
   { record, bundles, executed }: BatchDetails,
-): Promise<BatchDetail['pipelines']> {
+): BatchDetail['pipelines'] {
   const signatures = signaturesByPipeline(bundles);
-  const memos = await Promise.all(pipelines.map(proofMemo));
+  const memos = pipelines.map(proofMemo);
   const failed = record.executeResult?.failedOnTransactionIndex;
   const left = isFinalStatus(record.status) ? 'skipped' : 'waiting';
   return pipelines.map((pipeline, position) => {

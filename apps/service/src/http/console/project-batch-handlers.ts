@@ -38,7 +38,7 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
       );
       const body = {
         ...presentProgress(details, project, deps),
-        pipelines: await presentPipelineRecords(pipelines, details),
+        pipelines: presentPipelineRecords(pipelines, details),
       };
       return { status: 200, body };
     },
