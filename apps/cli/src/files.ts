@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { isJsonObject, tryParseJson } from '@flywheel/protocol';
 import { parseWallet } from '@flywheel/sdk/node';
 import type { KeyPairSigner } from '@solana/kit';
 import { CliError } from './errors.ts';
@@ -53,17 +54,9 @@ export async function readRequestFile(path: string): Promise<string> {
  */
 export async function readJsonObject(path: string, expected: string): Promise<Record<string, unknown>> {
   const text = await readTextFile(path, `Expected ${expected}.`);
-  const parsed = parseJson(text);
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  const parsed = tryParseJson(text);
+  if (isJsonObject(parsed)) return { ...parsed };
   throw new CliError('ERR_FILE', `${path} is not ${expected}: one JSON object.`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

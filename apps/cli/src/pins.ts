@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Batch } from '@flywheel/api';
+import { tryParseJson } from '@flywheel/protocol';
 import {
   type ClaimedProject,
   expectedOfMultisig,
@@ -139,20 +140,12 @@ function readPins(path: string): Pins {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NO_PINS;
     throw new CliError('ERR_PIN', `Cannot read ${path}, where this computer keeps its multisigs.`, { cause: error });
   }
-  const pins = parsePins(parseJson(text));
+  const pins = parsePins(tryParseJson(text));
   if (pins !== null) return pins;
   throw new CliError(
     'ERR_PIN',
     `${path}, where this computer keeps its multisigs, is damaged. Restore it, or delete it to trust the service on first use again.`,
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function describeFirstRegistration(host: string, path: string): string {

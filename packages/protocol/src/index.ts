@@ -7,6 +7,7 @@ export * from './company-decision.ts';
 export * from './company-policy.ts';
 export * from './describe-instruction.ts';
 export * from './instruction-data.ts';
+export * from './json.ts';
 export * from './key-succession.ts';
 export * from './limits.ts';
 export * from './merged-payload.ts';

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flywheel/protocol';
 import type { RegistrationTerms } from './verification/registration-terms.ts';
 import type { ExpectedMultisig, VerificationResult } from './verification/verify-approval.ts';
 import type { RegistrationInput } from './verification/verify-registration.ts';
@@ -43,7 +44,7 @@ export const NO_PINS: Pins = { multisigs: [], services: [] };
 
 /** Returns null for what is not the JSON of pins. Do not take that for no pins: a damaged file must not mean first use. */
 export function parsePins(value: unknown): Pins | null {
-  if (!isRecord(value)) return null;
+  if (!isJsonObject(value)) return null;
   const { multisigs, services } = value;
   return isList(multisigs, isMultisigPin) && isList(services, isServicePin) ? { multisigs, services } : null;
 }
@@ -145,10 +146,6 @@ function isAt(pin: PinPlace, { service, cluster }: PinPlace): boolean {
   return pin.service === service && pin.cluster === cluster;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isList<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is readonly Item[] {
   return Array.isArray(value) && value.every(isItem);
 }
@@ -169,13 +166,13 @@ const MULTISIG_FIELDS = [
 ] as const;
 
 function isMultisigPin(value: unknown): value is MultisigPin {
-  if (!isRecord(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { operator } = value;
   return MULTISIG_FIELDS.every((field) => isString(value[field])) && (operator === undefined || isString(operator));
 }
 
 function isServicePin(value: unknown): value is ServicePin {
-  if (!isRecord(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { service, cluster, companies, operators } = value;
   return isString(service) && isString(cluster) && isList(companies, isString) && isList(operators, isString);
 }

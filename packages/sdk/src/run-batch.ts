@@ -1,4 +1,5 @@
 import { type Batch, InitBatchRequest, MAX_PIPELINES_PER_BATCH, type Pipeline } from '@flywheel/api';
+import { tryParseJson } from '@flywheel/protocol';
 import { requireEnd } from './audit/batch-end.ts';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { FlywheelError, signingRefused } from './errors.ts';
@@ -169,7 +170,8 @@ async function parsePipelines(
   input: InitBatchInput,
   call: { readonly signal?: AbortSignal },
 ): Promise<readonly Pipeline[]> {
-  const parsed = InitBatchRequest.safeParse(typeof input === 'string' ? parseJson(input) : input);
+  // The service says what is wrong with a text that is not JSON.
+  const parsed = InitBatchRequest.safeParse(typeof input === 'string' ? tryParseJson(input) : input);
   if (parsed.success) return parsed.data.pipelines;
   // A preview has init's own errors for an invalid request, and creates nothing.
   await client.previewBatch(input, call);
@@ -178,15 +180,6 @@ async function parsePipelines(
     message: 'The service accepts a request that this client cannot parse: it is newer than this client.',
     cause: parsed.error,
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The service says what is wrong with the text.
-    return undefined;
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
+import { isJsonObject } from '@flywheel/protocol';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
@@ -152,7 +153,7 @@ async function findCreatedBatch(
 
 /** Hashes a JSON body (SHA-256). Spacing and the order of object members do not change the hash. */
 export function hashRequest(body: unknown): Uint8Array {
-  const canonical = JSON.stringify(body, (_name, value: unknown) => (isObject(value) ? sortMembers(value) : value));
+  const canonical = JSON.stringify(body, (_name, value: unknown) => (isJsonObject(value) ? sortMembers(value) : value));
   return hash('sha256', canonical ?? '', 'buffer');
 }
 
@@ -208,10 +209,6 @@ async function writeBatch(
   // Last: until this transaction ends, all others wait that ask for a refill, also those of admitted projects.
   if (isShareRunningOut) await jobs.enqueue(trx, { type: 'refill-nonces' });
   return { batch, warnings, replayed: false };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function sortMembers(value: object): object {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { addressDecoder, addressEncoder } from '@flywheel/protocol';
+import { addressDecoder, addressEncoder, tryParseJson } from '@flywheel/protocol';
 import {
   type Address,
   createKeyPairSignerFromBytes,
@@ -63,20 +63,11 @@ async function readKeypair(path: string): Promise<Uint8Array> {
     const problem = hasCode(cause, 'ENOENT') ? 'does not exist' : 'cannot be read';
     throw new Error(`Keypair file ${path} ${problem}.`, { cause });
   }
-  const numbers = z.array(z.int().min(0).max(255)).safeParse(jsonOf(text));
+  const numbers = z.array(z.int().min(0).max(255)).safeParse(tryParseJson(text));
   // Errors have no cause from here on, because it would quote the key.
   if (!numbers.success) throw new Error(`Keypair file ${path} is not a JSON array of numbers from 0 to 255.`);
   if (numbers.data.length !== KEYPAIR_NUMBERS) {
     throw new Error(`Keypair file ${path} holds ${numbers.data.length} numbers; a keypair has ${KEYPAIR_NUMBERS}.`);
   }
   return Uint8Array.from(numbers.data);
-}
-
-/** Parses JSON; undefined if the text is not JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

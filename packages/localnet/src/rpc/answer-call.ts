@@ -1,3 +1,4 @@
+import { isJsonObject } from '@flywheel/protocol';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR } from '@flywheel/solana-rpc';
 import { CallError } from './call-error.ts';
 
@@ -61,7 +62,7 @@ function positional(params: object): readonly unknown[] {
 }
 
 function isReadable(call: unknown): call is Record<string, unknown> {
-  if (!isRecord(call)) return false;
+  if (!isJsonObject(call)) return false;
   const { id } = call;
   const isCount = (typeof id === 'number' && Number.isInteger(id) && id >= 0) || (typeof id === 'bigint' && id >= 0n);
   return id === undefined || id === null || typeof id === 'string' || isCount;
@@ -70,9 +71,4 @@ function isReadable(call: unknown): call is Record<string, unknown> {
 /** Builds an error response. */
 export function errorResponse(id: unknown, { code, message, details }: CallError): object {
   return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
-}
-
-/** Returns true for a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

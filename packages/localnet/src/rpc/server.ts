@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isJsonObject } from '@flywheel/protocol';
 import { PARSE_ERROR } from '@flywheel/solana-rpc';
 import type { Faults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
-import { answerCalls, errorResponse, isRecord, type Methods } from './answer-call.ts';
+import { answerCalls, errorResponse, type Methods } from './answer-call.ts';
 import { CallError } from './call-error.ts';
 
 /** Maximum body size of a validator (rpc, MAX_REQUEST_BODY_SIZE). */
@@ -131,7 +132,7 @@ async function answerBody(
 }
 
 function methodName(call: unknown): string {
-  return isRecord(call) && typeof call.method === 'string' ? call.method : '';
+  return isJsonObject(call) && typeof call.method === 'string' ? call.method : '';
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

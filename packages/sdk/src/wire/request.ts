@@ -1,5 +1,5 @@
 import { ErrorBody, type Operation, type OperationReply, type OperationRequest, SHARD_HEADER } from '@flywheel/api';
-import { firstParseIssue } from '@flywheel/protocol';
+import { firstParseIssue, tryParseJson } from '@flywheel/protocol';
 import { FlywheelError, isErrorCode } from '../errors.ts';
 import { type Retry, readRetryAfter, retry } from './retry.ts';
 
@@ -79,7 +79,7 @@ function readReply<O extends Operation>(operation: O, response: Response, text: 
   const { status } = response;
   const expected = operation.responses[status];
   if (!expected) throw errorOf(operation, response, text);
-  const body = parseJson(text);
+  const body = tryParseJson(text);
   const checked = expected.schema.safeParse(body);
   if (!checked.success) {
     const { place, message } = firstParseIssue(checked.error, 'the body');
@@ -138,18 +138,9 @@ function isWorthRetrying({ code, status, retryAfterSeconds }: FlywheelError, { r
   return code === 'ERR_UNREACHABLE' || code === 'ERR_TIMED_OUT' || (status !== null && TRANSIENT_STATUSES.has(status));
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not an answer of the service; the schema check that follows reports it.
-    return undefined;
-  }
-}
-
 /** Creates the error of an answer whose status the operation does not document. */
 export function errorOf(operation: Operation, response: Response, text: string): FlywheelError {
-  const body = parseJson(text);
+  const body = tryParseJson(text);
   const parsed = ErrorBody.safeParse(body);
   if (!parsed.success || !isErrorCode(parsed.data.error)) {
     const found = parsed.success ? `${parsed.data.error}: ${parsed.data.message}` : 'no error body';

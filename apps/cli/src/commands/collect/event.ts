@@ -1,5 +1,5 @@
 import type { Action } from '@flywheel/api';
-import { decimalOf, toBaseUnits } from '@flywheel/protocol';
+import { decimalOf, isJsonObject, toBaseUnits } from '@flywheel/protocol';
 import { FlywheelError } from '@flywheel/sdk';
 import type { CollectedItem } from '@flywheel/sdk/collector';
 import { decodeUtf8 } from '../../lines.ts';
@@ -12,16 +12,17 @@ const FIELDS = ['id', 'type', 'payload', 'actions'];
  */
 export function parseEvent(bytes: Uint8Array): CollectedItem {
   const value = parseJson(bytes);
-  if (!isObject(value)) throw invalid('', 'It is not an object: {"id": …, "type": …, "payload": …, "actions": […]}.');
+  if (!isJsonObject(value))
+    throw invalid('', 'It is not an object: {"id": …, "type": …, "payload": …, "actions": […]}.');
   const unknown = Object.keys(value).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined) throw invalid(unknown, `${unknown} is not a field of an event: ${FIELDS.join(', ')}.`);
   const { id, type, payload, actions } = value;
   if (typeof id !== 'string') throw invalid('id', 'id is missing, or not text.');
   if (typeof type !== 'string') throw invalid('type', 'type is missing, or not text.');
-  if (typeof payload !== 'string' && !isObject(payload)) {
+  if (typeof payload !== 'string' && !isJsonObject(payload)) {
     throw invalid('payload', 'payload is missing, or neither an object nor text.');
   }
-  if (!Array.isArray(actions) || !actions.every(isObject)) {
+  if (!Array.isArray(actions) || !actions.every(isJsonObject)) {
     throw invalid('actions', 'actions is missing, or not a list of actions.');
   }
   // The collector parses each action with the schema of the service.
@@ -53,10 +54,6 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch (cause) {
     throw invalid('', `It is not JSON: ${cause instanceof Error ? cause.message : cause}.`, cause);
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function invalid(place: string, message: string, cause?: unknown): FlywheelError {

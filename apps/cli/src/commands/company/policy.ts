@@ -9,6 +9,7 @@ import {
   address,
   describePolicy,
   firstParseIssue,
+  isJsonObject,
   type CompanyPolicy as Policy,
   type PolicyDecision,
   pluralize,
@@ -197,7 +198,7 @@ async function readFields(file: string, { allow, deny }: ListOptions): Promise<C
 function readObject(file: string, text: string): object {
   try {
     const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+    if (isJsonObject(parsed)) return parsed;
   } catch (cause) {
     throw new CliError('ERR_FILE', `${file} is not JSON: ${cause instanceof Error ? cause.message : cause}.`, {
       cause,
