@@ -40,11 +40,11 @@ export class BankError extends Error {
 
 /** Sends lamports and tokens to anyone, from a wallet that pays for everything. */
 export interface Bank {
-  /** Transfers lamports. Throws BankError if the transaction fails. */
+  /** Transfers lamports. @throws BankError if the transaction fails */
   airdrop(recipient: Address, amountLamports: bigint): Promise<Signature>;
   /** Creates a mint whose authority is the bank. */
   createMint(decimals: number, token2022: boolean): Promise<Address>;
-  /** Mints to the recipient's associated token account, creating it. Throws BankError unless the bank made the mint. */
+  /** Mints to the recipient's associated token account, creating it. @throws BankError unless the bank made the mint */
   mintTo(mint: Address, recipient: Address, amountBaseUnits: bigint): Promise<Address>;
 }
 
@@ -55,7 +55,7 @@ export function bankSigner(): Promise<KeyPairSigner> {
 
 /** The cluster of a bank, as far as a bank needs it. */
 export interface BankCluster {
-  /** Lands a transaction that the bank's wallet pays for. Throws BankError if it fails. */
+  /** Lands a transaction that the bank's wallet pays for. @throws BankError if it fails */
   land(instructions: readonly Instruction[]): Promise<Signature>;
   minimumBalance(bytes: bigint): Promise<bigint>;
   /** Returns the program that owns an account; null if there is no account. */

@@ -16,7 +16,7 @@ export interface GenesisFiles {
   readonly programs?: readonly { readonly address: string; readonly file: string }[];
 }
 
-/** Loads accounts and programs from files into an SVM. Throws Error that names an invalid file. */
+/** Loads accounts and programs from files into an SVM. @throws Error that names an invalid file */
 export function loadGenesisFiles(
   svm: LiteSVM,
   { accounts = [], accountDirectories = [], programs = [] }: GenesisFiles,

@@ -108,7 +108,7 @@ async function send(rpc: Rpc, wire: Base64EncodedWireTransaction, isFirst: boole
   }
 }
 
-/** Throws BankError if the transaction landed and failed. */
+/** @throws BankError if the transaction landed and failed */
 async function isConfirmed(rpc: Rpc, signature: Signature): Promise<boolean> {
   const [status] = (await rpc.getSignatureStatuses([signature]).send()).value;
   if (status?.err) throw new BankError(`Transaction ${signature} failed: ${transactionErrorText(status.err)}`);

@@ -23,7 +23,7 @@ export function encodeMaybeAccount(account: MaybeEncodedAccount, view: AccountVi
   return account.exists ? encodeAccount(account, view, readAccount) : null;
 }
 
-/** Encodes an account as RPC returns it. Throws CallError if the account is too long for base58. */
+/** Encodes an account as RPC returns it. @throws CallError if the account is too long for base58 */
 export function encodeAccount(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
   return {
     lamports: account.lamports,

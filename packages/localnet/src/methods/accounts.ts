@@ -99,7 +99,7 @@ export function accountMethods(node: Node, bank: Address): Record<string, Method
 /** Offsets of addresses in a token account, by which a validator has an index. */
 const INDEXED = { owner: 32, mint: 0 } as const;
 
-/** Throws CallError if a filter compares a part of an address by which token accounts are indexed. */
+/** @throws CallError if a filter compares a part of an address by which token accounts are indexed */
 function checkTokenFilters(program: Address, filters: AccountFilters): void {
   if (!isTokenProgram(program)) return;
   for (const [name, offset] of Object.entries(INDEXED)) {

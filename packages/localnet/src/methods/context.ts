@@ -12,7 +12,7 @@ export interface ContextConfig {
   readonly minContextSlot?: bigint | undefined;
 }
 
-/** Returns a value with its context slot. Throws CallError if `minContextSlot` has not been reached. */
+/** Returns a value with its context slot. @throws CallError if `minContextSlot` has not been reached */
 export function withContext<T>(node: Pick<Node, 'slots'>, config: ContextConfig, value: T) {
   checkContextSlot(node, config);
   return { context: { apiVersion: SOLANA_CORE_VERSION, slot: node.slots.at(config.commitment) }, value };

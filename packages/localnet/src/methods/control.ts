@@ -153,7 +153,7 @@ export function controlMethods(deps: ControlDeps): Record<string, Method> {
   };
 }
 
-/** Abandons the newest complete blocks and the current one. Throws RangeError if there are fewer blocks. */
+/** Abandons the newest complete blocks and the current one. @throws RangeError if there are fewer blocks */
 export function abandonNewest(ledger: Ledger, slots: bigint): bigint {
   const firstAbandoned = ledger.slots.current() - slots;
   ledger.abandon(firstAbandoned);

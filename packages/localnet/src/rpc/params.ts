@@ -103,7 +103,7 @@ export const accountConfig = optionalConfig({
 });
 
 /**
- * Reads positional parameters; those that are missing are undefined. Throws an CallError that names the position, or has
+ * Reads positional parameters; those that are missing are undefined. Throws a CallError that names the position, or has
  * the text of a check's own issue.
  */
 export function parseParams<const T extends readonly z.ZodType[]>(

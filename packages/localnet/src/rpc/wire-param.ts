@@ -14,7 +14,7 @@ const MAX_BASE58_LENGTH = 1_683;
 /** The first two letters of version 1 in base64, and those after them. */
 const V1_PREFIX = 'gQ';
 
-/** Parses a transaction parameter; `v1` accepts version 1. Throws an CallError with the reason if it is invalid. */
+/** Parses a transaction parameter; `v1` accepts version 1. @throws CallError with the reason if it is invalid */
 export function parseWireParam(text: string, encoding: BinaryEncoding, v1: boolean): WireTransaction {
   const bytes = decodeText(text, encoding, TRANSACTION);
   try {
@@ -36,7 +36,7 @@ export function unreadable({ fault, message }: WireTransactionError, what: strin
   return new CallError(INVALID_PARAMS, reason);
 }
 
-/** Decodes a text of limited length. Throws an CallError that names what it should hold. */
+/** Decodes a text of limited length. @throws CallError that names what it should hold */
 export function decodeText(text: string, encoding: BinaryEncoding, what: string): Uint8Array {
   const isV1 = encoding === 'base64' && text.slice(0, 2) >= V1_PREFIX;
   const maxBytes = MAX_TRANSACTION_BYTES[isV1 ? 1 : 0];

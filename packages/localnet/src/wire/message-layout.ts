@@ -59,7 +59,7 @@ export interface V1Config {
   readonly heapBytes: number | null;
 }
 
-/** Parses a message of any version. `first` is its first byte. Throws RangeError if the bytes are not a message. */
+/** Parses a message of any version. `first` is its first byte. @throws RangeError if the bytes are not a message */
 export function readMessage(reader: ByteReader, first: number, start: number): Message {
   if (first < V0_FIRST_BYTE) return readOlderMessage(reader, 'legacy', start);
   reader.u8();

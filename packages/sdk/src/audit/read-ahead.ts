@@ -26,7 +26,7 @@ export function readAhead(node: AuditNode): ReadAhead {
 
   const start = (entry: Entry) => {
     const result = limited(() => node.readTransaction(entry));
-    // The reader of the entry gets the error; nobody else waits for it.
+    // The reader of the entry gets the error; no other code waits for it.
     result.catch(() => undefined);
     reads.set(entry.signature, { slot: entry.slot, result });
     return result;

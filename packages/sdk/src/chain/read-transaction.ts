@@ -31,7 +31,7 @@ export interface ChainCall extends TransactionCall {
 }
 
 export interface InnerInstruction extends Instruction {
-  /** 2 for what the transaction's own instruction calls, 3 for what that calls. Nodes of before 2023 answer none: then 2. */
+  /** 2 for what the transaction's own instruction calls, 3 for what that calls. Nodes older than 2023 answer none: then 2. */
   readonly stackHeight: number;
 }
 

@@ -241,7 +241,7 @@ export function storeConformance(
 
     test('a lease keeps others from claiming it until it ends, and a claim without one does not wait', async (store, reopen) => {
       const first = await store.claim(60_000);
-      if (first === null) throw new Error('A lease that nobody has must be given.');
+      if (first === null) throw new Error('A lease that is free must be given.');
       const other = await reopen();
       equal(await other.claim(60_000), null, 'null while another has the lease');
       await store.write(first, {});
