@@ -1,5 +1,5 @@
-import type { CDPSession } from 'playwright-core';
 import { noBrowser, openVisit } from '@flywheel/testing/browser';
+import type { CDPSession } from 'playwright-core';
 import { openBenchWorld } from './bench-world.ts';
 import { type Figures, ms, percentile } from './figures.ts';
 

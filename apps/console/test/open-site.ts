@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { readSite, startTestServer, type TestServer, type TestServerOptions } from '@flywheel/testing/test-server';
 import { openVisit, type Visit } from '@flywheel/testing/browser';
+import { readSite, startTestServer, type TestServer, type TestServerOptions } from '@flywheel/testing/test-server';
 
 const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { BatchRow } from '@flywheel/api';
 import { storeFailedBatches, waitForBatch } from '@flywheel/testing/batches';
+import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '@flywheel/testing/browser';
 import { alterAnswers } from './alterations.ts';
 import {
   approve,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { headersFor } from '@flywheel/api';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { WITH_HAPROXY } from '@flywheel/testing/haproxy';
 import { failClosing } from '@flywheel/testing/jobs';
@@ -13,7 +14,6 @@ import {
   restartShard,
   type TwoShards,
 } from '@flywheel/testing/two-shards';
-import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
 /** The page reads its data every ten seconds, and repeats a request that fails several times. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { failClosing } from '@flywheel/testing/jobs';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
 import { address } from '@solana/kit';
-import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import {
   approve,
   askApi,
@@ -204,7 +204,10 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.goto('/company/jobs');
     await page.getByText('Gave up').first().waitFor();
     await page.getByText(error).first().waitFor();
-    await page.getByRole('link', { name: /^\S+ · Batch \d+$/ }).first().waitFor();
+    await page
+      .getByRole('link', { name: /^\S+ · Batch \d+$/ })
+      .first()
+      .waitFor();
     await checkScreenOnBoth(operator, 'company-jobs');
     await page.getByRole('button', { name: 'Retry now' }).first().click();
     await page.getByText(error).first().waitFor({ state: 'detached' });

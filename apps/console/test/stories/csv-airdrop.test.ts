@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { type Address, generateKeyPairSigner, signature } from '@solana/kit';
 import { noBrowser } from '@flywheel/testing/browser';
+import { type Address, generateKeyPairSigner, signature } from '@solana/kit';
 import {
   approve,
   BASE_UNITS,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
+import { noBrowser } from '@flywheel/testing/browser';
 import { airdropPipeline, heavyBurnPipeline } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '@flywheel/testing/browser';
 import {
   approve,
   checkScreenOnBoth,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { KeySummary } from '@flywheel/api';
 import { proofHash, writeMergedPayload } from '@flywheel/protocol';
-import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { noBrowser } from '@flywheel/testing/browser';
+import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { alterAnswers } from './alterations.ts';
 import {
   approve,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
+import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { airdropPipeline, init, send } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { generateKeyPairSigner } from '@solana/kit';
 import type { Page } from 'playwright-core';
-import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { checkScreenOnBoth, type Person, type Story, tellStory } from './story.ts';
 
 /** The most base units that a token account holds, u64, with and without decimals. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '@flywheel/testing/browser';
+import { burnPipeline } from '@flywheel/testing/client';
 import {
   approve,
   checkScreen,

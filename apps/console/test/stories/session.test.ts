@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject } from '@flywheel/testing/project';
 import { createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
-import { noBrowser } from '@flywheel/testing/browser';
 import { alterAnswers } from './alterations.ts';
 import {
   askApi,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import type { Locator } from 'playwright-core';
-import { noBrowser } from '@flywheel/testing/browser';
 import { type Ending, interceptRequests, stopIntercepting } from './interception.ts';
 import {
   checkScreenInThemes,

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openVisit, SIZES, type Visit, type VisitOptions } from '@flywheel/testing/browser';
 import { init } from '@flywheel/testing/client';
 import { requireOk } from '@flywheel/testing/project';
 import { sharedBank } from '@flywheel/testing/shared-bank';
@@ -11,7 +12,6 @@ import { openWorld, type World } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
 import { findAssociatedTokenPda } from '@solana-program/token';
 import type { Page } from 'playwright-core';
-import { openVisit, SIZES, type Visit, type VisitOptions } from '@flywheel/testing/browser';
 
 /** A running service with its console, and the people who visit it. */
 export interface Story {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '@flywheel/testing/browser';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { addTheft, alterAnswers } from './alterations.ts';
 import {
   checkScreenOnBoth,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { noBrowser } from '@flywheel/testing/browser';
 import { findMultisig } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import { signSuccession } from '@flywheel/testing/successions';
 import { signRotation } from '@flywheel/testing/treasury';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
-import { noBrowser } from '@flywheel/testing/browser';
 import {
   type Alteration,
   type AlteredOptions,

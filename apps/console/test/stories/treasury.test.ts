@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rotationMessage } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
+import { noBrowser } from '@flywheel/testing/browser';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
-import { noBrowser } from '@flywheel/testing/browser';
 import {
   approve,
   checkScreen,

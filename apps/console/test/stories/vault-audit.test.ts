@@ -6,13 +6,13 @@ import { proofMemo } from '@flywheel/protocol';
 import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { type AuditRecord, auditVault } from '@flywheel/sdk';
 import { FINDING_COLUMNS, findingCells } from '@flywheel/sdk/audit-findings';
+import { noBrowser, openVisit, type Visit } from '@flywheel/testing/browser';
 import { openStranger } from '@flywheel/testing/stranger';
 import { memoBy } from '@flywheel/testing/synthetic-vault';
 import { awaitFinalized } from '@flywheel/testing/vault-history';
 import { address, createNoopSigner, createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import type { Page } from 'playwright-core';
-import { noBrowser, openVisit, type Visit } from '@flywheel/testing/browser';
 import { openSite, type Site } from '../open-site.ts';
 import { checkScreen, checkScreenOnBoth, type Person } from './story.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { noBrowser } from '@flywheel/testing/browser';
+import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { checkScreen, checkScreenOnBoth, openStory, register, type Story, signIn } from './story.ts';
 
 const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };

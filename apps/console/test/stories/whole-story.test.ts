@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import type { Page } from 'playwright-core';
-import { noBrowser } from '@flywheel/testing/browser';
 import { alterAnswers } from './alterations.ts';
 import { isShownElsewhere } from './other-site.ts';
 import {
