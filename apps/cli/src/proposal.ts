@@ -1,4 +1,11 @@
-import { type BatchContent, contentHash, describeInstruction, pluralize, summarizeContent } from '@flywheel/protocol';
+import {
+  type BatchContent,
+  contentHash,
+  describeInstruction,
+  pluralize,
+  summarizeContent,
+  visibleText,
+} from '@flywheel/protocol';
 import { readProposalContent } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { CliError } from './errors.ts';
@@ -27,7 +34,7 @@ export async function readProposal(
     `On chain, batch ${proposal.batchIndex} of the multisig ${proposal.multisig}:`,
     ...(effects.length === 0 ? ['  Moves nothing'] : effects.map((effect) => `  ${effect}`)),
     `  ${pluralize(recipients, 'recipient')}, ${pluralize(pipelines, 'pipeline')}`,
-    ...instructions.slice(0, MAX_SHOWN).map(({ program, text }) => `    ${program} ${printable(text)}`),
+    ...instructions.slice(0, MAX_SHOWN).map(({ program, text }) => `    ${program} ${visibleText(text)}`),
     ...(instructions.length > MAX_SHOWN
       ? [`    and ${instructions.length - MAX_SHOWN} more: the sums above and the content below cover all`]
       : []),
@@ -38,11 +45,6 @@ export async function readProposal(
 
 /** About two screens. */
 const MAX_SHOWN = 60;
-
-/** A memo must not move the terminal's cursor, or look like another line. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
-}
 
 /** Adds `--content`. */
 export function addContentOption(command: Command): Command {

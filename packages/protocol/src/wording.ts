@@ -15,6 +15,14 @@ export function truncate(text: string, maxCharacters: number): string {
   return text.length <= maxCharacters ? text : `${text.slice(0, Math.max(maxCharacters - 1, 0))}…`;
 }
 
+/**
+ * Replaces the characters of a foreign text that could hide a part of a line, begin another one, turn its direction, or move a
+ * terminal's cursor. Characters that are newer than this Unicode stay: some are emoji that readers know.
+ */
+export function visibleText(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+}
+
 /** Longer than any well-known symbol, and short enough for a column. */
 const MAX_SYMBOL_CHARACTERS = 12;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pluralize, publicClusterOf, shorten, truncate } from '../src/index.ts';
+import { pluralize, publicClusterOf, shorten, truncate, visibleText } from '../src/index.ts';
 
 describe('pluralize', () => {
   it('puts a count before its noun', () => {
@@ -15,6 +15,13 @@ describe('truncate', () => {
     assert.equal(truncate('four', 4), 'four');
     assert.equal(truncate('fives', 4), 'fiv…');
     assert.equal(truncate('fives', 1), '…');
+  });
+});
+
+describe('visibleText', () => {
+  it('replaces what hides, turns or breaks a line', () => {
+    assert.equal(visibleText('A\u202eB\u0007\n\u2028\ue000\ud800'), 'A�B�����');
+    assert.equal(visibleText('na\u00efve \u{1f525} \u{10ffff}'), 'na\u00efve \u{1f525} \u{10ffff}');
   });
 });
 

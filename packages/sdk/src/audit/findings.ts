@@ -130,11 +130,6 @@ export function describeChange({ changes }: { readonly changes: string | null })
   return changes ?? 'proposed before the period';
 }
 
-/** Replaces the characters of a foreign text that could hide a part of a line, or turn its direction. */
-export function visibleText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�');
-}
-
 /**
  * Reads a bound of a period as a person writes it: a slot, a day in UTC like `2026-01-31`, or a time with its zone. A day
  * begins the period at its first second, or ends it at its last. Null for any other text.

@@ -8,7 +8,6 @@ import {
   matchEvents,
   parseAuditBound,
   readAuditEvents,
-  visibleText,
 } from '@flywheel/sdk/audit-findings';
 
 const EVENT = { type: 'WATCH_AD', payload: '{"adId":"1"}' };
@@ -58,10 +57,6 @@ describe('the findings of an audit', () => {
       auditProgress({ slot, period: { from, to: null, headSlot: 200 } });
     assert.deepEqual([at(null, 100), at(200, 100), at(150, 100), at(90, 100), at(50, null)], [0, 0, 0.5, 1, 0.75]);
     assert.equal(at(200, 200), 0);
-  });
-
-  it('show no character that hides a part of a proof type', () => {
-    assert.equal(visibleText('A\u202eB\u0007\n'), 'A�B��');
   });
 });
 

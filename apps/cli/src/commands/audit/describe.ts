@@ -1,14 +1,8 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { groupDigits, pluralize, toDecimal } from '@flywheel/protocol';
+import { groupDigits, pluralize, toDecimal, visibleText as visible } from '@flywheel/protocol';
 import type { AssetTotals, AuditRecord, AuditReport } from '@flywheel/sdk';
-import {
-  auditAnswers,
-  describeChange,
-  type EventMatches,
-  type ListedFindings,
-  visibleText as visible,
-} from '@flywheel/sdk/audit-findings';
+import { auditAnswers, describeChange, type EventMatches, type ListedFindings } from '@flywheel/sdk/audit-findings';
 import { layOutPairs, layOutTable } from '../../format.ts';
 
 /** Lines of a list that are printed; the CSV has all of them. */

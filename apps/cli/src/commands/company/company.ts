@@ -7,7 +7,7 @@ import {
   type ShardFailure,
   type WaitingBatch,
 } from '@flywheel/api';
-import { address, type BatchDecision } from '@flywheel/protocol';
+import { address, type BatchDecision, visibleText } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
 import type { ConsoleClient } from '../../console-client.ts';
@@ -15,7 +15,7 @@ import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { describeFailures } from '../../every-shard.ts';
 import { layOutTable } from '../../format.ts';
-import { addContentOption, printable, readProposal, requireContent } from '../../proposal.ts';
+import { addContentOption, readProposal, requireContent } from '../../proposal.ts';
 import { describeApprovals } from '../batch/timeline.ts';
 import {
   addDecisionOptions,
@@ -178,7 +178,7 @@ function describeVerdict({ approvals }: CompanyVerdict, reason: string | null): 
 /** Reads the rules that a batch meets, and what is unusual about it. These are the service's words, unlike the content. */
 async function readReview(console: ConsoleClient, batchId: string): Promise<string[]> {
   const { rules, unusual, approvals } = await console.call(POLICY_OPERATIONS.reviewBatch, { params: { batchId } });
-  const lines = [...rules, ...unusual].map(({ message }) => `  ${printable(message)}`);
+  const lines = [...rules, ...unusual].map(({ message }) => `  ${visibleText(message)}`);
   const given = approvals.required > 1 ? [`  ${describeApprovals(approvals)}.`] : [];
   return lines.length + given.length === 0 ? [] : ['The service says:', ...given, ...lines];
 }

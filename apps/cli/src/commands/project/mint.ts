@@ -1,8 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CONSOLE_OPERATIONS, type MintPreview } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
-import { visibleText } from '@flywheel/sdk/audit-findings';
+import { groupDigits, visibleText } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';

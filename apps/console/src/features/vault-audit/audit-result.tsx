@@ -1,4 +1,4 @@
-import { groupDigits, pluralize } from '@flywheel/protocol';
+import { groupDigits, pluralize, visibleText } from '@flywheel/protocol';
 import type { AuditBound, AuditReport } from '@flywheel/sdk';
 import {
   type AuditVerdict,
@@ -6,7 +6,6 @@ import {
   auditVerdict,
   describeMissing,
   type EventMatches,
-  visibleText,
 } from '@flywheel/sdk/audit-findings';
 import { useMutation } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, CircleDashed, Download } from 'lucide-react';

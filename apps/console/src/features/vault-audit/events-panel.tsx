@@ -1,5 +1,5 @@
-import { groupDigits, pluralize } from '@flywheel/protocol';
-import { type EventMatches, matchEvents, readAuditEvents, visibleText } from '@flywheel/sdk/audit-findings';
+import { groupDigits, pluralize, visibleText } from '@flywheel/protocol';
+import { type EventMatches, matchEvents, readAuditEvents } from '@flywheel/sdk/audit-findings';
 import { useMutation } from '@tanstack/react-query';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';

@@ -1,6 +1,6 @@
-import { groupDigits } from '@flywheel/protocol';
+import { groupDigits, visibleText } from '@flywheel/protocol';
 import type { AuditGap, AuditRecord, AuditReport } from '@flywheel/sdk';
-import { describeChange, type ListedFindings, visibleText } from '@flywheel/sdk/audit-findings';
+import { describeChange, type ListedFindings } from '@flywheel/sdk/audit-findings';
 import type { ReactNode } from 'react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
 import { LoadMore, Panel } from '../../ui/layout.tsx';

@@ -1,7 +1,7 @@
 import { AUDIT_NODE_PARAMETER, parseNodeOrigin } from '@flywheel/api';
-import { isAddress } from '@flywheel/protocol';
+import { isAddress, visibleText } from '@flywheel/protocol';
 import type { AuditQuery } from '@flywheel/sdk';
-import { parseAuditBound, visibleText } from '@flywheel/sdk/audit-findings';
+import { parseAuditBound } from '@flywheel/sdk/audit-findings';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
