@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
-import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, LOCAL_SERVICE_URL } from '@flywheel/api';
+import { isLoopbackHost } from '@flywheel/protocol';
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
-import { chooseNode } from '@flywheel/solana-rpc';
+import { chooseNode, LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
@@ -25,9 +26,6 @@ export interface OptionalRpcUrlOption extends RpcUrlOption {
   /** First name of `--rpc-url`, which still works. */
   readonly rpc?: string;
 }
-
-const DEFAULT_URL = 'http://127.0.0.1:4000';
-const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
 
 /**
  * Returns the project’s API key. It is read only from the environment: every process of a machine can read the
@@ -57,9 +55,9 @@ export function openConsole(context: Context, options: UrlOption): ConsoleClient
 
 /** The service’s URL: `--url`, FLYWHEEL_URL, or the default port of this machine. */
 export function serviceUrl({ environment }: Context, { url }: UrlOption): string {
-  const text = url ?? environment.FLYWHEEL_URL ?? DEFAULT_URL;
+  const text = url ?? environment.FLYWHEEL_URL ?? LOCAL_SERVICE_URL;
   if (isHttpUrl(text)) return text;
-  throw new CliError('ERR_USAGE', `${text} is not an http(s) URL. Set FLYWHEEL_URL to one like ${DEFAULT_URL}.`);
+  throw new CliError('ERR_USAGE', `${text} is not an http(s) URL. Set FLYWHEEL_URL to one like ${LOCAL_SERVICE_URL}.`);
 }
 
 /** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */
@@ -69,13 +67,13 @@ export async function localRpcUrl(context: Context, options: RpcUrlOption): Prom
 
 /** The RPC URLs of the nodes to read from, without asking the service: `--rpc-url`, SOLANA_RPC_URL, or this machine. */
 export function readRpcUrls({ environment }: Context, { rpcUrl }: RpcUrlOption): readonly string[] {
-  const text = rpcUrl ?? (environment.SOLANA_RPC_URL || DEFAULT_RPC_URL);
+  const text = rpcUrl ?? (environment.SOLANA_RPC_URL || LOCAL_RPC_URL);
   const urls = text.split(',').map((url) => url.trim());
   if (urls.every(isHttpUrl)) return urls;
   // The value is not quoted: an RPC URL may contain a provider’s key.
   throw new CliError(
     'ERR_USAGE',
-    `The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like ${DEFAULT_RPC_URL}, or to several, separated by commas.`,
+    `The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like ${LOCAL_RPC_URL}, or to several, separated by commas.`,
   );
 }
 
@@ -110,7 +108,7 @@ function isNodeNamed({ environment }: Context, { rpcUrl }: RpcUrlOption): boolea
 export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
   if (isNodeNamed(context, options)) return resolveRpcUrl(context, options);
   const service = new URL(serviceUrl(context, options));
-  if (LOOPBACK_HOSTS.has(service.hostname)) {
+  if (isLoopbackHost(service.hostname)) {
     const published = await resolveRpcUrls(context, options);
     if (published.map((url) => new URL(url)).every((node) => isLocalNode(node, service))) return chooseNode(published);
   }
@@ -121,7 +119,7 @@ export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUr
 }
 
 function isLocalNode(node: URL, service: URL): boolean {
-  return LOOPBACK_HOSTS.has(node.hostname) && node.port !== service.port;
+  return isLoopbackHost(node.hostname) && node.port !== service.port;
 }
 
 /**
@@ -130,10 +128,8 @@ function isLocalNode(node: URL, service: URL): boolean {
  */
 export function displayUrl(url: string): string {
   const { hostname, host, origin } = new URL(url);
-  return LOOPBACK_HOSTS.has(hostname) && url.replace(/\/$/, '') === origin ? url : host;
+  return isLoopbackHost(hostname) && url.replace(/\/$/, '') === origin ? url : host;
 }
-
-const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
  * The command to print in hints that people copy: npm sets `npm_command` for what it starts, and then `flywheel` is

@@ -3,7 +3,7 @@ import { CliError } from './errors.ts';
 /** One Ctrl-C can arrive twice: from the terminal and from the launcher that started this process. */
 const REPEAT_MS = 1_000;
 /** 128 plus the number of the signal, as shells report it. */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
  * Runs work that Ctrl-C and SIGTERM abort, so that it can clean up; a second Ctrl-C exits at once.
@@ -20,9 +20,9 @@ export async function interruptible<Result>(
     if (!abort.signal.aborted) {
       firstAtMs = Date.now();
       const message = `Interrupted by ${signal}.${nextStep === '' ? '' : ` ${nextStep}`}`;
-      abort.abort(new CliError('ERR_INTERRUPTED', message, { exitCode: EXIT_CODES[signal] }));
+      abort.abort(new CliError('ERR_INTERRUPTED', message, { exitCode: SIGNAL_EXIT_CODES[signal] }));
     } else if (Date.now() - firstAtMs > REPEAT_MS) {
-      process.exit(EXIT_CODES[signal]);
+      process.exit(SIGNAL_EXIT_CODES[signal]);
     }
   };
   process.on('SIGINT', interrupt);

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { LOCAL_SERVICE_URL } from '@flywheel/api';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
@@ -153,7 +154,7 @@ const LAST_GROUP = 'Other:';
 const AFTER_HELP = `
 Get started:
   flywheel demo             run a batch from start to end on this machine
-  flywheel start            run the service at http://127.0.0.1:4000
+  flywheel start            run the service at ${LOCAL_SERVICE_URL}
   flywheel help <command>   print help and an example
 
 Environment: FLYWHEEL_URL, FLYWHEEL_API_KEY, SOLANA_RPC_URL, NO_COLOR, FORCE_COLOR.

@@ -1,5 +1,6 @@
-import { MAX_OVERLAP_SECONDS, PROOF_TYPE, type ProofType, Scope, WebhookTopic } from '@flywheel/api';
+import { LOCAL_SERVICE_URL, MAX_OVERLAP_SECONDS, PROOF_TYPE, type ProofType, Scope, WebhookTopic } from '@flywheel/api';
 import { isAddress } from '@flywheel/protocol';
+import { LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RpcUrlOption, UrlOption } from './context.ts';
@@ -11,7 +12,7 @@ export function addWalletOption(command: Command): Command {
 
 /** Adds `--url`, the service. */
 export function addUrlOption(command: Command): Command {
-  return command.option('--url <url>', 'service URL; default: FLYWHEEL_URL or http://127.0.0.1:4000');
+  return command.option('--url <url>', `service URL; default: FLYWHEEL_URL or ${LOCAL_SERVICE_URL}`);
 }
 
 /** Adds `--rpc-url` of a command that reads the chain itself. */
@@ -24,7 +25,7 @@ export function addRpcUrlOption(command: Command): Command {
 
 /** Adds `--rpc-url` of a command that controls a local cluster. */
 export function addLocalRpcUrlOption(command: Command): Command {
-  return command.option('--rpc-url <url>', 'local cluster; default: SOLANA_RPC_URL or http://127.0.0.1:8899');
+  return command.option('--rpc-url <url>', `local cluster; default: SOLANA_RPC_URL or ${LOCAL_RPC_URL}`);
 }
 
 /**

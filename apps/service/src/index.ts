@@ -1,5 +1,6 @@
 export { type Admin, withAdmin } from './admin.ts';
 export { type App, type Role, startApp } from './app.ts';
+export { OPERATOR_RESERVE_LAMPORTS } from './batches/jobs/setup.ts';
 export { type Config, ConfigError, parseConfig, UNBOUNDED_EXPOSURE } from './config.ts';
 export { removeDatabase } from './database.ts';
 export { createDiagnostics, type Diagnostics } from './diagnostics.ts';

@@ -5,7 +5,7 @@ import { errorExample } from './error-notes.ts';
 import { ERRORS } from './errors.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { errorsOf, type Operation, type OperationResponse } from './operation.ts';
-import { OPERATIONS, type OperationId } from './operations.ts';
+import { LOCAL_SERVICE_URL, OPERATIONS, type OperationId } from './operations.ts';
 import { ErrorBody } from './schemas.ts';
 
 /**
@@ -13,7 +13,7 @@ import { ErrorBody } from './schemas.ts';
  * every operation and every error.
  * @param serverUrl origin that the operations are called at, e.g. `https://flywheel.example`
  */
-export function openapi(serverUrl: string = LOCAL_URL) {
+export function openapi(serverUrl: string = LOCAL_SERVICE_URL) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [operationId, operation] of Object.entries<Operation>(OPERATIONS)) {
     const methods = paths[operation.path] ?? {};
@@ -46,9 +46,6 @@ export function openapi(serverUrl: string = LOCAL_URL) {
     },
   };
 }
-
-/** Where `npm start` serves. */
-const LOCAL_URL = 'http://127.0.0.1:4000';
 
 const TAGS = [
   { name: 'Batches', description: 'Create, execute and cancel batches.' },

@@ -20,6 +20,9 @@ const batchId = idParam.describe('Id of the batch, from the response of init.');
 /** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
 export const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
 
+/** Where `npm start` serves. */
+export const LOCAL_SERVICE_URL = 'http://127.0.0.1:4000';
+
 /** Seconds that the answer of execute or cancel may wait for the end of the batch. Proxies close a silent connection after a minute or two. */
 export const DEFAULT_WAIT_SECONDS = 30;
 export const MAX_WAIT_SECONDS = 120;

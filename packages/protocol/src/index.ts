@@ -10,6 +10,7 @@ export * from './instruction-data.ts';
 export * from './json.ts';
 export * from './key-succession.ts';
 export * from './limits.ts';
+export * from './loopback.ts';
 export * from './merged-payload.ts';
 export * from './parse-issue.ts';
 export * from './policy-fields.ts';

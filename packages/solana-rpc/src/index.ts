@@ -1,5 +1,5 @@
 export * from './error-codes.ts';
-export { callLocalnet, createMint, type Funding, fundAccount } from './local-bank.ts';
+export { callLocalnet, createMint, type Funding, fundAccount, LOCAL_RPC_URL } from './localnet.ts';
 export * from './nodes.ts';
 export { RpcError, type RpcErrorReason, transactionErrorText } from './rpc-error.ts';
 export * from './sleep.ts';

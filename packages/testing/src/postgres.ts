@@ -40,7 +40,7 @@ export function openTestDatabase(): Promise<TestDatabase> {
 
 /** Opens a database without any table, on the server of the test databases. The test closes it. */
 export async function openEmptyDatabase(): Promise<TestDatabase> {
-  server ??= startTestServer();
+  server ??= startTestPostgres();
   const { poolConfig: ofServer } = await server;
   const database = `empty_${randomUUID().replaceAll('-', '')}`;
   await onServer(await server, async (client) => {
@@ -66,7 +66,7 @@ export async function openTestPool(): Promise<pg.Pool> {
 }
 
 async function createTestDatabase(): Promise<TestDatabase> {
-  server ??= startTestServer();
+  server ??= startTestPostgres();
   template ??= server.then(provideTemplate);
   // A file that is done ends without waiting for its pools to notice.
   const poolConfig = { ...(await copyTemplate(await server, await template)), allowExitOnIdle: true };
@@ -105,7 +105,7 @@ const SETTINGS = {
   max_connections: '300',
 };
 
-async function startTestServer(): Promise<EmbeddedPostgres> {
+async function startTestPostgres(): Promise<EmbeddedPostgres> {
   const dataDirectory = join(tmpdir(), `flywheel-tests-${RUN_PROCESS}`);
   const started = await startPostgres({ dataDirectory, settings: SETTINGS, log: quietLog });
   if (!started.adopted) stopAfterRun(dataDirectory, started);

@@ -1,4 +1,4 @@
-import { BUNDLES_PATH, bundleIdOf, LAMPORTS_PER_SOL, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
+import { BUNDLES_PATH, bundleIdOf, isLoopbackHost, LAMPORTS_PER_SOL, MIN_TIP_LAMPORTS } from '@flywheel/protocol';
 import { createPacer, createRpcTransport, type Warn } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -60,7 +60,8 @@ export interface BlockEngineOptions {
 export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   const { clock, log, maxTipLamports, random = Math.random } = options;
   const url = endpointOf(options.url);
-  const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
+  // An engine on this machine belongs to a local cluster, which has no rate limit.
+  const intervalMs = options.requestIntervalMs ?? (isLoopbackHost(url.hostname) ? 0 : REQUEST_INTERVAL_MS);
   const pacer = intervalMs === 0 ? null : createPacer(intervalMs, clock);
   const rpc = openRpc(
     createRpcTransport({ url: url.href, clock, post: postByHttp, ...(pacer && { pacer }), ...(log && { log }) }),
@@ -212,11 +213,6 @@ function endpointOf(text: string): URL {
   const url = new URL(text);
   if (url.pathname === '/') url.pathname = BUNDLES_PATH;
   return url;
-}
-
-/** An engine on this machine belongs to a local cluster, which has no rate limit. */
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
 function clamp(value: bigint, min: bigint, max: bigint): bigint {

@@ -1,10 +1,11 @@
+import { isJsonObject } from '@flywheel/protocol';
 import type { TransactionError } from '../runtime.ts';
 
 /** Describes a transaction error with the text of a validator (solana-transaction-error, solana-instruction-error). */
 export function describeError(err: TransactionError): string {
   if (typeof err === 'string') return TRANSACTION_TEXTS[err] ?? err;
   const [[name, details] = ['', null]] = Object.entries(err);
-  const account = isObject(details) ? String(details.account_index) : '';
+  const account = isJsonObject(details) ? String(details.account_index) : '';
   switch (name) {
     case 'InstructionError':
       return Array.isArray(details)
@@ -22,13 +23,9 @@ export function describeError(err: TransactionError): string {
 }
 
 function describeInstructionError(cause: unknown): string {
-  if (isObject(cause) && 'Custom' in cause) return `custom program error: 0x${Number(cause.Custom).toString(16)}`;
+  if (isJsonObject(cause) && 'Custom' in cause) return `custom program error: 0x${Number(cause.Custom).toString(16)}`;
   const name = String(cause);
   return INSTRUCTION_TEXTS[name] ?? name;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const TRANSACTION_TEXTS: Readonly<Record<string, string>> = {

@@ -26,8 +26,8 @@ import {
 } from '@flywheel/squads';
 import type { AccountMeta, Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import {
-  batchTransactionAddress,
   multisigAddress,
+  numberedTransactionAddress,
   programConfigAddress,
   proposalAddress,
   transactionAddress,
@@ -231,7 +231,7 @@ export function proposalOf({ multisig, index }: BatchKey): Address {
 }
 
 export function transactionOf({ multisig, index }: BatchKey, position: number): Address {
-  return batchTransactionAddress(multisig, index, position).address;
+  return numberedTransactionAddress(multisig, index, position).address;
 }
 
 /** Builds any instruction of the program by its name in snake case, without accounts and arguments. */

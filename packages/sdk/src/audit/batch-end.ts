@@ -4,7 +4,6 @@ import {
   BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR,
   BATCH_CREATE_DISCRIMINATOR,
   BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR,
-  batchTransactionAddress,
   decodeBatch,
   decodeMultisig,
   decodeProposal,
@@ -16,6 +15,7 @@ import {
 import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import { type ChainAccount, type Commitment, readAccounts } from '../chain/rpc.ts';
 import { FlywheelError } from '../errors.ts';
+import { positionOf } from './multisig-history.ts';
 import { type AuditNode, openAuditNode } from './node.ts';
 
 /** The proposal of a batch. */
@@ -150,23 +150,16 @@ async function readExecuted(node: AuditNode, multisig: Address, index: bigint): 
       // A list that lacks the newest transactions could lack executions too.
       if (!isClosed) throw historyMissing(multisig, index);
       const last = executions.at(-1)?.accounts?.[4]?.address;
-      return last === undefined ? 0 : positionOf(last, multisig, index) + 1;
+      if (last === undefined) return 0;
+      const position = positionOf(last, { multisig, index });
+      if (position === null) throw historyMissing(multisig, index);
+      return position + 1;
     }
   }
 }
 
 function is({ data = new Uint8Array() }: Instruction, discriminator: ReadonlyUint8Array): boolean {
   return hasDiscriminator(data, discriminator);
-}
-
-/** More pipelines than any batch has. */
-const MAX_POSITION = 20_000;
-
-function positionOf(transaction: Address, multisig: Address, index: bigint): number {
-  for (let position = 0; position < MAX_POSITION; position++) {
-    if (batchTransactionAddress(multisig, index, position) === transaction) return position;
-  }
-  throw historyMissing(multisig, index);
 }
 
 function historyMissing(multisig: Address, index: bigint): FlywheelError {

@@ -158,14 +158,17 @@ function passExecution(
   return position === expected ? [] : [{ kind: 'missing', what: `pipeline ${expected} of the batch ${index}` }];
 }
 
-/** Position of the executed pipeline at an address. Its batch goes down one by one; only its newest has to be searched. */
-function positionOf(
+/**
+ * Finds the position of the pipeline whose batch transaction has an address; null if the batch has none there.
+ * @param expected is tried first, and no higher position is: executions are read backwards, one by one.
+ */
+export function positionOf(
   transaction: string,
   {
     multisig,
     index,
-    expected,
-  }: { readonly multisig: Address; readonly index: bigint; readonly expected: number | null },
+    expected = null,
+  }: { readonly multisig: Address; readonly index: bigint; readonly expected?: number | null },
 ): number | null {
   const isAt = (position: number) => batchTransactionAddress(multisig, index, position) === transaction;
   if (expected !== null && expected >= 0 && isAt(expected)) return expected;

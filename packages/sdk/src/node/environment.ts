@@ -1,5 +1,6 @@
+import { LOCAL_SERVICE_URL } from '@flywheel/api';
 import { publicClusterOf } from '@flywheel/protocol';
-import { chooseNode } from '@flywheel/solana-rpc';
+import { chooseNode, LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import { readGenesisHash } from '../chain/rpc.ts';
 import { createFlywheelClient, type FlywheelClient } from '../client.ts';
 import { nodeProcess } from './process.ts';
@@ -12,9 +13,6 @@ export interface EnvironmentConnection {
   /** True for a cluster of your own, which undoes nothing: an option of `createCollector`. */
   readonly isLocalCluster: boolean;
 }
-
-const DEFAULT_URL = 'http://127.0.0.1:4000';
-const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
 
 /**
  * Connects as the environment says, with the variables of the command line: `FLYWHEEL_API_KEY`, `FLYWHEEL_URL` (by default
@@ -31,9 +29,9 @@ export async function connectFromEnvironment(
   const { FLYWHEEL_API_KEY: apiKey, FLYWHEEL_URL: url, SOLANA_RPC_URL: nodes } = environment;
   if (!apiKey) throw new Error('FLYWHEEL_API_KEY is not set. flywheel register prints a key.');
   if (url && !nodes) throw new Error('FLYWHEEL_URL is set without SOLANA_RPC_URL. Name a Solana node of your choice.');
-  const rpcUrl = (nodes || DEFAULT_RPC_URL).split(',').map((each) => each.trim());
+  const rpcUrl = (nodes || LOCAL_RPC_URL).split(',').map((each) => each.trim());
   const genesisHash = await readGenesisHash(await chooseNode(rpcUrl));
-  const client = createFlywheelClient({ url: url || DEFAULT_URL, apiKey });
+  const client = createFlywheelClient({ url: url || LOCAL_SERVICE_URL, apiKey });
   return { client, rpcUrl, isLocalCluster: publicClusterOf(genesisHash) === null };
 }
 

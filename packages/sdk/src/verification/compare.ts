@@ -1,14 +1,9 @@
 import type { RotateAction } from '@flywheel/api';
-import { address, describeInstruction } from '@flywheel/protocol';
+import { address, type DescribedInstruction, describeInstruction } from '@flywheel/protocol';
 import { PERMISSION, VAULT_INDEX } from '@flywheel/squads';
 import { bytesEqual } from '@solana/kit';
 import type { BatchOnChain, MemberChange, PipelineOnChain, ProposalOnChain } from '../chain/squads.ts';
-import {
-  expectedInstructions,
-  type PlainInstruction,
-  type VaultPipeline,
-  type VaultToken,
-} from './expected-instructions.ts';
+import { expectedInstructions, type VaultPipeline, type VaultToken } from './expected-instructions.ts';
 import { describeMember } from './registration-terms.ts';
 
 /** A point in which the chain differs from the pipelines shown. */
@@ -69,7 +64,10 @@ function signerMismatches({ signers, ephemeralSignerCount }: PipelineOnChain, { 
   ];
 }
 
-function instructionMismatches(expected: readonly PlainInstruction[], found: readonly PlainInstruction[]): string[] {
+function instructionMismatches(
+  expected: readonly DescribedInstruction[],
+  found: readonly DescribedInstruction[],
+): string[] {
   const length = Math.max(expected.length, found.length);
   return Array.from({ length }, (_, position) => {
     const [shown, onChain] = [expected[position], found[position]];
@@ -79,14 +77,14 @@ function instructionMismatches(expected: readonly PlainInstruction[], found: rea
 }
 
 /** Says in a sentence what an instruction does. */
-export function sentenceOf(instruction: PlainInstruction | undefined): string {
+export function sentenceOf(instruction: DescribedInstruction | undefined): string {
   if (!instruction) return 'nothing';
   const { program, text } = describeInstruction(instruction);
   return `${program} ${text}`;
 }
 
 /** True if two instructions have the same program, accounts and bytes. */
-export function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
+export function isSame(a: DescribedInstruction, b: DescribedInstruction): boolean {
   return (
     a.programAddress === b.programAddress &&
     bytesEqual(a.data, b.data) &&

@@ -23,9 +23,6 @@ import {
   getTransferCheckedInstruction,
 } from '@solana-program/token';
 
-/** An instruction of the vault; its accounts are addresses, in order. */
-export type PlainInstruction = DescribedInstruction;
-
 export interface VaultToken {
   readonly vault: Address;
   readonly mint: Address;
@@ -42,7 +39,7 @@ export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
  * Compiles what a pipeline may do on chain, and nothing else: its proof memo, then its actions in order.
  * @throws RangeError if an amount is not exact in the mint's decimals.
  */
-export function expectedInstructions(pipeline: VaultPipeline, token: VaultToken): PlainInstruction[] {
+export function expectedInstructions(pipeline: VaultPipeline, token: VaultToken): DescribedInstruction[] {
   const actions = pipeline.actions.flatMap((action) => compileAction(action, token));
   return [memo(proofMemo(pipeline), token), ...actions].map(toPlain);
 }
@@ -102,6 +99,6 @@ function tokenAccountOf(owner: Address, { mint, tokenProgram }: VaultToken): Add
 }
 
 /** Leaves the roles of accounts out: the comparison is of addresses. */
-export function toPlain({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): PlainInstruction {
+export function toPlain({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): DescribedInstruction {
   return { programAddress, accounts: accounts.map((account) => account.address), data };
 }

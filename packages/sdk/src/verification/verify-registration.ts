@@ -130,7 +130,7 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     costLamports: chain.creationLamports + BigInt(signers.length) * LAMPORTS_PER_SIGNATURE,
     predecessors: { company: asCompany.predecessors, operator: asOperator.predecessors },
   };
-  const expected = expectedInstructions(terms, {
+  const expected = creationInstructions(terms, {
     ...{ treasury: chain.treasury, createKey, members: args.members, table, recentSlot },
   });
   const issues = [
@@ -279,7 +279,7 @@ interface ExpectedParts extends Pick<ChainTerms, 'treasury'> {
 }
 
 /** Builds the instructions of a registration; the transaction must have exactly these. */
-function expectedInstructions(
+function creationInstructions(
   terms: RegistrationTerms,
   { createKey, members, treasury, table, recentSlot }: ExpectedParts,
 ): DescribedInstruction[] {

@@ -9,6 +9,7 @@ import {
   matchEvents,
   parseAuditBound,
 } from '@flywheel/sdk/audit-findings';
+import { LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Context, displayUrl, type RpcUrlOption, readRpcUrls } from '../../context.ts';
@@ -57,7 +58,7 @@ export function addAuditCommand(program: Command, context: Context): void {
     )
     .option('--requests-per-second <number>', 'most requests to the node; default: no limit', parseRate)
     .option('--confirmed', 'also count what is confirmed and not yet finalized')
-    .option('--rpc-url <url>', 'node to read from, or several; default: SOLANA_RPC_URL or http://127.0.0.1:8899')
+    .option('--rpc-url <url>', `node to read from, or several; default: SOLANA_RPC_URL or ${LOCAL_RPC_URL}`)
     .addHelpText(
       'after',
       '\nExample:\n  flywheel audit 7Fq2… --from 2026-01-01 --to 2026-03-31 --csv audit.csv --state audit.state',

@@ -15,7 +15,7 @@ import {
   openOperator,
   signDecision,
 } from './decide.ts';
-import { PENDING, requireDecimals, toBaseUnitTerms } from './terms.ts';
+import { APPLIED_LATER, requireDecimals, toBaseUnitTerms } from './terms.ts';
 
 interface ConfirmedOptions extends OperatorOptions {
   readonly yes?: boolean;
@@ -100,7 +100,7 @@ async function admit(context: Context, projectId: string, { withdraw, yes, ...op
   const state = await console.call(COMPANY_OPERATIONS.changeAdmission, { params, body });
   const text = state.isAdmitted ? 'is admitted.' : 'is not admitted.';
   const isPending = state.isAdmitted === (withdraw === true);
-  context.output.result(state, `Project ${projectId} ${text}${isPending ? PENDING : ''}`);
+  context.output.result(state, `Project ${projectId} ${text}${isPending ? APPLIED_LATER : ''}`);
 }
 
 async function pause(
@@ -169,9 +169,12 @@ async function resume(
   const done = resumed.map(({ shard }) => `shard ${shard}`).join(', ') || 'none';
   requireEveryShard(
     [...failures, ...refused],
-    `${isPaused ? 'Signed' : 'Resumed'}: ${done}.${isPaused ? PENDING : ''} Repeat the command.`,
+    `${isPaused ? 'Signed' : 'Resumed'}: ${done}.${isPaused ? APPLIED_LATER : ''} Repeat the command.`,
   );
-  context.output.result({ isPaused }, isPaused ? `The end of the pause is signed.${PENDING}` : `Resumed: ${name}.`);
+  context.output.result(
+    { isPaused },
+    isPaused ? `The end of the pause is signed.${APPLIED_LATER}` : `Resumed: ${name}.`,
+  );
 }
 
 interface Pause {

@@ -78,11 +78,11 @@ async function changeTerms(context: Context, projectId: string, options: TermsOp
   const isApplied = (['approvalMode', 'burnLimit', 'airdropLimit'] as const).every(
     (each) => companyTerms[each] === to[each],
   );
-  output.result(settings, isApplied ? 'Changed.' : `The change is signed.${PENDING}`);
+  output.result(settings, isApplied ? 'Changed.' : `The change is signed.${APPLIED_LATER}`);
 }
 
 /** Added to an answer that came before a worker has applied a decision. */
-export const PENDING = ' A worker applies the decision when one runs.';
+export const APPLIED_LATER = ' A worker applies the decision when one runs.';
 
 /** @throws CliError `ERR_USAGE` for a limit that is not an amount of the token. */
 export function toBaseUnitTerms(

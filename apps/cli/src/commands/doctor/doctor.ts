@@ -84,7 +84,7 @@ async function runChecks({ environment, cluster: expected, url }: CheckOptions):
     ...(await checkSigners({ diagnostics, members: [], nonces: [], ...state })),
     ...database.checks,
     ...clusterChecks,
-    ...(operator === null ? [] : [await checkBalance(operator, node)]),
+    ...(operator === null ? [] : [await checkBalance(operator, node, service.OPERATOR_RESERVE_LAMPORTS)]),
     ...(state === null ? [] : checkQueue(config, state, operators)),
     ...(state === null || node === null || operator === null
       ? []

@@ -5,16 +5,14 @@ import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import type { ServiceState } from './database.ts';
 import { type Node, readAccounts } from './node.ts';
 
-/** Setups pause below this balance (docs/operating.md, What to watch). */
-const RESERVE_LAMPORTS = 10_000_000n;
 /** Upper bounds of the rent that an open batch locks, and each of its pipelines (docs/operating.md, What to watch). */
 const BATCH_LAMPORTS = 4_900_000n;
 const PIPELINE_LAMPORTS = 4_400_000n;
 /** With room for fewer open pipelines, the balance needs attention. */
 const COMFORTABLE_PIPELINES = 100n;
 
-/** Checks that the operator can pay. */
-export async function checkBalance(operator: Address, node: Node | null): Promise<Check> {
+/** Checks that the operator can pay. @param reserveLamports setups pause below this balance. */
+export async function checkBalance(operator: Address, node: Node | null, reserveLamports: bigint): Promise<Check> {
   let lamports: bigint;
   try {
     if (node === null) throw new Error('no cluster answers');
@@ -24,12 +22,16 @@ export async function checkBalance(operator: Address, node: Node | null): Promis
     const text = `Cannot read the operator’s balance: ${reasonOf(error)}.`;
     return failure('balance', text, 'See the check of the cluster.');
   }
-  const spare = lamports - RESERVE_LAMPORTS - BATCH_LAMPORTS;
+  const spare = lamports - reserveLamports - BATCH_LAMPORTS;
   const pipelines = spare > 0n ? spare / PIPELINE_LAMPORTS : 0n;
   const held = `The operator holds ${formatSol(lamports)}`;
-  const remedy = `Send SOL to ${operator}: each open pipeline locks up to 0.0044 SOL until its batch is closed.`;
+  const remedy = `Send SOL to ${operator}: each open pipeline locks up to ${formatSol(PIPELINE_LAMPORTS)} until its batch is closed.`;
   if (pipelines === 0n) {
-    return failure('balance', `${held}: too little to set up a batch and keep 0.01 SOL in reserve.`, remedy);
+    return failure(
+      'balance',
+      `${held}: too little to set up a batch and keep ${formatSol(reserveLamports)} in reserve.`,
+      remedy,
+    );
   }
   const room = `room for about ${pluralize(Number(pipelines), 'open pipeline')}`;
   if (pipelines < COMFORTABLE_PIPELINES) return warning('balance', `${held}: ${room}.`, remedy);

@@ -130,8 +130,8 @@ async function setUpOne(
   }
 }
 
-/** A few thousand transaction fees, kept for the batches that are open already. */
-const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
+/** Setups pause below this balance of the operator: a few thousand transaction fees, kept for the batches that are open already. */
+export const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /** Computes the lamports that the operator lacks for the batch's rent and its reserve; 0 or less when it has enough. */
 async function operatorShortage({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<bigint> {

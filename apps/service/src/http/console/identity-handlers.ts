@@ -1,4 +1,5 @@
 import { ApiError, type IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
+import { isLoopbackHost } from '@flywheel/protocol';
 import { createSignInChallenge, type OpenSession, signIn, signOut } from '../../projects/sign-in.ts';
 import { clearedSessionCookie, sessionCookie } from '../operations/authentication.ts';
 import type { Handlers } from '../operations/handlers.ts';
@@ -37,14 +38,12 @@ function presentSession({ companyOperators }: ConsoleDeps, { wallet, expiresAt }
   return { wallet, expiresAt: expiresAt.toISOString(), isCompanyOperator: companyOperators.has(wallet) };
 }
 
-const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
-
 /**
  * Refuses to sign in under an unknown host name. Without PUBLIC_URL the origin comes from the request's Host header,
  * which anyone can set: another site could obtain a sign-in message that names itself and is valid here.
  */
 function requireKnownOrigin({ publicUrl }: ConsoleDeps, origin: string): void {
-  if (publicUrl !== null || LOOPBACK_HOSTS.has(new URL(origin).hostname)) return;
+  if (publicUrl !== null || isLoopbackHost(new URL(origin).hostname)) return;
   throw new ApiError('ERR_INVALID_REQUEST', {
     place: 'headers.host',
     problem: `is ${origin}, but this service has no public URL. Its operator can set PUBLIC_URL.`,

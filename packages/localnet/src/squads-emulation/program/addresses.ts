@@ -34,7 +34,7 @@ export function proposalAddress(multisig: Address, batchIndex: bigint): DerivedA
 }
 
 /** Derives the address of a batch transaction. @param number counts from 1, as in the program. */
-export function batchTransactionAddress(multisig: Address, batchIndex: bigint, number: number): DerivedAddress {
+export function numberedTransactionAddress(multisig: Address, batchIndex: bigint, number: number): DerivedAddress {
   return derive(batchTransactionSeeds(multisig, batchIndex, number - 1));
 }
 

@@ -14,8 +14,8 @@ import type { ReadonlyUint8Array } from '@solana/kit';
 import { InstructionFailure } from '../../failure.ts';
 import { encodedBytes } from '../accounts.ts';
 import {
-  batchTransactionAddress,
   ephemeralSignerAddress,
+  numberedTransactionAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
@@ -80,7 +80,7 @@ export function batchAddTransaction(call: Call): void {
   systemProgramAt(call, 6);
 
   const { index, size } = batch.value;
-  const expected = batchTransactionAddress(multisig.address, index, size + 1);
+  const expected = numberedTransactionAddress(multisig.address, index, size + 1);
   check(target === expected.address, 'ConstraintSeeds');
   const ephemeralSigners = Array.from({ length: ephemeralSignerCount }, (_, each) =>
     ephemeralSignerAddress(batch.address, each),

@@ -1,6 +1,6 @@
 import type { BatchAccount, MultisigAccount, ProposalStatus } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
-import { batchTransactionAddress, proposalAddress } from '../addresses.ts';
+import { numberedTransactionAddress, proposalAddress } from '../addresses.ts';
 import {
   accountAt,
   type Call,
@@ -32,7 +32,7 @@ export function vaultBatchTransactionAccountClose(call: Call): void {
   checkWritable(call, 3);
   check(transaction.address !== accountAt(call, 4).address, 'ConstraintClose');
   const rentCollector = rentCollectorAt(call, 4, multisig.value);
-  const last = batchTransactionAddress(multisig.address, batch.value.index, batch.value.size);
+  const last = numberedTransactionAddress(multisig.address, batch.value.index, batch.value.size);
   check(transaction.address === last.address, 'TransactionNotLastInBatch');
   const isStale = proposal.value.transactionIndex <= multisig.value.staleTransactionIndex;
   check(canClose(proposal.value.status, isStale), 'InvalidProposalStatus');

@@ -16,8 +16,8 @@ import {
 import type { InstructionFailure } from '../../failure.ts';
 import { lookupTableAddresses } from '../../lookup-table.ts';
 import {
-  batchTransactionAddress,
   ephemeralSignerAddress,
+  numberedTransactionAddress,
   proposalAddress,
   transactionAddress,
   vaultAddress,
@@ -42,7 +42,7 @@ export function batchExecuteTransaction(call: Call): void {
   check(batch.address === transactionAddress(multisig.address, index).address, 'ConstraintSeeds');
   checkWritable(call, 3);
   const position = executedTransactionIndex + 1;
-  const expected = batchTransactionAddress(multisig.address, index, position);
+  const expected = numberedTransactionAddress(multisig.address, index, position);
   check(transaction.address === expected.address, 'ConstraintSeeds');
   checkMember(multisig.value, member, PERMISSION.execute);
   checkExecutable(call, multisig.value, proposal.value);

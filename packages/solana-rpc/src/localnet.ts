@@ -1,6 +1,9 @@
 import { RpcError } from './rpc-error.ts';
 import { callRpc, createRpcTransport } from './transport.ts';
 
+/** Where a local cluster listens unless it is told otherwise, as validators do. */
+export const LOCAL_RPC_URL = 'http://127.0.0.1:8899';
+
 const TIMEOUT_MS = 30_000;
 /** The largest exact JSON number, about nine million SOL. */
 const MAX_LAMPORTS = BigInt(Number.MAX_SAFE_INTEGER);
