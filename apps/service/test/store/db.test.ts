@@ -25,6 +25,22 @@ test('integers, days and bytes are read exactly, and the driver’s own types st
   assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8, 'text')('1'), '1');
 });
 
+test('a connection is kept for the next request, also after a minute without one', async (t) => {
+  const pool = openDb({ ...poolConfig, max: 1, application_name: 'quiet' }, { error: assert.fail });
+  const readPid = async () => (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(pool)).rows[0]?.pid;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const pid = await readPid();
+    t.mock.timers.tick(60_000);
+    assert.equal(await readPid(), pid);
+    t.mock.timers.tick(300_000);
+    assert.notEqual(await readPid(), pid);
+  } finally {
+    t.mock.timers.reset();
+    await closeDb(pool);
+  }
+});
+
 test('killed connections, idle or in a transaction, fail their queries and not the process', async () => {
   let losses = 0;
   const pool = openDb({ ...poolConfig, max: 1, application_name: 'killed' }, { error: () => (losses += 1) });
