@@ -36,7 +36,7 @@ const DEFAULT_SECONDS = 600;
  * that came meanwhile for each other: few of them are less than p99 shows.
  */
 const MEMORY_AT = [0.3, 0.53, 0.77];
-/** What docs/how-to/run-in-production.md advises for a `work` that shares its machine with `serve`. */
+/** Niceness of a `work` that shares its machine with `serve` (docs/how-to/run-in-production.md). */
 const WORK_NICENESS = 10;
 
 /**

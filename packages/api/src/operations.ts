@@ -20,7 +20,7 @@ const batchId = idParam.describe('Id of the batch, from the response of init.');
 /** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
 export const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
 
-/** Where `npm start` serves. */
+/** URL of the service that `npm start` runs. */
 export const LOCAL_SERVICE_URL = 'http://127.0.0.1:4000';
 
 /** Seconds that the answer of execute or cancel may wait for the end of the batch. Proxies close a silent connection after a minute or two. */

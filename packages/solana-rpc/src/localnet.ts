@@ -1,7 +1,7 @@
 import { RpcError } from './rpc-error.ts';
 import { callRpc, createRpcTransport } from './transport.ts';
 
-/** Where a local cluster listens unless it is told otherwise, as validators do. */
+/** URL of a local cluster that is given no port, as of validators. */
 export const LOCAL_RPC_URL = 'http://127.0.0.1:8899';
 
 const TIMEOUT_MS = 30_000;
@@ -34,7 +34,7 @@ export async function createMint(
   throw new RpcError({ reason: 'invalid-answer', host: new URL(rpcUrl).host, text });
 }
 
-/** What an address gets: lamports, base units of a mint’s token, or both. `mint` and `baseUnits` belong together. */
+/** An address and its gift: lamports, base units of a mint’s token, or both. `mint` and `baseUnits` belong together. */
 export interface Funding {
   readonly address: string;
   /** At most 2^53 - 1. */
