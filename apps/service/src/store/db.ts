@@ -106,7 +106,7 @@ const DEFAULTS = {
   connectionTimeoutMillis: 10_000,
   // A new connection prepares its statements again, which costs a request 20 to 30 ms: `pg` closes an idle one after 10 s.
   idleTimeoutMillis: 300_000,
-  // A server that is gone without a word is noticed after 20 s, not when a query has waited for minutes.
+  // If a server is gone without a word, its idle connections end after 20 s (`net`, setKeepAlive), before a query waits for one.
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
 } as const satisfies pg.PoolConfig;
