@@ -6,14 +6,21 @@ import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import { mapInSlices } from '../model/in-slices.ts';
 import { type Multisig, type Project, projectMoving, type Token } from '../model/project.ts';
 import { type CapUse, type HeldUse, type KindUse, type RulesInForce, readCapUse } from '../store/batches/cap-use.ts';
-import { lockUnadmittedSetups, lockUnadmittedUse, readSetupUse } from '../store/batches/exposure.ts';
+import { capUnadmittedUse, lockUnadmittedSetups, readSetupUse, refusalOfCommit } from '../store/batches/exposure.ts';
 import type { Reserved } from '../store/batches/new-batches.ts';
 import { findMissedRotation, type OpenRotation } from '../store/batches/rotations.ts';
 import { findHalt, type Halt, MOVING } from '../store/company/pauses.ts';
 import { type CountedUses, findPolicyUses } from '../store/company/policy-uses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
-import { type AskedOfCaps, type FairUse, findCapErrors, findLamportsErrors, findUnadmittedErrors } from './caps.ts';
+import {
+  type AskedOfCaps,
+  type FairUse,
+  findCapErrors,
+  findLamportsErrors,
+  findUnadmittedErrors,
+  unadmittedCaps,
+} from './caps.ts';
 import { kindOf } from './compile-again.ts';
 import type { Deps } from './deps.ts';
 import { boundBurnedIndex, boundExposure } from './exposure.ts';
@@ -124,26 +131,35 @@ async function judgeByRules(
 }
 
 /**
- * Checks the caps that all projects share that the company has not admitted, with everything of this batch stored. Their
- * requests wait for each other here until the transaction ends, so it is the last step.
- * @throws ApiError ERR_CAP_REACHED
+ * Has the commit compare the caps that all projects share that the company has not admitted. Their requests wait for each other
+ * during it, so the process must have nothing left to do then. `unadmittedErrorOf` reads its refusal.
  */
 export async function admitUnadmitted(
-  deps: LimitDeps,
+  deps: Pick<LimitDeps, 'caps' | 'clock'>,
   trx: Db,
   { project }: Pick<Candidate, 'project'>,
   asked: AskedOfCaps,
   admission: KindUse,
 ): Promise<void> {
   if (project.isAdmitted) return;
-  const now = deps.clock.now();
-  const use = await lockUnadmittedUse(trx, utcDay(now));
+  await capUnadmittedUse(trx, utcDay(deps.clock.now()), unadmittedCaps(deps, admission, asked));
+}
+
+/** Reads the cap for which a commit was refused that `admitUnadmitted` has prepared; null if the error is another one. */
+export function unadmittedErrorOf(
+  { clock }: Pick<LimitDeps, 'clock'>,
+  error: unknown,
+  asked: AskedOfCaps,
+): ApiError<'ERR_CAP_REACHED'> | null {
+  const refusal = refusalOfCommit(error);
+  if (refusal === null) return null;
+  const { use, caps } = refusal;
   const others = {
     lockedLamports: use.lockedLamports - asked.exposure.lockedLamports,
     spentLamports: use.spentLamports - asked.exposure.spendLamports,
   };
-  const [error] = findUnadmittedErrors({ ...deps, token: project.token, now }, others, admission, asked);
-  if (error) throw error;
+  const [exceeded = null] = findUnadmittedErrors({ now: clock.now() }, others, caps, asked);
+  return exceeded;
 }
 
 /**

@@ -59,28 +59,48 @@ export function findLamportsErrors(
   const caps = withRoomFor(asked, { lockedLamports, spentLamports });
   return [
     ...findExceeded(rules, { scope: 'project', use: use.project, caps }, asked),
-    ...(use.unadmitted === null ? [] : findUnadmittedErrors(rules, use.unadmitted, use, asked)),
+    ...(use.unadmitted === null
+      ? []
+      : findUnadmittedErrors(rules, use.unadmitted, unadmittedCaps(rules, use, asked), asked)),
   ];
 }
 
 /**
- * Lists the caps that a new batch would exceed of those that all projects share that the company has not admitted. The first
- * withdrawal or rotation of a project never exceeds the one of locked rent, and only the first of a day has room beyond the
- * other one: repeated ones of a stranger cannot fill it, and so keep funds in other vaults.
+ * Lists the caps that a new batch would exceed of those that all projects share that the company has not admitted.
+ * @param use of the other batches.
+ * @param caps from `unadmittedCaps`.
  */
 export function findUnadmittedErrors(
-  rules: CapRules,
+  rules: Pick<CapRules, 'now'>,
   use: LamportsUse,
-  { hasExposedOfKind, isFirstOfDay }: KindUse,
+  caps: LamportsUse,
   asked: AskedOfCaps,
 ): CapError[] {
-  const { lockedUnadmittedLamports: lockedLamports, spentUnadmittedLamports: spentLamports } = rules.caps;
-  const roomy = withRoomFor(asked, { lockedLamports, spentLamports });
-  const caps = isFirstOfDay ? roomy : { ...roomy, spentLamports };
-  const errors = findExceeded(rules, { scope: 'unadmitted', use, caps }, asked);
-  const isExempt = asked.kind !== 'pipelines' && !hasExposedOfKind;
-  return errors.filter(({ context: { cap } }) => !(isExempt && cap.kind === 'locked'));
+  return findExceeded(rules, { scope: 'unadmitted', use, caps }, asked);
 }
+
+/**
+ * Computes the most that all projects together may use that the company has not admitted, with a new batch. The first
+ * withdrawal or rotation of a project never exceeds the cap of locked rent, and only the first of a day has room beyond the
+ * other one: repeated ones of a stranger cannot fill it, and so keep funds in other vaults.
+ */
+export function unadmittedCaps(
+  { caps }: Pick<CapRules, 'caps'>,
+  { hasExposedOfKind, isFirstOfDay }: KindUse,
+  asked: AskedOfCaps,
+): LamportsUse {
+  const { lockedUnadmittedLamports: lockedLamports, spentUnadmittedLamports: spentLamports } = caps;
+  const roomy = withRoomFor(asked, { lockedLamports, spentLamports });
+  const isExempt = asked.kind !== 'pipelines' && !hasExposedOfKind;
+  const { exposure } = asked;
+  return {
+    lockedLamports: isExempt || exposure.lockedLamports === 0n ? NO_CAP : roomy.lockedLamports,
+    spentLamports: exposure.spendLamports === 0n ? NO_CAP : isFirstOfDay ? roomy.spentLamports : spentLamports,
+  };
+}
+
+/** More lamports than there are. */
+const NO_CAP = 2n ** 64n;
 
 /** Withdrawals and rotations may take a quarter more than a cap. */
 const ROOM_DIVISOR = 4n;

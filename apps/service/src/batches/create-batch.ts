@@ -8,7 +8,7 @@ import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
 import { insertBatch, isDuplicateKey, takeBatchIndex } from '../store/batches/new-batches.ts';
 import { type BeginningFacts, findBeginningFacts } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
-import { leaseNonce } from '../store/nonces.ts';
+import { type Lease, leaseNonce } from '../store/nonces.ts';
 import {
   type Asked,
   admitBatch,
@@ -16,6 +16,7 @@ import {
   computeAsked,
   type LockedCandidate,
   type UnreadTokenAccounts,
+  unadmittedErrorOf,
 } from './admission.ts';
 import type { Deps } from './deps.ts';
 import type { ReadTokenAccounts } from './policy/at-init.ts';
@@ -88,8 +89,14 @@ async function leaseAndWrite(
 /** Writes the batch, or finds the one that another request with the same key has created since this one began. */
 async function writeOrFind(deps: Deps, key: BatchKey, written: WrittenBatch): Promise<CreatedBatch | Unwritten> {
   try {
-    return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, written));
-  } catch (error) {
+    const { isShareRunningOut, ...created } = await deps.db
+      .transaction()
+      .execute((trx) => writeBatch(deps, trx, key, written));
+    // Afterwards, because all others that ask for a refill wait for the end of a transaction that does.
+    if (isShareRunningOut) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+    return created;
+  } catch (thrown) {
+    const error = unadmittedErrorOf(deps, thrown, written.asked) ?? thrown;
     const isUndone = error instanceof Undone;
     if (!isUndone && !isApiError(error) && !isDuplicateKey(error)) throw error;
     const earlier = await findCreatedBatch(deps.db, key);
@@ -163,7 +170,7 @@ async function writeBatch(
   trx: Db,
   key: BatchKey,
   { keyId, pipelines, read, warnings: known = [], audit, asked }: WrittenBatch,
-): Promise<CreatedBatch> {
+): Promise<CreatedBatch & Pick<Lease, 'isShareRunningOut'>> {
   const { jobs, clock, batchExpirySeconds } = deps;
   const { project, kind, idempotencyKey, requestHash } = key;
   const { token, flywheel } = project;
@@ -206,9 +213,7 @@ async function writeBatch(
     { job: { type: 'expire', ...job }, startAfter: expiresAt },
   ]);
   await admitUnadmitted(deps, trx, candidate, asked, admission);
-  // Last: until this transaction ends, all others wait that ask for a refill, also those of admitted projects.
-  if (isShareRunningOut) await jobs.enqueue(trx, { type: 'refill-nonces' });
-  return { batch, warnings, replayed: false };
+  return { batch, warnings, replayed: false, isShareRunningOut };
 }
 
 function sortMembers(value: object): object {

@@ -20,6 +20,7 @@ import {
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
+import { sql } from 'kysely';
 import { findSetupError, isSetUpBeyondCaps } from '../../src/batches/admission.ts';
 import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
 import type { Deps } from '../../src/batches/deps.ts';
@@ -34,7 +35,6 @@ import {
   chargeBatch,
   type Exposure,
   limitReservation,
-  lockUnadmittedUse,
   readLamportsUse,
   readSetupUse,
   readUnadmittedUse,
@@ -105,7 +105,7 @@ test('an admitted project does not wait for the lock of the others, also while b
   t.after(() => jobs.stop());
   const deps = { ...depsWith({}), jobs };
   const waiting = await db.transaction().execute(async (trx) => {
-    await lockUnadmittedUse(trx, DAY);
+    await sql`select pg_advisory_xact_lock(x'63617073'::int)`.execute(trx); // that of migration 0048
     const attempt = create(deps, stranger);
     await waitUntil(
       'the stranger waits',
@@ -117,6 +117,29 @@ test('an admitted project does not wait for the lock of the others, also while b
     return { attempt };
   });
   await waiting.attempt;
+});
+
+test('a stranger does not wait for what the process of another one does', async () => {
+  const [busy, other] = [await storeProject(db), await storeProject(db)];
+  const [isAsked, isDone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { address: share, operator: authority } = busy.flywheel.multisig;
+  const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), state: 'available' as const };
+  await db
+    .insertInto('nonces')
+    .values({ ...nonce, share, authority })
+    .execute();
+  const deps = depsWith({});
+  // It has leased the last nonce of its share, and so asks for a refill, which takes as long as the other one's request.
+  const enqueue = () => {
+    isAsked.resolve();
+    return isDone.promise;
+  };
+  const slow = create({ ...deps, jobs: { ...deps.jobs, enqueue } }, busy);
+  await isAsked.promise;
+  const created = await Promise.race([create(deps, other).then(() => true), sleep(60_000, false, { ref: false })]);
+  assert.ok(created, 'the other stranger waits');
+  isDone.resolve();
+  await slow;
 });
 
 test('the bounds of a batch are computed once, before anything is locked', async () => {

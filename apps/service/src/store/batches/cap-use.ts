@@ -14,7 +14,7 @@ import {
 } from '../company/policy-uses.ts';
 import type { Db } from '../db.ts';
 import { prepare, type Slots } from '../prepare.ts';
-import { type LamportsUse, unadmittedUse } from './exposure.ts';
+import type { LamportsUse } from './exposure.ts';
 import type { OpenRotation } from './rotations.ts';
 
 /** The part of every cap that batches hold. */
@@ -188,7 +188,7 @@ function prepareCapUse({ isAdmitted, isPipelines }: { readonly isAdmitted: boole
         ) as has_others
         from api_keys where id = ${slot('keyId')}::uuid
       ) as keys on true
-      left join (${isAdmitted ? sql`select null::bigint as locked, null::bigint as spent` : unadmittedUse(slot('day'))}) as pool on true
+      left join (${isAdmitted ? sql`select null::bigint as locked, null::bigint as spent` : sql`select * from unadmitted_use(${slot('day')}::date)`}) as pool on true
       left join (
         select id, signed_tx is not null and company_decided_at is not null as is_ready from batches
         where project_id = ${slot('projectId')} and kind = 'rotation' and ended_at is null

@@ -1,5 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
+import pg from 'pg';
 import type { Db } from '../db.ts';
+import { prepare } from '../prepare.ts';
 
 // The sums are read from the batches themselves, so that no counter can differ from them.
 
@@ -19,22 +21,45 @@ export interface LamportsUse {
   readonly spentLamports: bigint;
 }
 
-/** Lock under which the use of the projects that are not admitted is read and added to. */
-const UNADMITTED_LOCK = 0x63617073; // 'caps'
-
-/**
- * Reads the use of all projects that are not admitted, under a lock until the transaction ends. Admitted projects never wait
- * for it.
- */
-export async function lockUnadmittedUse(trx: Db, day: string): Promise<LamportsUse> {
-  await sql`select pg_advisory_xact_lock(${UNADMITTED_LOCK})`.execute(trx);
-  return readUnadmittedUse(trx, day);
-}
-
+/** Reads the use of all projects that are not admitted. */
 export async function readUnadmittedUse(db: Db, day: string): Promise<LamportsUse> {
-  const { rows } = await sql<{ locked: bigint; spent: bigint }>`${unadmittedUse(day)}`.execute(db);
+  const { rows } = await sql<{ locked: bigint; spent: bigint }>`select * from unadmitted_use(${day}::date)`.execute(db);
   return toLamportsUse(rows);
 }
+
+/**
+ * Has the commit of this transaction fail if all projects that are not admitted would then use more than the caps (migration
+ * 0048). Their commits wait for each other; admitted projects never wait for them.
+ */
+export async function capUnadmittedUse(trx: Db, day: string, caps: LamportsUse): Promise<void> {
+  const { lockedLamports, spentLamports } = caps;
+  const texts = { day, locked: String(lockedLamports), spent: String(spentLamports) };
+  await setUnadmittedCaps(trx, { caps: JSON.stringify(texts) });
+}
+
+const setUnadmittedCaps = prepare<{ readonly caps: string }, never>(
+  (_db, slot) => sql`select set_config('flywheel.unadmitted_caps', ${slot('caps')}, true)`,
+);
+
+/** Use that a commit would have led to, and the caps that it exceeds. */
+export interface CommitRefusal {
+  readonly use: LamportsUse;
+  readonly caps: LamportsUse;
+}
+
+/** Reads why a commit was refused; null if the error is another one. */
+export function refusalOfCommit(error: unknown): CommitRefusal | null {
+  if (!(error instanceof pg.DatabaseError) || error.code !== CAP_REACHED) return null;
+  const { use, caps } = JSON.parse(error.detail ?? '');
+  return { use: toUse(use), caps: toUse(caps) };
+}
+
+function toUse({ locked, spent }: { readonly locked: string; readonly spent: string }): LamportsUse {
+  return { lockedLamports: BigInt(locked), spentLamports: BigInt(spent) };
+}
+
+/** SQLSTATE of migration 0048. */
+const CAP_REACHED = 'FWCAP';
 
 /** Reads the use of a project, or of all of them. */
 export async function readLamportsUse(db: Db, day: string, projectId?: string): Promise<LamportsUse> {
@@ -162,18 +187,6 @@ const isAdmittedProject = sql`exists (
   select from flywheels join company_admissions on company_admissions.multisig = flywheels.multisig
   where flywheels.project_id = daily_spending.project_id and archived_at is null
 )`;
-
-/** Selects the use of all projects that are not admitted: `locked`, `spent`. */
-export function unadmittedUse(day: string | RawBuilder<string>): RawBuilder<unknown> {
-  return sql`
-    select coalesce(sum(locked_lamports), 0) as locked,
-      coalesce(sum(reserved_lamports), 0) + (
-        select coalesce(sum(lamports), 0) from daily_spending where day = ${day} and not ${isAdmittedProject}
-      ) as spent
-    from batches
-    where (locked_lamports > 0 or reserved_lamports > 0) and not ${isAdmittedFlywheel}
-  `;
-}
 
 function toLamportsUse([sums]: readonly { readonly locked: bigint; readonly spent: bigint }[]): LamportsUse {
   if (!sums) throw new Error('Two sums are always one row.');
