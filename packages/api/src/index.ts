@@ -10,6 +10,7 @@ export * from './final-status.ts';
 export * from './node-origin.ts';
 export * from './operation.ts';
 export * from './operations.ts';
+export { DEFAULT_BATCHES_PAGE_SIZE, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './page.ts';
 export * from './payload.ts';
 export * from './schemas.ts';
 export * from './shard-pages.ts';

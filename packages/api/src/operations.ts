@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { BatchEvent, lastEventId } from './batch-events.ts';
 import type { Operation } from './operation.ts';
+import { DEFAULT_BATCHES_PAGE_SIZE, pageCursor, pageLimit } from './page.ts';
 import {
   Batch,
   BatchList,
@@ -154,12 +155,8 @@ export const OPERATIONS = {
     rateLimit: 'get',
     query: z.object({
       status: BatchStatus.optional().describe('Only batches of this status.'),
-      cursor: z.string().max(64).optional().describe('`nextCursor` of the previous page.'),
-      limit: z
-        .string()
-        .regex(/^([1-9]\d?|100)$/, 'must be a number from 1 to 100')
-        .optional()
-        .describe('Maximum number of batches; default 20.'),
+      cursor: pageCursor,
+      limit: pageLimit(DEFAULT_BATCHES_PAGE_SIZE, 'batches'),
     }),
     responses: { 200: { description: 'A page of batches.', schema: BatchList } },
     errors: [],

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { nextCursor } from './page.ts';
 
 // Lamports, base units and indices are decimal strings where they may exceed 2^53, the limit of exact JSON numbers.
 
@@ -256,7 +257,7 @@ export const CancelBatchResponse = z
 export const BatchList = z
   .object({
     batches: z.array(Batch).describe('Newest first.'),
-    nextCursor: z.string().optional().describe('Pass it as `cursor` to get the next page; absent on the last page.'),
+    nextCursor,
     vaultAddress: z
       .string()
       .optional()

@@ -11,6 +11,7 @@ import {
   type ExecuteBatchResponse,
   type InitBatchRequest,
   type InitBatchResponse,
+  MAX_PAGE_SIZE,
   OPERATIONS,
   type OperationId,
   type OperationReply,
@@ -68,8 +69,6 @@ export type InitBatchInput = InitBatchRequest | string;
 
 /** Added to the seconds that the service may hold its answer. */
 const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
-/** The service's largest page. */
-const MAX_PAGE = 100;
 
 /**
  * Creates a client of the service. Every call may throw a FlywheelError. A call whose answer was lost, or that met a rate
@@ -185,10 +184,10 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
 
     /** Iterates over all batches of the project, newest first, one page per request. */
     async *allBatches(options: Omit<ListBatchesOptions, 'cursor'> = {}): AsyncGenerator<Batch, void, undefined> {
-      let page = await listBatches({ limit: MAX_PAGE, ...options });
+      let page = await listBatches({ limit: MAX_PAGE_SIZE, ...options });
       yield* page.batches;
       while (page.nextCursor !== undefined) {
-        page = await listBatches({ limit: MAX_PAGE, ...options, cursor: page.nextCursor });
+        page = await listBatches({ limit: MAX_PAGE_SIZE, ...options, cursor: page.nextCursor });
         yield* page.batches;
       }
     },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { pageCursor, pageLimit } from '../console-schemas/values.ts';
+import { DEFAULT_PAGE_SIZE, pageCursor, pageLimit } from '../page.ts';
 import { idParam } from '../schemas.ts';
 
 // Authentication, rate limit and fallback error of the console's operations.
@@ -21,4 +21,4 @@ export const projectParams = z.object({ projectId: idParam });
 export const batchParams = z.object({ projectId: idParam, batchId: idParam });
 export const keyParams = z.object({ projectId: idParam, keyId: idParam });
 
-export const page = { cursor: pageCursor, limit: pageLimit(50) };
+export const page = { cursor: pageCursor, limit: pageLimit(DEFAULT_PAGE_SIZE) };

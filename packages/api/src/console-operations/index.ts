@@ -30,7 +30,7 @@ export { COMPANY_OPERATIONS } from './company.ts';
 export { IDENTITY_OPERATIONS } from './identity.ts';
 export { KEY_OPERATIONS } from './key.ts';
 export { POLICY_OPERATIONS } from './policy.ts';
-export { PROJECT_OPERATIONS } from './project.ts';
+export { DEFAULT_USAGE_DAYS, MAX_USAGE_DAYS, PROJECT_OPERATIONS } from './project.ts';
 export { PROOF_OPERATIONS } from './proof.ts';
 export { REGISTRATION_OPERATIONS } from './registration.ts';
 export { TREASURY_OPERATIONS } from './treasury.ts';

@@ -11,6 +11,11 @@ import {
 import type { Operation } from '../operation.ts';
 import { HEAVY, PROOF_TYPES_BODY_BYTES, page, projectParams, SESSION } from './common.ts';
 
+/** Days whose usage an answer may have: a leap year. */
+export const MAX_USAGE_DAYS = 366;
+/** Days whose usage an answer has, unless the query says how many. */
+export const DEFAULT_USAGE_DAYS = 30;
+
 /** Operations on the wallet's own projects. Company operators may read every project. */
 export const PROJECT_OPERATIONS = {
   listProjects: {
@@ -42,9 +47,9 @@ export const PROJECT_OPERATIONS = {
     query: z.object({
       days: z
         .string()
-        .regex(/^([1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/, 'must be a number from 1 to 366')
+        .regex(/^([1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/, `must be a number from 1 to ${MAX_USAGE_DAYS}`)
         .optional()
-        .describe('Number of days; default 30.'),
+        .describe(`Number of days; default ${DEFAULT_USAGE_DAYS}.`),
     }),
     responses: { 200: { description: 'One entry per day.', schema: Usage } },
     errors: ['ERR_PROJECT_NOT_FOUND'],

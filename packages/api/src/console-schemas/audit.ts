@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { isoDateTime, nextCursor } from './values.ts';
+import { nextCursor } from '../page.ts';
+import { isoDateTime } from './values.ts';
 
 export const AuditAction = z
   .enum([

@@ -18,19 +18,5 @@ export const lamports = z.string().regex(/^\d+$/).describe('Lamports, decimal.')
 export const lamportsOfCap = z.object({ used: lamports, cap: lamports });
 export const isoDateTime = z.iso.datetime().describe('ISO 8601, UTC.');
 
-/** Query parameter: maximum number of entries of a page. Numbers in a query are text. */
-export function pageLimit(byDefault: number) {
-  return z
-    .string()
-    .regex(/^([1-9]\d?|100)$/, 'must be a number from 1 to 100')
-    .optional()
-    .describe(`Maximum number of entries; default ${byDefault}.`);
-}
-
-export const pageCursor = z.string().max(64).optional().describe('`nextCursor` of the previous page.');
 /** Query parameter: a batch index. Eighteen digits always fit the database's bigint. */
 export const batchIndexParam = z.string().regex(/^[1-9]\d{0,17}$/, 'must be a batch index, e.g. "17"');
-export const nextCursor = z
-  .string()
-  .optional()
-  .describe('Pass it as `cursor` to get the next page; absent on the last page.');

@@ -1,4 +1,4 @@
-import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, MAX_PAGE_SIZE, type ProjectSummary } from '@flywheel/api';
 import { decimalOf, pluralize, toBaseUnits } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import type { ConsoleClient } from '../../console-client.ts';
@@ -8,7 +8,6 @@ import type { AirdropIdentity, PlannedPipeline } from './plan.ts';
 const COMPARED_MS = 28 * 86_400_000;
 /** A project that streams small batches may have thousands; each one costs a request. */
 const MAX_COMPARED_BATCHES = 200;
-const MAX_PAGE = '100';
 
 export interface PaidBefore {
   /** Indices of the rows. */
@@ -81,7 +80,7 @@ async function* recentAirdrops(console: ConsoleClient, projectId: string) {
   let compared = 0;
   let cursor: string | undefined;
   do {
-    const query = { limit: MAX_PAGE, ...(cursor !== undefined && { cursor }) };
+    const query = { limit: String(MAX_PAGE_SIZE), ...(cursor !== undefined && { cursor }) };
     const page = await console.call(CONSOLE_OPERATIONS.listProjectBatches, { params: { projectId }, query });
     for (const batch of page.batches) {
       if (batch.dateCreated < since || compared === MAX_COMPARED_BATCHES) return;

@@ -1,4 +1,4 @@
-import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, DEFAULT_USAGE_DAYS, MAX_USAGE_DAYS } from '@flywheel/api';
 import { groupDigits } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { AUDIT_PAGE, describeAuditLog } from '../../audit-log.ts';
@@ -15,9 +15,6 @@ interface HistoryOptions extends ProjectOptions {
   readonly cursor?: string;
 }
 
-const MAX_DAYS = 366;
-const DEFAULT_DAYS = 30;
-
 /** `flywheel project usage` and `history` */
 export function addReportCommands(project: Command, context: Context): void {
   const { output } = context;
@@ -26,11 +23,11 @@ export function addReportCommands(project: Command, context: Context): void {
     .description('Show the burned and airdropped amounts of each UTC day, amounts of open batches included.')
     .option(
       '--days <number>',
-      `number of days, 1 to ${MAX_DAYS}; default: ${DEFAULT_DAYS}`,
-      parseWholeNumber(1, MAX_DAYS),
+      `number of days, 1 to ${MAX_USAGE_DAYS}; default: ${DEFAULT_USAGE_DAYS}`,
+      parseWholeNumber(1, MAX_USAGE_DAYS),
     )
     .addHelpText('after', '\nExample:\n  flywheel project usage --wallet wallet.json --days 7')
-    .action(async ({ days = DEFAULT_DAYS, ...options }: UsageOptions) => {
+    .action(async ({ days = DEFAULT_USAGE_DAYS, ...options }: UsageOptions) => {
       const { console, projectId } = await signIn(context, options);
       const asked = { params: { projectId }, query: { days: String(days) } };
       const usage = await console.call(CONSOLE_OPERATIONS.getUsage, asked);

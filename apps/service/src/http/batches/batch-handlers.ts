@@ -1,4 +1,4 @@
-import { ApiError, isFinalStatus, type OPERATIONS } from '@flywheel/api';
+import { ApiError, DEFAULT_BATCHES_PAGE_SIZE, isFinalStatus, type OPERATIONS } from '@flywheel/api';
 import { executeBatch } from '../../batches/execute.ts';
 import type { PreviewDeps } from '../../batches/preview.ts';
 import { listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../../batches/read.ts';
@@ -18,9 +18,6 @@ import {
   type StreamDeps,
 } from './batch-replies.ts';
 import { pageParams, parseInclude, presentBatch, presentLedger, presentNext, presentPipelines } from './present.ts';
-
-/** The default of the query's `limit`, as the API documents it. */
-const DEFAULT_ROWS = 20;
 
 /** API keys see batches of this kind only; withdrawals and rotations belong to the console. */
 const KIND = 'pipelines';
@@ -66,7 +63,11 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       replyToCancel(deps, project, { batchId, kind: KIND, prefer, signal, location: locationOf(batchId) }),
 
     listBatches: async ({ project }, { query: { status, ...query } }) => {
-      const page = await listBatches(deps, project, { status, kind: KIND, ...pageParams(query, DEFAULT_ROWS) });
+      const page = await listBatches(deps, project, {
+        status,
+        kind: KIND,
+        ...pageParams(query, DEFAULT_BATCHES_PAGE_SIZE),
+      });
       const batches = page.rows.map((batch) => presentBatch(batch, project));
       const { vault: vaultAddress } = project.flywheel.multisig;
       return { status: 200, body: { batches, ...presentNext(page), vaultAddress } };

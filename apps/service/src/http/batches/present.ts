@@ -1,6 +1,7 @@
 import {
   type BatchStatus,
   type CompiledPipeline,
+  DEFAULT_PAGE_SIZE,
   type ExecutionError,
   errorBody,
   type InitBatchResponse,
@@ -196,9 +197,6 @@ export function presentPipelines({ pipelines }: Batch): Promise<CompiledPipeline
   }));
 }
 
-/** The default of a list's `limit`, as the API documents it. */
-const DEFAULT_ROWS = 50;
-
 export interface PageParams {
   readonly cursor: string | undefined;
   readonly limit: number;
@@ -207,7 +205,7 @@ export interface PageParams {
 /** Reads the page that a query requests. */
 export function pageParams(
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit?: string | undefined },
-  defaultRows = DEFAULT_ROWS,
+  defaultRows = DEFAULT_PAGE_SIZE,
 ): PageParams {
   return { cursor, limit: limit === undefined ? defaultRows : Number(limit) };
 }

@@ -1,4 +1,9 @@
-import type { KEY_OPERATIONS, PROJECT_OPERATIONS, REGISTRATION_OPERATIONS } from '@flywheel/api';
+import {
+  DEFAULT_USAGE_DAYS,
+  type KEY_OPERATIONS,
+  type PROJECT_OPERATIONS,
+  type REGISTRATION_OPERATIONS,
+} from '@flywheel/api';
 import { cancelBatchesOfKey } from '../../batches/cancel.ts';
 import { trySchema } from '../../payload-schemas/check.ts';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
@@ -12,8 +17,6 @@ import { pageParams, presentNext } from '../batches/present.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { ConsoleDeps } from './deps.ts';
 
-const DEFAULT_DAYS = 30;
-
 /** Handlers of the operations that read a project and change its settings. */
 export function createProjectHandlers(deps: ConsoleDeps): Handlers<typeof PROJECT_OPERATIONS> {
   return {
@@ -26,7 +29,7 @@ export function createProjectHandlers(deps: ConsoleDeps): Handlers<typeof PROJEC
 
     getUsage: async ({ wallet }, { params, query: { days } }) => ({
       status: 200,
-      body: await readUsage(deps, wallet, params.projectId, Number(days ?? DEFAULT_DAYS)),
+      body: await readUsage(deps, wallet, params.projectId, Number(days ?? DEFAULT_USAGE_DAYS)),
     }),
 
     getSettings: async ({ wallet }, { params }) => ({
