@@ -1,4 +1,4 @@
-import { seededRandom } from '@flywheel/testing/random';
+import { seededRandom } from '@flywheel/localnet';
 import { type Connection, openConnection, textOf } from '../http-load.ts';
 import { type Measured, Run, Setting } from './load.ts';
 import { createTenantClients, MIX, OPERATION_NAMES, type OperationName, type TenantClients } from './operations.ts';

@@ -1,3 +1,5 @@
+import { seededRandom } from './random.ts';
+
 /** Frequency of a fault: it applies to the first `times` matching requests (default: all), each with a probability. */
 export interface Odds {
   readonly times?: number | undefined;
@@ -121,15 +123,4 @@ function isRequestFault(fault: Fault): fault is RequestFault {
 
 function isNodeFault(fault: Fault): fault is NodeFault {
   return fault.kind === 'behind' || fault.kind === 'forgetHistory';
-}
-
-/** Mulberry32, a small generator; good enough to choose requests. */
-function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

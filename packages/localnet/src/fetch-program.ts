@@ -24,9 +24,10 @@ export interface FetchOptions {
 }
 
 /**
- * Fetches the deployed Squads v4 program over RPC into the cache, where later starts find it. Returns the file's path.
- * Throws if the RPC node does not answer in time, if the program could be upgraded, or if its SHA-256 is not the pinned
- * one; then the cache is not changed. The error names no more of the URL than its host.
+ * Fetches the deployed Squads v4 program over RPC into the cache, where later starts find it.
+ * @returns the file's path.
+ * @throws Error if the RPC node does not answer in time, if the program could be upgraded, or if its SHA-256 is not the
+ * pinned one; then the cache is not changed. The error names no more of the URL than its host.
  */
 export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<string> {
   const { rpcUrl = MAINNET_RPC_URL, timeoutMs = TIMEOUT_MS, cacheDirectory = defaultCacheDirectory() } = options;

@@ -22,6 +22,7 @@ import { networkMethods } from './methods/network.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { defaultCacheDirectory, findSquadsProgram } from './programs.ts';
+import { seededRandom } from './random.ts';
 import type { Methods } from './rpc/answer-call.ts';
 import { createRpcServer } from './rpc/server.ts';
 import { createRpcBank, requestAirdrop } from './rpc-bank.ts';
@@ -98,7 +99,8 @@ export interface Localnet {
   warp(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   /**
    * Abandons the newest complete blocks (default one) and the current one, as when a cluster chooses another fork:
-   * their transactions are undone. Throws RangeError if one of them is finalized.
+   * their transactions are undone.
+   * @throws RangeError if one of them is finalized.
    */
   fork(step?: { readonly slots?: bigint }): void;
   /** Disconnects all WebSocket clients; they may connect again. */
@@ -119,13 +121,14 @@ export {
   genesisAccounts,
   MAINNET_RPC_URL,
   requestAirdrop,
+  seededRandom,
   TIP_ACCOUNTS,
   tipFloor,
 };
 
 /**
  * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine.
- * Throws Error if the state, the Squads program or the port cannot be used.
+ * @throws Error if the state, the Squads program or the port cannot be used.
  *
  * @example
  * const localnet = await startLocalnet();

@@ -26,7 +26,7 @@ function write(value: unknown): string | undefined {
   return `{${members}}`;
 }
 
-/** Reads JSON; an integer that a double cannot hold exactly becomes a bigint. Throws SyntaxError. */
+/** Reads JSON; an integer that a double cannot hold exactly becomes a bigint. @throws SyntaxError. */
 export function parseJson(text: string): unknown {
   // Such an integer has at least sixteen digits; checking the source of every number takes five times as long.
   if (!/\d{16}/.test(text)) return JSON.parse(text);

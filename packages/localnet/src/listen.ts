@@ -13,8 +13,9 @@ export interface Listening {
 }
 
 /**
- * Serves JSON-RPC on a port (0 picks one whose next port is free too), and WebSockets on both. Throws if the port is taken;
- * if only the next port is taken, WebSockets are served on `port` alone.
+ * Serves JSON-RPC on a port (0 picks one whose next port is free too), and WebSockets on both. If only the
+ * next port is taken, WebSockets are served on `port` alone.
+ * @throws Error if the port is taken.
  */
 export async function listenWithWebsockets(
   server: Server,

@@ -14,7 +14,7 @@ export type SquadsProgram =
 
 /**
  * Finds the Squads program: the given file, otherwise the file in the user's cache, otherwise 'emulation'.
- * Throws if a file is not exactly the deployed program, because tests on another program would be meaningless.
+ * @throws Error if a file is not exactly the deployed program, because tests on another program would be meaningless.
  */
 export function findSquadsProgram(wanted: string | undefined, cacheDirectory = defaultCacheDirectory()): SquadsProgram {
   if (wanted === 'emulation') {

@@ -1,6 +1,6 @@
+import { seededRandom } from '@flywheel/localnet';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import { seededRandom } from './random.ts';
 import { addressNamed, type SyntheticVault } from './synthetic-vault.ts';
 import { create, DISHONEST_DEEDS, DUST } from './vault-attacks.ts';
 import { openBooks, type VaultBooks } from './vault-books.ts';

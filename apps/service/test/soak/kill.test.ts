@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { it } from 'node:test';
-import { seededRandom } from '@flywheel/testing/random';
+import { seededRandom } from '@flywheel/localnet';
 import { soakKills } from './kill.ts';
 
 /** Number of kills; `npm run soak` raises it until a process dies at every step. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '@flywheel/localnet';
 import { openGate } from '@flywheel/testing/gate';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
 import { observeSend, startProtocolLog } from '@flywheel/testing/protocol-log';
-import { seededRandom } from '@flywheel/testing/random';
 import { openWorld, type World } from '@flywheel/testing/world';
 import type { Role } from '../../src/app.ts';
 import type { SoakBatch } from './load.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
+import { seededRandom } from '@flywheel/localnet';
 import { realClock } from '@flywheel/testing/clock';
 import { openTestDatabase, quietLog, TEST_ROLES } from '@flywheel/testing/postgres';
-import { seededRandom } from '@flywheel/testing/random';
 import {
   newBundle,
   newPipeline,

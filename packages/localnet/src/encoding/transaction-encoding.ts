@@ -12,7 +12,10 @@ const OUTER_STACK_HEIGHT = 1;
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base58' | 'base64';
 
-/** Encodes a transaction for getTransaction. Throws if its version is above the caller's maximum. */
+/**
+ * Encodes a transaction for getTransaction.
+ * @throws CallError if its version is above the caller's maximum.
+ */
 export function encodeTransaction(record: TransactionRecord, encoding: TransactionEncoding, maxVersion: bigint | null) {
   const wire = parseKnown(record, maxVersion);
   return {
@@ -24,7 +27,7 @@ export function encodeTransaction(record: TransactionRecord, encoding: Transacti
   };
 }
 
-/** Encodes a transaction for getBlock with `transactionDetails: "accounts"`. Throws like `encodeTransaction`. */
+/** Encodes a transaction for getBlock with `transactionDetails: "accounts"`. @throws as `encodeTransaction`. */
 export function encodeAccounts(record: TransactionRecord, maxVersion: bigint | null) {
   const wire = parseKnown(record, maxVersion);
   const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = record.meta;

@@ -49,7 +49,8 @@ export interface Ledger {
   advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   /**
    * Abandons the newest blocks from a slot on, the current one included: their transactions are undone, and empty
-   * blocks with other hashes replace them. Throws RangeError for a finalized slot.
+   * blocks with other hashes replace them.
+   * @throws RangeError for a finalized slot.
    */
   abandon(firstSlot: bigint): void;
   /** Adds a listener that is called before the execution of transactions changes the newest bank. It may simulate. */

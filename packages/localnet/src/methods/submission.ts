@@ -148,8 +148,9 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
 }
 
 /**
- * Checks what a validator checks before it simulates: lookup tables and compute budget instructions. Returns the accounts.
- * Throws CallError.
+ * Checks what a validator checks before it simulates: lookup tables and compute budget instructions.
+ * @returns the accounts.
+ * @throws CallError.
  */
 function sanitize(node: Node, commitment: Commitment, transaction: WireTransaction): readonly ListedAccount[] {
   const bank = node.bank(commitment);

@@ -103,8 +103,8 @@ export const accountConfig = optionalConfig({
 });
 
 /**
- * Reads positional parameters; those that are missing are undefined. Throws a CallError that names the position, or has
- * the text of a check's own issue.
+ * Reads positional parameters; those that are missing are undefined.
+ * @throws CallError that names the position, or has the text of a check's own issue.
  */
 export function parseParams<const T extends readonly z.ZodType[]>(
   schemas: T,

@@ -10,7 +10,10 @@ export interface ByteReader {
   u64(): bigint;
   bytes(count: number): Uint8Array;
   address(): Address;
-  /** Reads a length of one to three groups of seven bits. Throws if it is not in its shortest form. */
+  /**
+   * Reads a length of one to three groups of seven bits.
+   * @throws RangeError if it is not in its shortest form.
+   */
   shortU16(): number;
   atEnd(): boolean;
 }

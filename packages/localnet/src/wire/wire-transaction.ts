@@ -41,7 +41,7 @@ export class WireTransactionError extends Error {
   }
 }
 
-/** Parses a wire transaction. Throws WireTransactionError. */
+/** Parses a wire transaction. @throws WireTransactionError. */
 export function parseWireTransaction(bytes: Uint8Array): WireTransaction {
   const limit = MAX_TRANSACTION_BYTES[bytes[0] === V1_FIRST_BYTE ? 1 : 0];
   if (bytes.length > limit) {

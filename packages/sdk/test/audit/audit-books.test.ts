@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { seededRandom } from '@flywheel/localnet';
 import { SOL_DECIMALS } from '@flywheel/protocol';
 import {
   type AssetTotals,
@@ -20,7 +21,6 @@ import {
   matchEvents,
   readAuditEvents,
 } from '@flywheel/sdk/audit-findings';
-import { seededRandom } from '@flywheel/testing/random';
 import { DECIMALS, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
 import type { BookedFinding, VaultBooks } from '@flywheel/testing/vault-books';
 import { liveAtRandom } from '@flywheel/testing/vault-life';

@@ -77,8 +77,8 @@ export interface NumberedTransaction {
 }
 
 /**
- * Opens the database in a directory, or in memory without one. Throws if another process has the directory open, or if
- * it contains a ledger of another format.
+ * Opens the database in a directory, or in memory without one.
+ * @throws Error if another process has the directory open, or if it contains a ledger of another format.
  */
 export function openDatabase(directory: string | null): LedgerDatabase {
   if (directory) mkdirSync(directory, { recursive: true });

@@ -56,8 +56,8 @@ export interface Store extends TransactionHistory {
 }
 
 /**
- * Opens the store in a directory, or in memory without one: then accounts are not written. Throws if another process
- * has the directory open, or if it contains a ledger of another format.
+ * Opens the store in a directory, or in memory without one: then accounts are not written.
+ * @throws Error if another process has the directory open, or if it contains a ledger of another format.
  */
 export function openStore(directory: string | null): Store {
   const database = openDatabase(directory);
