@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { extname, isAbsolute, join, resolve } from 'node:path';
 import type { Batch } from '@flywheel/api';
-import { pluralize } from '@flywheel/protocol';
+import { pluralize, sha256Hex } from '@flywheel/protocol';
 import { type FlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
@@ -41,7 +40,7 @@ export interface RunState {
 export function openRunState(context: Context, project: string, file: string): RunState {
   const path = resolve(file);
   const folder = join(stateDirectory(context), 'runs');
-  const name = createHash('sha256').update(`${project}\n${path}`).digest('hex').slice(0, NAME_CHARACTERS);
+  const name = sha256Hex(`${project}\n${path}`).slice(0, NAME_CHARACTERS);
   const target = join(folder, `${name}.json`);
   const keptFile = join(folder, `${name}.sent${extname(path)}`);
   const unable = (error: unknown) =>

@@ -1,5 +1,7 @@
+import { createReadStream } from 'node:fs';
 import { type AuditBound, type AuditReport, type AuditState, auditVault } from '@flywheel/sdk';
 import {
+  type AuditEvents,
   auditDocument,
   auditProgress,
   auditVerdict,
@@ -8,6 +10,7 @@ import {
   listFindings,
   matchEvents,
   parseAuditBound,
+  readAuditEvents,
 } from '@flywheel/sdk/audit-findings';
 import { LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
@@ -15,10 +18,10 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Context, displayUrl, type RpcUrlOption, readRpcUrls } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { interruptible } from '../../interrupt.ts';
+import { decodeUtf8, splitLines } from '../../lines.ts';
 import { parseAddress } from '../../options.ts';
 import { createProgressBar } from '../../progress.ts';
 import { describeAudit } from './describe.ts';
-import { readEvents } from './events.ts';
 import { type Findings, openFindings, writeFindings } from './findings.ts';
 
 interface AuditCommandOptions extends RpcUrlOption {
@@ -174,4 +177,22 @@ function parseRate(text: string): number {
   const rate = Number(text);
   if (rate > 0 && rate <= 10_000) return rate;
   throw new InvalidArgumentError('It must be a number above 0, at most 10000.');
+}
+
+/**
+ * Reads a file of events, as `readAuditEvents`.
+ * @throws CliError `ERR_FILE` with the number of a line that is not an event.
+ */
+async function readEvents(path: string): Promise<AuditEvents> {
+  const read = await readAuditEvents(textLines(path)).catch((cause: unknown) => {
+    const message = `Cannot read ${path}. Expected events, one {"type": …, "payload": …} a line.`;
+    throw new CliError('ERR_FILE', message, { cause });
+  });
+  if ('events' in read) return read.events;
+  const place = `${path}:${read.invalidLine}`;
+  throw new CliError('ERR_FILE', `${place} is not an event. Expected {"type": "…", "payload": "…"}.`);
+}
+
+async function* textLines(path: string): AsyncGenerator<string> {
+  for await (const line of splitLines(createReadStream(path))) yield decodeUtf8(line);
 }

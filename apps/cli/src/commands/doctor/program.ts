@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { isFeatureActive, MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { isFeatureActive, MEMO_PROGRAM_ADDRESS, sha256Hex } from '@flywheel/protocol';
 import {
   decodeProgramAccount,
   decodeProgramData,
@@ -42,7 +41,7 @@ export async function checkProgram(node: Node, clusterName: string): Promise<Che
   }
   // The deployed program is immutable on mainnet only.
   const mismatch = clusterName === 'mainnet' ? failure : warning;
-  const sha256 = createHash('sha256').update(withoutTrailingZeros(found.bytes)).digest('hex');
+  const sha256 = sha256Hex(withoutTrailingZeros(found.bytes));
   if (sha256 !== SQUADS_PROGRAM_SHA256) {
     const text = `The Squads program is not the one of mainnet: its SHA-256 is ${sha256}, not ${SQUADS_PROGRAM_SHA256}.`;
     return mismatch(
