@@ -102,7 +102,7 @@ export function ApprovalStep({ draft, onChange, onNext }: StepProps) {
           {
             value: 'automatic',
             title: APPROVAL_MODE_NAMES.automatic,
-            text: 'Immediately, if the checks of limits, proofs, funds and simulation pass. Withdrawals still need an operator.',
+            text: 'Immediately, if the checks of limits, proofs, funds and simulation pass. Withdrawals still need an operator of the company.',
           },
           {
             value: 'manual',

@@ -41,8 +41,8 @@ export function ApprovalModePanel({ project, settings }: ApprovalModePanelProps)
               {MODES[approvalMode].text}{' '}
               {approvalMode === 'automatic' && (
                 <>
-                  Without an operator, the company approves up to <AmountText amount={burnLimit} /> tokens burned and{' '}
-                  <AmountText amount={airdropLimit} /> tokens airdropped per UTC day.{' '}
+                  Without one of its operators, the company approves up to <AmountText amount={burnLimit} /> tokens
+                  burned and <AmountText amount={airdropLimit} /> tokens airdropped per UTC day.{' '}
                 </>
               )}
               Only the company can change this.
@@ -57,11 +57,11 @@ export function ApprovalModePanel({ project, settings }: ApprovalModePanelProps)
 const MODES = {
   automatic: {
     title: 'Automatic company approval',
-    text: 'The company approves at once if all checks pass: limits, proofs, funds, simulation. Withdrawals always wait for an operator.',
+    text: 'The company approves at once if all checks pass: limits, proofs, funds, simulation. Withdrawals always wait for an operator of the company.',
   },
   manual: {
     title: 'Manual company approval',
-    text: 'An operator reviews every batch after you have approved it.',
+    text: 'An operator of the company reviews every batch after you have approved it.',
   },
 } as const;
 
@@ -143,7 +143,7 @@ function TermsForm({ project, terms, to, onClose }: TermsFormProps) {
         ))}
       </ul>
       <p className="text-sm text-quiet">
-        It applies to every later execution. Batches that wait for an operator still wait.
+        It applies to every later execution. Batches that wait for an operator of the company still wait.
       </p>
     </DecisionForm>
   );

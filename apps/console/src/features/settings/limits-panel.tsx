@@ -70,8 +70,8 @@ export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
               </dd>
               {toFinestUnits(amount) > toFinestUnits(ofCompany) && (
                 <dd className="text-sm text-quiet">
-                  The company approves <AmountText amount={ofCompany} unit={unit} /> a day without an operator. Batches
-                  above that wait for one.
+                  The company approves <AmountText amount={ofCompany} unit={unit} /> a day without one of its operators.
+                  Batches above that wait for one.
                 </dd>
               )}
             </div>
