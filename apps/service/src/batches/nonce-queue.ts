@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
+import { createFairGate, newShare } from '../model/fair-gate.ts';
 import type { Project } from '../model/project.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
@@ -22,7 +23,7 @@ export interface NonceQueue {
 /** One init's place in the queue. */
 export interface NoncePlace extends Disposable {
   /**
-   * Waits for the turn to lease a nonce. Projects take turns, and one project's attempts follow each other. The second call, and each
+   * Waits for the turn to lease a nonce. Projects take turns, admitted ones first, and one project's attempts follow each other. The second call, and each
    * after it, says that the pool was empty, after everything that the attempt did was undone: it waits for nonces, ten
    * seconds at most, and up to 30 seconds while those before it find some.
    * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already.
@@ -33,6 +34,11 @@ export interface NoncePlace extends Disposable {
 /** A client waits this long before it asks again; a pool that is refilled grows within seconds. */
 export const NONCE_REFILL_SECONDS = 5;
 
+/**
+ * First attempts at a time. Each has a connection to the database until its end, and this leaves half of the ten to other
+ * requests, which would wait behind all attempts otherwise.
+ */
+const MAX_ATTEMPTS = 5;
 /** For a nonce. */
 const MAX_WAIT_MS = 10_000;
 /** On a busy machine an attempt takes half a second, and 64 of a project follow each other. */
@@ -61,6 +67,7 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
   /** Inits that may lease the same nonces: all of one admitted project, or those of all other projects. */
   const lines = new Map<string, Line>();
   const lastTurns = new Map<Address, Promise<unknown>>();
+  const attempts = createFairGate({ capacity: MAX_ATTEMPTS, clock });
   const stopping = new AbortController();
   const { signal } = stopping;
   let isServing = false;
@@ -116,6 +123,7 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
       lastTurns.set(address, first.promise);
       void first.promise.then(() => lastTurns.get(address) === first.promise && lastTurns.delete(address));
       let isFirst = true;
+      let leave: () => void = () => undefined;
       let waiter: Waiter | null = null;
       return {
         async turn() {
@@ -123,9 +131,12 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
           if (isFirst) {
             isFirst = false;
             await before;
+            const share = { ...newShare(clock.now().getTime()), isExpected: project.isAdmitted };
+            leave = await attempts.enter(share, NEVER);
             // Those that wait go first.
             if (waitersOf(line).length === 0) return;
           }
+          leave();
           first.resolve();
           const isFull =
             signal.aborted ||
@@ -140,6 +151,7 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
           return waiter.turn();
         },
         [Symbol.dispose]() {
+          leave();
           first.resolve();
           waiter?.leave();
         },
@@ -153,6 +165,9 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
     },
   };
 }
+
+/** Attempts under way are finished when the queue stops. */
+const NEVER = new AbortController().signal;
 
 interface Waiter {
   readonly multisig: Address;

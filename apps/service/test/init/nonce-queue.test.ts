@@ -49,6 +49,25 @@ test('an admitted project does not wait behind the others', async () => {
   assert.equal(await waiting, 'leased');
 });
 
+test('five inits make their attempts at a time, and an admitted project goes first', async () => {
+  const { queue } = openQueue();
+  const isEnough = Promise.withResolvers<string>();
+  const begun: string[] = [];
+  const leaseAs = (name: string, project: Project) =>
+    lease(queue, project, () => {
+      begun.push(name);
+      return isEnough.promise;
+    });
+  const strangers = ['1', '2', '3', '4', '5', '6'].map((name) => leaseAs(name, newTenant()));
+  await until(() => begun.length >= 5);
+  const admitted = leaseAs('admitted', { ...newTenant(), isAdmitted: true });
+  await sleep(50);
+  assert.deepEqual(begun, ['1', '2', '3', '4', '5']);
+  isEnough.resolve('leased');
+  await Promise.all([...strangers, admitted]);
+  assert.deepEqual(begun.slice(5), ['admitted', '6']);
+});
+
 test('an admitted project can wait while strangers hold every place that they can have', async () => {
   const { queue } = openQueue({ speed: 100 });
   const strangers = Array.from({ length: 8 }, newTenant);
