@@ -4,6 +4,7 @@ import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import { createFairGate, newShare } from '../model/fair-gate.ts';
 import type { Project } from '../model/project.ts';
+import { orUnavailable } from '../store/database-unavailable.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
 import { type ListenDeps, startListening } from '../store/listen.ts';
@@ -26,7 +27,8 @@ export interface NoncePlace extends Disposable {
    * Waits for the turn to lease a nonce. Projects take turns, admitted ones first, and one project's attempts follow each other. The second call, and each
    * after it, says that the pool was empty, after everything that the attempt did was undone: it waits for nonces, ten
    * seconds at most, and up to 30 seconds while those before it find some.
-   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already.
+   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already; DatabaseUnavailable if the attempts
+   * before it do not end within 30 seconds.
    */
   turn(): Promise<void>;
 }
@@ -132,7 +134,8 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
             isFirst = false;
             await before;
             const share = { ...newShare(clock.now().getTime()), isExpected: project.isAdmitted };
-            leave = await attempts.enter(share, NEVER);
+            // Attempts end within milliseconds, unless the database is out of reach.
+            leave = await attempts.enter(share, AbortSignal.timeout(MAX_TURN_MS)).catch(orUnavailable);
             // Those that wait go first.
             if (waitersOf(line).length === 0) return;
           }
@@ -165,9 +168,6 @@ export function createNonceQueue(deps: NonceQueueDeps): NonceQueue {
     },
   };
 }
-
-/** Attempts under way are finished when the queue stops. */
-const NEVER = new AbortController().signal;
 
 interface Waiter {
   readonly multisig: Address;

@@ -7,6 +7,7 @@ import { newProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import { createNonceQueue, type NonceQueue } from '../../src/batches/nonce-queue.ts';
 import type { Project } from '../../src/model/project.ts';
+import { isDatabaseUnavailable } from '../../src/store/database-unavailable.ts';
 
 let database: TestDatabase;
 
@@ -66,6 +67,29 @@ test('five inits make their attempts at a time, and an admitted project goes fir
   isEnough.resolve('leased');
   await Promise.all([...strangers, admitted]);
   assert.deepEqual(begun.slice(5), ['admitted', '6']);
+});
+
+test('an init behind attempts that do not end is answered as if the database were out of reach', async (t) => {
+  const { queue } = openQueue();
+  const end = Promise.withResolvers<string>();
+  let begun = 0;
+  const stuck = Array.from({ length: 5 }, () =>
+    lease(queue, newTenant(), () => {
+      begun += 1;
+      return end.promise;
+    }),
+  );
+  await until(() => begun === 5);
+  t.mock.timers.enable({ apis: ['AbortSignal.timeout' as 'setTimeout'] }); // Node's types do not know it yet
+  const waiting = assert.rejects(
+    lease(queue, newTenant(), async () => 'leased'),
+    isDatabaseUnavailable,
+  );
+  await sleep(1);
+  t.mock.timers.tick(30_000);
+  await waiting;
+  end.resolve('leased');
+  await Promise.all(stuck);
 });
 
 test('an admitted project can wait while strangers hold every place that they can have', async () => {
