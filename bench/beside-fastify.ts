@@ -12,7 +12,7 @@ import { createProjects, openSeparateWorld, type SeparateWorld, untilNonces } fr
 
 const CLIENTS = 32;
 const PROJECTS = 8;
-/** Enough for each connection to the database to have its plans: PostgreSQL plans the first five uses of a statement anew. */
+/** Enough for each connection to the database to have its plans: PostgreSQL plans the first five uses of a statement each time. */
 const WARM_UP = { init: 160, get: 400 } as const;
 /** Requests at one client, then at many. Each init leases a nonce. */
 const COUNTS = { init: { one: 60, many: 240 }, get: { one: 500, many: 4_000 } } as const;

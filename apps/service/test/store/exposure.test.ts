@@ -21,13 +21,12 @@ import {
   storeProject,
 } from '@flywheel/testing/records';
 import { sql } from 'kysely';
-import { findSetupError, isSetUpBeyondCaps } from '../../src/batches/admission.ts';
+import { findSetupError } from '../../src/batches/admission.ts';
 import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
 import type { Deps } from '../../src/batches/deps.ts';
 import { boundBurnedIndex, boundExposure } from '../../src/batches/exposure.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { parseConfig } from '../../src/config.ts';
-import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { insertBundle } from '../../src/store/batches/bundles.ts';
 import { readCapUse } from '../../src/store/batches/cap-use.ts';
@@ -93,14 +92,7 @@ test('50 simultaneous requests of 25 projects that are not admitted spend no mor
 test('an admitted project does not wait for the lock of the others, also while both ask for more nonces', async (t) => {
   const [stranger, admitted] = [await storeProject(db), await storeProject(db, { isAdmitted: true })];
   // Each leases the last nonce of a share, and so asks for a refill.
-  for (const { flywheel } of [stranger, admitted]) {
-    const { address: share, operator: authority } = flywheel.multisig;
-    const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), state: 'available' as const };
-    await db
-      .insertInto('nonces')
-      .values({ ...nonce, share, authority })
-      .execute();
-  }
+  await Promise.all([stranger, admitted].map(storeOnlyNonce));
   const jobs = await startTestJobs(database);
   t.after(() => jobs.stop());
   const deps = { ...depsWith({}), jobs };
@@ -122,12 +114,7 @@ test('an admitted project does not wait for the lock of the others, also while b
 test('a stranger does not wait for what the process of another one does', async () => {
   const [busy, other] = [await storeProject(db), await storeProject(db)];
   const [isAsked, isDone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const { address: share, operator: authority } = busy.flywheel.multisig;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), state: 'available' as const };
-  await db
-    .insertInto('nonces')
-    .values({ ...nonce, share, authority })
-    .execute();
+  await storeOnlyNonce(busy);
   const deps = depsWith({});
   // It has leased the last nonce of its share, and so asks for a refill, which takes as long as the other one's request.
   const enqueue = () => {
@@ -307,20 +294,6 @@ test('withdrawals of a stranger do not take the room of other projects’ first 
   assert.equal((await withdraw(other)).created, 1);
 });
 
-test('the stored kind of a batch does not take its setup beyond the caps', async () => {
-  const pipelines = await compilePipelines(PIPELINES, newProject());
-  const [pipeline] = pipelines;
-  assert.ok(pipeline);
-  const withdrawal = {
-    ...pipeline,
-    actions: [{ action: 'WITHDRAW', asset: 'SOL', toAddress: randomAddress(), amount: '1' }],
-  };
-  const of = (...stored: readonly unknown[]) => ({ kind: 'withdrawal', pipelines: stored }) as unknown as Batch;
-  assert.equal(isSetUpBeyondCaps(of(withdrawal)), true);
-  assert.equal(isSetUpBeyondCaps(of(pipeline)), false);
-  assert.equal(isSetUpBeyondCaps(of(withdrawal, pipeline)), false);
-});
-
 test('a batch of a key that was revoked while it waited is refused', async () => {
   const project = await storeProject(db);
   const keyId = await storeKey(project);
@@ -407,6 +380,16 @@ function readUse(project: Project, keyId: string) {
   const { address: multisig } = project.flywheel.multisig;
   const asked = { projectId: project.id, multisig, kind: 'pipelines', keyId, proofHashes: [], uses: [] } as const;
   return readCapUse(db, { ...asked, isAdmitted: false, day: DAY, now: NOW });
+}
+
+/** Stores the only nonce of a project's share. */
+async function storeOnlyNonce({ flywheel }: Project): Promise<void> {
+  const { address: share, operator: authority } = flywheel.multisig;
+  const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), state: 'available' as const };
+  await db
+    .insertInto('nonces')
+    .values({ ...nonce, share, authority })
+    .execute();
 }
 
 async function storeKey({ id: projectId }: Project): Promise<string> {
