@@ -24,7 +24,7 @@ import { sql } from 'kysely';
 import { findSetupError } from '../../src/batches/admission.ts';
 import { createBatchIdempotently } from '../../src/batches/create-batch.ts';
 import type { Deps } from '../../src/batches/deps.ts';
-import { boundBurnedIndex, boundExposure } from '../../src/batches/exposure.ts';
+import { boundExposure } from '../../src/batches/exposure.ts';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { parseConfig } from '../../src/config.ts';
 import type { Project } from '../../src/model/project.ts';
@@ -316,10 +316,6 @@ test('unapproved batches of a revoked key count neither as open nor for the day,
     if (!isApiError(error, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED')) return false;
     return error.context.cap === '2' && error.context.used === '2';
   });
-});
-
-test('the cost of an unused index is within what the smallest batch reserves', () => {
-  assert.ok(boundBurnedIndex(prices) < ONE.spendLamports);
 });
 
 function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fairUse): Deps {
