@@ -381,11 +381,9 @@ function readUse(project: Project, keyId: string) {
 /** Stores the only nonce of a project's share. */
 async function storeOnlyNonce({ flywheel }: Project): Promise<void> {
   const { address: share, operator: authority } = flywheel.multisig;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), state: 'available' as const };
-  await db
-    .insertInto('nonces')
-    .values({ ...nonce, share, authority })
-    .execute();
+  const nonce = { address: randomAddress(), seed: randomUUID(), value: randomNonce(), share, authority };
+  const row = { ...nonce, state: 'available' as const };
+  await db.insertInto('nonces').values(row).execute();
 }
 
 async function storeKey({ id: projectId }: Project): Promise<string> {
