@@ -5,11 +5,15 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { addColumnToEveryTable, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { DAY, NOW, storeProject } from '@flywheel/testing/records';
 import { generateKeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { findAuditEntries } from '../../src/store/audit.ts';
 import { findBundles, findSentBundles } from '../../src/store/batches/bundles.ts';
+import { readCapUse } from '../../src/store/batches/cap-use.ts';
+import { lockUnadmittedSetups, readSetupUse } from '../../src/store/batches/exposure.ts';
 import { findLedgerEntries } from '../../src/store/batches/ledger.ts';
+import { takeBatchIndex } from '../../src/store/batches/new-batches.ts';
 import { findUnreviewedChanges } from '../../src/store/company/changes.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { rightsOf } from '../../src/store/grants.ts';
@@ -72,6 +76,27 @@ describe('statements of the service', () => {
     assert.ok((rows[0]?.count ?? 0) >= 14);
     await addColumnToEveryTable(db);
     await runAll();
+    await closeDb(single);
+  });
+
+  it('of a new batch and its setup are not planned again with each use', async () => {
+    const single = openDb({ ...poolConfig, max: 1 }, quietLog);
+    const { id: projectId, flywheel } = await storeProject(db);
+    const { address } = flywheel.multisig;
+    const ofBatch = { multisig: address, kind: 'pipelines', keyId: null, isAdmitted: false } as const;
+    for (let use = 0; use < 12; use += 1) {
+      await single.transaction().execute(async (trx) => {
+        await takeBatchIndex(trx, flywheel.id);
+        await readCapUse(trx, { ...ofBatch, projectId, proofHashes: [], uses: [], day: DAY, now: NOW });
+      });
+      await single.transaction().execute(async (trx) => {
+        await lockUnadmittedSetups(trx);
+        await readSetupUse(trx, { batchId: randomUUID(), projectId: null, day: DAY });
+      });
+    }
+    // PostgreSQL plans the first five uses by their values, before it compares.
+    const often = sql`select statement from pg_prepared_statements where custom_plans > 5`;
+    assert.deepEqual((await often.execute(single)).rows, []);
     await closeDb(single);
   });
 });

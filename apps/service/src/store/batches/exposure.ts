@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import type { Db } from '../db.ts';
-import { prepare } from '../prepare.ts';
+import { planOnce, prepare } from '../prepare.ts';
 
 // The sums are read from the batches themselves, so that no counter can differ from them.
 
@@ -90,7 +90,7 @@ const UNADMITTED_SETUP_LOCK = 0x73657475; // 'setu'
  * Setups of one project follow each other anyway.
  */
 export async function lockUnadmittedSetups(trx: Db): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${UNADMITTED_SETUP_LOCK})`.execute(trx);
+  await sql`select pg_advisory_xact_lock(${UNADMITTED_SETUP_LOCK}), ${planOnce}`.execute(trx);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Batch } from '../../model/batch.ts';
 import type { DailyTotals, Multisig } from '../../model/project.ts';
 import { type CountedColumns, type CountedUses, insertUses, toCountedColumns } from '../company/policy-uses.ts';
 import type { Db } from '../db.ts';
-import { prepare, type Slots } from '../prepare.ts';
+import { planOnce, prepare, type Slots } from '../prepare.ts';
 import type { BatchesTable } from '../schema.ts';
 import { summarizePipelines } from './batch-records.ts';
 import { toPipelineRows } from './batch-rows.ts';
@@ -152,12 +152,13 @@ export interface TakenIndex extends Pick<Multisig, 'operator' | 'company' | 'wal
 export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<TakenIndex> {
   const [row] = await takeIndex(trx, { flywheelId });
   if (!row) throw new Error(`Flywheel ${flywheelId} does not exist.`);
-  return row;
+  const { batchIndex, operator, company, wallet } = row;
+  return { batchIndex, operator, company, wallet };
 }
 
 const takeIndex = prepare<{ readonly flywheelId: string }, TakenIndex>(
   (_db, slot) => sql`
     update flywheels set last_batch_index = last_batch_index + 1 where id = ${slot('flywheelId')}
-    returning last_batch_index as "batchIndex", operator, company, wallet
+    returning last_batch_index as "batchIndex", operator, company, wallet, ${planOnce}
   `,
 );
