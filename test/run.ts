@@ -12,8 +12,8 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { DEFAULT_LANES, findLocalOnly, findTestFiles, globAll, LANES, type Lane, NO_CLUSTER, ROOT } from './lanes.ts';
 
-/** Files mostly wait for slots and for the database: with one file per core, a core is idle half of the time. */
-const FILES_PER_CORE = 2;
+/** Files often wait for slots and for the database: with two for each core, a core is idle a quarter of the time. */
+const FILES_PER_CORE = 3;
 /** Each file may use some thirty connections, and the test server allows 300. */
 const MAX_CONCURRENCY = 8;
 /** Limit for one test. The slowest takes a minute on idle cores. */
@@ -42,6 +42,7 @@ if (files.length === 0) throw new Error(`No test file is named. Name files, or l
 process.env.FLYWHEEL_OFFLINE = '1';
 // Half of a short file's time is spent on compiling its imports.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/node-compile');
+const FOLLOW_TESTS = new URL('follow-tests.ts', import.meta.url).href;
 
 const needConsole = files.filter((file) => !byLane.get('unit')?.includes(file) && !byLane.get('image')?.includes(file));
 if (needConsole.length > 0) {
@@ -55,7 +56,7 @@ const results = run({
   files: values.watch ? files.map((file) => join(ROOT, file)) : await writeModules(),
   cwd: ROOT,
   concurrency: Math.min(MAX_CONCURRENCY, availableParallelism() * FILES_PER_CORE),
-  execArgv: [`--test-timeout=${TIMEOUT_MS}`],
+  execArgv: [`--import=${FOLLOW_TESTS}`, `--test-timeout=${TIMEOUT_MS}`],
   ...(values.watch ? { watch: true } : { signal: AbortSignal.timeout(RUN_TIMEOUT_MS) }),
 });
 results.on('test:fail', ({ name, todo, details: { error } }) => {

@@ -1,5 +1,6 @@
 import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { endFollowing } from './follow-tests.ts';
 
 /**
  * Imports test files, each inside a suite of its own: hooks of a file that stand outside its suites run around its tests
@@ -12,4 +13,5 @@ export async function openSuites(root: string, files: readonly string[]): Promis
     describe(file.slice(root.length), () => import(pathToFileURL(file).href).finally(resolve));
     await promise;
   }
+  endFollowing();
 }
