@@ -23,6 +23,8 @@ import { createMultisig, MEMO_PROGRAM, openParties, pipelineInstructions, runOnc
  */
 const [url = '', wsEndpoint = '', mintText = '', countText = '', engineUrl = ''] = process.argv.slice(2);
 const connection = new Connection(url, { commitment: 'confirmed', wsEndpoint });
+/** Shows what was sent last, which is processed and not always confirmed. */
+const newest = new Connection(url, { commitment: 'processed', wsEndpoint });
 const { instructions } = multisig;
 const count = Number(countText);
 const MAX_BYTES = 1_232;
@@ -81,7 +83,7 @@ await runOnceFunded(parties, async () => {
   await sendAll([sign(await blockhash(), votes, members)]);
   const executions = await Promise.all(
     pipelines.map(async (_, i) => {
-      const execute = { connection, ...of, member: creator, transactionIndex: i + 1 };
+      const execute = { connection: newest, ...of, member: creator, transactionIndex: i + 1 };
       return (await instructions.batchExecuteTransaction(execute)).instruction;
     }),
   );
