@@ -19,6 +19,7 @@ import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findUnapprovedIds, lockUnbegun } from '../store/batches/ends.ts';
 import { lockFlywheel } from '../store/batches/new-batches.ts';
 import type { Deps } from './deps.ts';
+import type { EventDeps } from './events.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
 import { readStatuses } from './jobs/progress.ts';
 import { awaitBatch, readBatch, type Wait } from './read.ts';
@@ -46,7 +47,7 @@ export interface Cancellation {
  * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_BATCH_NOT_CANCELLABLE when it was executed.
  */
 export async function cancelBatch(
-  deps: Deps,
+  deps: Deps & EventDeps,
   project: Project,
   { batchId, kind, actor }: CancelRequest,
   wait: Wait,

@@ -26,29 +26,43 @@ const POLL_INTERVAL_MS = 5_000;
  * @throws ApiError ERR_PROJECT_MOVING when the batch leaves this shard.
  */
 export async function* streamEvents(
-  { db, clock, feed }: EventDeps,
+  deps: EventDeps,
   batchId: string,
   after: bigint,
   signal: AbortSignal,
 ): AsyncGenerator<BatchEvent, void> {
+  using watch = watchBatch(deps, batchId);
+  for (let last = after; !signal.aborted; ) {
+    watch.begin();
+    const { events, isLast } = await findEvents(deps.db, batchId, last);
+    for (const event of events) {
+      yield event;
+      last = BigInt(event.id);
+    }
+    if (isLast) return;
+    if (events.length === 0) await watch.next(POLL_INTERVAL_MS, signal);
+  }
+}
+
+/** Waits for events of a batch. */
+export interface BatchWatch extends Disposable {
+  /** Must be called before each read: an event that arrives during the read then ends the wait after it. */
+  begin(): void;
+  /** Resolves with the next event, at the latest after this time, or when the signal aborts. */
+  next(mostMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Watches a batch until the watch is disposed. */
+export function watchBatch({ clock, feed }: Pick<EventDeps, 'clock' | 'feed'>, batchId: string): BatchWatch {
   let newEvent = new AbortController();
   const unwatch = feed.watch(batchId, () => newEvent.abort());
-  try {
-    for (let last = after; !signal.aborted; ) {
-      // Renewed before the read: an event that arrives during the read causes one more read.
+  return {
+    begin: () => {
       newEvent = new AbortController();
-      const { events, isLast } = await findEvents(db, batchId, last);
-      for (const event of events) {
-        yield event;
-        last = BigInt(event.id);
-      }
-      if (isLast) return;
-      if (events.length > 0) continue;
-      await clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, newEvent.signal])).catch(ignoreAbort);
-    }
-  } finally {
-    unwatch();
-  }
+    },
+    next: (mostMs, signal) => clock.sleep(mostMs, AbortSignal.any([signal, newEvent.signal])).catch(ignoreAbort),
+    [Symbol.dispose]: unwatch,
+  };
 }
 
 function ignoreAbort(error: unknown): void {

@@ -11,6 +11,7 @@ import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts'
 import { requireNotHalted } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
+import type { EventDeps } from './events.ts';
 import { awaitBatch, readBatch, readBatchWithoutPipelines, throwDamaged, type Wait } from './read.ts';
 import { holdRecipients } from './recipients.ts';
 
@@ -29,7 +30,7 @@ export interface ExecutionRequest extends ExecuteBatchRequest {
  * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_PROJECT_MOVING, ERR_OPERATOR_UNFUNDED, ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
-  deps: Deps,
+  deps: Deps & EventDeps,
   project: Project,
   request: ExecutionRequest,
   wait: Wait,

@@ -11,6 +11,7 @@ import { findLedgerEntries } from '../store/batches/ledger.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
 import { findNonceSlot, updateNonceValue } from '../store/nonces.ts';
 import type { Deps } from './deps.ts';
+import { type EventDeps, watchBatch } from './events.ts';
 
 /**
  * Reads a batch of a project. With a `kind`, batches of other kinds are not found.
@@ -59,26 +60,30 @@ export interface Wait {
   readonly signal: AbortSignal;
 }
 
-/** A batch of five pipelines takes about a second to execute; users do not notice a fraction of that. */
-const POLL_INTERVAL_MS = 150;
+/** Bounds the delay of an answer when no event comes: the feed has lost its connection, or the project has moved. */
+const POLL_INTERVAL_MS = 1_000;
 
 /**
  * Waits until `isAwaited` accepts the batch, and returns the batch as it is then or when the wait is over.
  * @throws ApiError ERR_PROJECT_MOVING if its project has left this shard.
  */
 export async function awaitBatch(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  deps: EventDeps,
   batchId: string,
   isAwaited: (batch: BatchWithoutPipelines) => boolean,
   { waitMs, signal }: Wait,
 ): Promise<BatchWithoutPipelines> {
+  const { db, clock } = deps;
   const deadline = clock.now().getTime() + waitMs;
+  using watch = watchBatch(deps, batchId);
   for (;;) {
+    watch.begin();
     const batch = await findBatchWithoutPipelines(db, batchId);
     // Nothing else takes a batch away.
     if (!batch) throw projectMoving();
-    if (isAwaited(batch) || signal.aborted || clock.now().getTime() >= deadline) return batch;
-    await clock.sleep(POLL_INTERVAL_MS);
+    const leftMs = deadline - clock.now().getTime();
+    if (isAwaited(batch) || signal.aborted || leftMs <= 0) return batch;
+    await watch.next(Math.min(leftMs, POLL_INTERVAL_MS), signal);
   }
 }
 

@@ -62,7 +62,11 @@ interface Cancel extends CancelRequest {
 }
 
 /** Replies to cancel, for API keys and the console alike. Waits as long as the request prefers. */
-export async function replyToCancel(deps: Deps, project: Project, { prefer, signal, location, ...asked }: Cancel) {
+export async function replyToCancel(
+  deps: Deps & EventDeps,
+  project: Project,
+  { prefer, signal, location, ...asked }: Cancel,
+) {
   const preferred = parsePreferredWait(prefer);
   const { batch, cancelTx } = await cancelBatch(deps, project, asked, { waitMs: preferred.seconds * 1_000, signal });
   if (!isFinalStatus(batch.status)) return pendingReply(batch, preferred, location);
