@@ -10,7 +10,7 @@ import type { Clock } from '../../src/model/clock.ts';
 import { startEventFeed } from '../../src/store/batches/events.ts';
 
 const { db, poolConfig } = await openTestDatabase();
-await storeNonces(db, 2);
+await storeNonces(db, 3);
 
 test('an answer that waits for the end of a batch comes with it, and not some time later', async (t) => {
   const { id } = await storeBatch(db, await storeProject(db));
@@ -29,6 +29,30 @@ test('an answer that waits for the end of a batch comes with it, and not some ti
   const answer = awaitBatch({ db, clock: still, feed }, id, ({ status }) => isFinalStatus(status), wait);
   await waiting.promise;
   await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  assert.equal((await answer).status, 'FAILED');
+});
+
+test('an event that arrives during a look is not missed', async () => {
+  const { id } = await storeBatch(db, await storeProject(db));
+  const clock: Clock = {
+    now: () => NOW,
+    sleep: async (_ms, signal) => {
+      await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+      signal?.throwIfAborted();
+      await new Promise(() => undefined);
+    },
+  };
+  let wake = (): void => undefined;
+  const feed = {
+    watch: (_id: string, onEvent: () => void) => {
+      wake = onEvent;
+      return () => undefined;
+    },
+  };
+  const wait = { waitMs: 60_000, signal: new AbortController().signal };
+  const answer = awaitBatch({ db, clock, feed }, id, ({ status }) => isFinalStatus(status), wait);
+  // The first look has begun, and sees the batch open.
+  wake();
   assert.equal((await answer).status, 'FAILED');
 });
 
