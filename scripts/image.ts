@@ -11,6 +11,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
+/** The home of the user as which commands run while the image is built. */
+const IMAGE_HOME = '/root';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/image');
 /** The release on which the official images of Node are based. */
@@ -66,7 +68,7 @@ async function buildImage(base: string, tag: string): Promise<void> {
       ...['build', ...ISOLATION, '--pull-never', '--build-arg', `BASE=${base}`],
       // The format of OCI has no health check.
       ...['--format', 'docker'],
-      ...['--volume', `${home}:/root`, '--volume', `${npmCache}:/root/.npm`],
+      ...['--volume', `${home}:${IMAGE_HOME}`, '--volume', `${npmCache}:${IMAGE_HOME}/.npm`],
       ...['--file', join(sources, 'deploy/Dockerfile'), '--tag', tag, sources],
     ]);
     process.stdout.write(`Built ${tag}: buildah push ${tag} DESTINATION\n`);
@@ -90,7 +92,7 @@ async function lendNpm(home: string): Promise<string> {
   const certificates = setting('cafile') ?? process.env.NODE_EXTRA_CA_CERTS;
   if (certificates !== undefined) {
     await copyFile(certificates, join(home, 'certificates.pem'));
-    lines.push('cafile=/root/certificates.pem');
+    lines.push(`cafile=${IMAGE_HOME}/certificates.pem`);
   }
   await writeFile(join(home, '.npmrc'), `${lines.join('\n')}\n`);
   const cache = setting('cache') ?? join(home, '.npm');
