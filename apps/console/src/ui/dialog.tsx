@@ -38,11 +38,12 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   return (
     <dialog
       ref={dialog}
+      closedby={isHeld ? 'none' : 'closerequest'}
+      // A browser that does not know `closedby` asks on the first Escape, and closes on the second one, whatever a page says.
       onCancel={(event) => {
         if (isHeld) event.preventDefault();
       }}
       onClose={({ currentTarget }) => {
-        // A browser closes a dialog on the second Escape, whatever a page says to the first.
         if (isHeld && isOpen) currentTarget.showModal();
         else onClose();
       }}
