@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type App, type Role, startApp } from './app.ts';
@@ -61,6 +62,8 @@ async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onRead
   if (app === null) return;
   running = app.running;
   if (stopping.signal.aborted) return app.stop();
+  // Node stores what it has compiled when a process ends: the first one took seconds to stop, and a killed one kept nothing.
+  flushCompileCache();
   print(describeReady(app));
   onReady(app);
   const end = await Promise.race([stopped, app.lost]);

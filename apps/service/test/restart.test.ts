@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -26,6 +26,11 @@ after(async () => {
   await end(service, 'SIGTERM');
   await removePostgres(directory);
   await rm(directory, { recursive: true });
+});
+
+it('a service that is ready has stored what it compiled', async () => {
+  const files = await readdir(compileCacheOf(directory), { recursive: true });
+  assert.ok(files.length > 500, `${files.length} files`);
 });
 
 it('a restarted service has the same projects, keys, batches and chain', async () => {
@@ -73,7 +78,7 @@ async function start(): Promise<Service> {
   const child = spawn(process.execPath, ['-e', `import(${JSON.stringify(MAIN)}).then(({ main }) => main('start'))`], {
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      NODE_COMPILE_CACHE: compileCacheOf(directory),
       FLYWHEEL_DATA_DIR: directory,
       FLYWHEEL_SQUADS_PROGRAM: process.env.FLYWHEEL_SQUADS_PROGRAM ?? 'emulation',
       PORT: '0',
@@ -88,6 +93,11 @@ async function start(): Promise<Service> {
   const { url, rpcUrl, program } = JSON.parse(line);
   assert.ok(program === 'emulation' || program === 'squads-v4', program);
   return { child, url, rpcUrl, localnet: { bank: bankAt(rpcUrl) } };
+}
+
+/** A cache of its own, which is empty at the first start. */
+function compileCacheOf(dataDirectory: string): string {
+  return join(dataDirectory, 'compiled');
 }
 
 async function end({ child }: Service, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
