@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { queryObjects } from 'node:v8';
 import type { BatchEvent } from '@flywheel/api';
 import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, send } from '@flywheel/testing/client';
@@ -27,6 +28,9 @@ const WHOLE_LIFE = [
   'batch.bundle_landed',
   'batch.closed',
 ];
+
+/** Streams that a client opens and reads to their end. */
+const STREAMS = 30;
 
 let world: World;
 const operator = await generateKeyPairSigner();
@@ -119,6 +123,20 @@ describe('the event stream of a batch', () => {
     } finally {
       await other.stop();
     }
+  });
+
+  it('leaves nothing behind after its end', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    requireOk(await executeSigned(world, project, batch));
+    const Timer: Function = setTimeout(() => undefined, 0).constructor;
+    const readAll = async () => {
+      for (let i = 0; i < STREAMS; i++) await allEvents(await follow(project, batch.id));
+      return queryObjects(Timer);
+    };
+    const before = await readAll();
+    const after = await readAll();
+    assert.ok(after - before < STREAMS / 2, `${before} timers, then ${after}`);
   });
 
   it('opens in the console with a session, only for the project’s wallet and the company', async () => {

@@ -24,16 +24,21 @@ export function sendEvents(
   open: EventStream<BatchEvent>,
   { closing, log }: { readonly closing: AbortSignal; readonly log: Logger },
 ): FastifyReply {
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
-  if (reply.raw.destroyed) gone.abort();
-  const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(MAX_STREAM_MS)]);
+  const over = new AbortController();
+  reply.raw.once('close', () => over.abort());
+  if (reply.raw.destroyed) over.abort();
+  const signal = AbortSignal.any([over.signal, closing]);
   const events = open(signal);
   const sink = new PassThrough();
   const { socket } = reply.raw;
+  // Not a signal with a time of its own, which cannot be cleared: most streams end long before.
+  const timeUp = setTimeout(() => over.abort(), MAX_STREAM_MS);
   void pump(events, sink, signal)
     .catch((error: unknown) => log.error({ err: error }, 'event stream failed'))
-    .finally(() => socket && hangUp(socket));
+    .finally(() => {
+      clearTimeout(timeUp);
+      if (socket) hangUp(socket);
+    });
   return reply
     .status(200)
     .headers({
