@@ -1,4 +1,4 @@
-import { groupDigits, plainSymbol, shorten } from '@flywheel/protocol';
+import { ADDRESS_BYTES, decodeBase58, groupDigits, plainSymbol, SIGNATURE_BYTES, shorten } from '@flywheel/protocol';
 
 /** Display name of a token: its symbol, or its shortened mint. */
 export function tokenName({ symbol, mint }: NamedToken): string {
@@ -34,11 +34,13 @@ interface NamedToken {
   readonly mint: string;
 }
 
-const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
-const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
+/** Those of a signature. A longer text takes long to decode. */
+const MAX_BASE58_CHARACTERS = 88;
 
 /** Tells a signature (64 bytes in base58) from an address (32) by its length; null for any other text. */
 export function base58Kind(text: string): 'signature' | 'address' | null {
-  if (SIGNATURE.test(text)) return 'signature';
-  return ADDRESS.test(text) ? 'address' : null;
+  if (text.length > MAX_BASE58_CHARACTERS) return null;
+  const size = decodeBase58(text)?.length;
+  if (size === SIGNATURE_BYTES) return 'signature';
+  return size === ADDRESS_BYTES ? 'address' : null;
 }

@@ -133,7 +133,8 @@ function formatTime(time: Date, form: keyof typeof FORMATS): string {
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
-const WORD = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\b[1-9A-HJ-NP-Za-km-z]{32,88}\b)/;
+/** A time, or a word that is long enough to be an address or a signature. */
+const WORD = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\b[0-9A-Za-z]{32,88}\b)/;
 
 /** A message of the service, with its times shown as local times and its addresses and signatures shortened. */
 export function MessageText({ text }: { readonly text: string }) {

@@ -72,6 +72,9 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await showsFreezeRisk(owner.page, freezeAuthority);
     assert.equal(await offersBatch(), false, 'offers a batch that no person may create');
     await checkScreen(owner, 'overview-risk');
+    await owner.page.goto(`/p/${project.projectId}/batches`);
+    await owner.page.getByText('No batches yet').waitFor();
+    assert.equal(await linksToBatch(), 0, 'its list of batches offers one');
     const vault = address(project.vault);
     await story.world.localnet.bank.airdrop(vault, 1_000_000_000n);
     await mintTo(story.world, mint, vault, 10n ** 9n);
@@ -249,10 +252,14 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
 
   /** Tells if the owner's overview leads to a new batch, beside the tab that is always there. */
   async function offersBatch(): Promise<boolean> {
+    await owner.page.getByText('Needs attention', { exact: true }).waitFor();
+    return (await linksToBatch()) > 0;
+  }
+
+  async function linksToBatch(): Promise<number> {
     const { page } = owner;
-    await page.getByText('Needs attention', { exact: true }).waitFor();
     const header = page.locator('header:has(h1)').getByRole('link', { name: 'New batch' });
-    return (await header.count()) + (await page.getByRole('link', { name: 'Compose a batch' }).count()) > 0;
+    return (await header.count()) + (await page.getByRole('link', { name: 'Compose a batch' }).count());
   }
 
   async function pause(reason: string): Promise<void> {

@@ -3,7 +3,7 @@ import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
-import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { projectQuery, useMayCreateBatch, useOwnsProject } from '../../lib/api/projects.ts';
 import { amountWithUnit, tokenUnit } from '../../lib/format.ts';
 import { initSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -189,8 +189,8 @@ export function BatchSkeleton() {
 
 /** Says that a project has no batches yet, and how to create the first one. */
 export function NoBatches({ projectId }: { readonly projectId: string }) {
-  const isOwner = useOwnsProject(projectId);
-  if (!isOwner) {
+  const mayCreate = useMayCreateBatch(projectId);
+  if (!mayCreate) {
     return (
       <EmptyState title="No batches yet">
         <p>A batch groups burns, airdrops and memos into transactions. The project has created none.</p>

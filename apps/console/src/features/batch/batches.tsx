@@ -3,7 +3,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback } from 'react';
 import { type BatchFilter, batchesQuery } from '../../lib/api/batches.ts';
-import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { projectQuery, useMayCreateBatch } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -17,7 +17,7 @@ export function Batches() {
   const { projectId } = useParams({ from: '/p/$projectId/batches' });
   const { show } = useSearch({ from: '/p/$projectId/batches' });
   const navigate = useNavigate();
-  const isOwner = useOwnsProject(projectId);
+  const mayCreate = useMayCreateBatch(projectId);
   const filter = findFilter(show);
   const choose = ({ name }: Filter) =>
     void navigate({
@@ -30,7 +30,7 @@ export function Batches() {
     <Page
       title="Batches"
       action={
-        isOwner && (
+        mayCreate && (
           <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone="primary">
             <Plus size={16} aria-hidden /> New batch
           </ButtonLink>

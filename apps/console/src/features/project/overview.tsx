@@ -2,7 +2,7 @@ import type { Attention, ProjectOverview } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { CircleAlert, Clock, type LucideIcon, Plus } from 'lucide-react';
-import { projectQuery, useIsServed, useOwnsProject } from '../../lib/api/projects.ts';
+import { projectQuery, useOwnsProject, useTakesBatches } from '../../lib/api/projects.ts';
 import { tokenName, tokenUnit } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -30,7 +30,7 @@ export function Overview() {
 function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
   const canEdit = useOwnsProject(projectId);
-  const canCreate = useIsServed(project) && !project.isPaused;
+  const canCreate = useTakesBatches(project);
   // ProjectLayout shows on every screen that the project is paused.
   const attention = project.attention.filter(({ kind }) => kind !== 'PAUSED');
   const waitsForApproval = attention[0]?.kind === 'APPROVE';

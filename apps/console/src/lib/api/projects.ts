@@ -34,6 +34,19 @@ export function useIsServed({ isAdmitted }: Pick<ProjectOverview, 'isAdmitted'>)
   return (useEnvironment()?.registration ?? 'open') === 'open' || isAdmitted;
 }
 
+/** True when the company lets a project create batches: it serves the project and has not paused it. */
+export function useTakesBatches(project: Pick<ProjectOverview, 'isAdmitted' | 'isPaused'>): boolean {
+  return useIsServed(project) && !project.isPaused;
+}
+
+/** True when the signed-in wallet can create a batch of the project now; false until that is known. */
+export function useMayCreateBatch(projectId: string): boolean {
+  const isOwner = useOwnsProject(projectId);
+  const { data } = useQuery(projectQuery(projectId));
+  const takesBatches = useTakesBatches(data ?? { isAdmitted: false, isPaused: false });
+  return useEnvironment() !== undefined && takesBatches && isOwner;
+}
+
 /** Reads the amounts burned and airdropped per UTC day, with those of open batches, and polls them like the overview. */
 export function usageQuery(projectId: string, days: number) {
   return queryOptions({
