@@ -150,7 +150,7 @@ function checkInstructions(message: Message, { batchIndex, multisig }: ExpectedA
   }));
   for (const [index, instruction] of message.instructions.entries()) {
     if (index === 0) continue;
-    const label = `Instruction ${index}`;
+    const label = `Instruction ${index + 1}`;
     const program = programOf(message, instruction);
     if (program === SQUADS_PROGRAM_ADDRESS) {
       const vote = votes.find((candidate) => isInstruction(message, instruction, candidate.instruction));

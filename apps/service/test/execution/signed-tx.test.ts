@@ -92,13 +92,13 @@ describe('a signedTx', () => {
 
   it('with a rejection, or a vote with a memo, instead of an approval is rejected', async () => {
     const reject = proposalReject(locateBatch(multisig, batch.batchIndex), multisig.company);
-    await refused(await edited(replacing(() => reject)), /Instruction \d is not a plain approval/);
+    await refused(await edited(replacing(() => reject)), /Instruction 5 is not a plain approval/);
     const withMemo = replacing((vote) => ({
       ...vote,
       // Borsh encodes Some, a length of two, and "hi".
       data: Uint8Array.of(...(vote.data ?? []).slice(0, 8), 1, 2, 0, 0, 0, ...new TextEncoder().encode('hi')),
     }));
-    await refused(await edited(withMemo), /Instruction \d is not a plain approval/);
+    await refused(await edited(withMemo), /Instruction 5 is not a plain approval/);
   });
 
   it('with duplicate votes, or another signature in the wallet’s place, is rejected', async () => {
