@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { address, firstParseIssue } from '@flywheel/protocol';
+import { parseJson } from '@flywheel/solana-rpc';
 import { type Address, type EncodedAccount, lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { z } from 'zod';
-import { parseJson } from './json.ts';
 
 /** Accounts and programs of a real cluster with which a local one starts, in the formats of solana-test-validator. */
 export interface GenesisFiles {

@@ -1,13 +1,3 @@
-// Part of ECMAScript's JSON.parse source text access, which TypeScript's library does not describe yet.
-declare global {
-  interface JSON {
-    parse(
-      text: string,
-      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-    ): unknown;
-  }
-}
-
 /** Writes JSON in which a bigint is an integer with all its digits, because u64 amounts must not become doubles. */
 export function stringifyJson(value: unknown): string {
   return write(value) ?? 'null';
@@ -24,15 +14,4 @@ function write(value: unknown): string | undefined {
     if (text !== undefined) members += `${members && ','}${JSON.stringify(name)}:${text}`;
   }
   return `{${members}}`;
-}
-
-/** Reads JSON; an integer that a double cannot hold exactly becomes a bigint. @throws SyntaxError. */
-export function parseJson(text: string): unknown {
-  // Such an integer has at least sixteen digits; checking the source of every number takes five times as long.
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
-  return JSON.parse(text, (_key, member, { source }) =>
-    typeof member === 'number' && !Number.isSafeInteger(member) && source !== undefined && /^-?\d+$/.test(source)
-      ? BigInt(source)
-      : member,
-  );
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseJson } from '@flywheel/solana-rpc';
 import fc from 'fast-check';
-import { parseJson, stringifyJson } from '../src/json.ts';
+import { stringifyJson } from '../src/json.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 

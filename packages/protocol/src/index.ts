@@ -12,6 +12,7 @@ export * from './key-succession.ts';
 export * from './limits.ts';
 export * from './loopback.ts';
 export * from './merged-payload.ts';
+export * from './message-bytes.ts';
 export * from './parse-issue.ts';
 export * from './policy-fields.ts';
 export * from './proof-memo.ts';

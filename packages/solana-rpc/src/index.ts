@@ -1,4 +1,5 @@
 export * from './error-codes.ts';
+export { parseJson } from './json.ts';
 export { callLocalnet, createMint, type Funding, fundAccount, LOCAL_RPC_URL } from './localnet.ts';
 export * from './nodes.ts';
 export { RpcError, type RpcErrorReason, transactionErrorText } from './rpc-error.ts';

@@ -1,4 +1,5 @@
 import type { RpcResponse, RpcTransport } from '@solana/kit';
+import { parseJson } from './json.ts';
 import { createRedactor, RpcError } from './rpc-error.ts';
 import { sleep } from './sleep.ts';
 
@@ -197,7 +198,7 @@ async function attemptCall<TResponse>(
     );
   }
   const { status, text } = response;
-  const answer = parseJson(text);
+  const answer = parseAnswer(text);
   if (status < 200 || status > 299) {
     // JSON-RPC over HTTP may send its error with another status; then the body is the reason too.
     const quoted = redact(text).slice(0, MAX_QUOTED_CHARACTERS) || response.statusText;
@@ -266,14 +267,10 @@ function stringifyJson(payload: unknown): string {
   return JSON.stringify(payload, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
 }
 
-/** Keeps the digits of integers above 2^53 by making them bigints; kit converts the others. null if it is not an object. */
-function parseJson(text: string): object | null {
+/** Reads an answer, in which integers above 2^53 are bigints; kit converts the others. null if it is not an object. */
+function parseAnswer(text: string): object | null {
   try {
-    const answer: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
-      const source = context?.source;
-      const isLong = typeof value === 'number' && !Number.isSafeInteger(value);
-      return isLong && source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
-    });
+    const answer = parseJson(text);
     return typeof answer === 'object' ? answer : null;
   } catch {
     // A proxy's page, not a node's answer. The caller quotes it.

@@ -1,8 +1,9 @@
+import { unsignedTransaction } from '@flywheel/protocol';
 import {
   type Address,
   type Base64EncodedWireTransaction,
   type Blockhash,
-  compileTransaction,
+  compileTransactionMessage,
   getBase64EncodedWireTransaction,
   getBase64Encoder,
   getSignatureFromTransaction,
@@ -101,7 +102,7 @@ function compileOn(
     'nonce' in lifetime
       ? setTransactionMessageLifetimeUsingDurableNonce(lifetime, message)
       : setTransactionMessageLifetimeUsingBlockhash(lifetime, message);
-  return compileTransaction(limited);
+  return unsignedTransaction(compileTransactionMessage(limited));
 }
 
 async function completed(transaction: Transaction, signers: readonly TransactionPartialSigner[]): Promise<Transaction> {

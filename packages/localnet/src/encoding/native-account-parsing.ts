@@ -1,4 +1,5 @@
 import { SYSVAR_OWNER_ADDRESS, VOTE_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { parseJson } from '@flywheel/solana-rpc';
 import { UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { type Address, type EncodedAccount, isSolanaError, type ReadonlyUint8Array } from '@solana/kit';
 import {
@@ -11,7 +12,6 @@ import {
   getSysvarSlotHashesDecoder,
   getSysvarStakeHistoryDecoder,
 } from '@solana/sysvars';
-import { parseJson } from '../json.ts';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 
 const STAKE_PROGRAM = 'Stake11111111111111111111111111111111111111';

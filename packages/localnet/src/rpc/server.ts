@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isJsonObject } from '@flywheel/protocol';
-import { PARSE_ERROR } from '@flywheel/solana-rpc';
+import { PARSE_ERROR, parseJson } from '@flywheel/solana-rpc';
 import type { Faults } from '../faults.ts';
-import { parseJson, stringifyJson } from '../json.ts';
+import { stringifyJson } from '../json.ts';
 import { answerCalls, errorResponse, type Methods } from './answer-call.ts';
 import { CallError } from './call-error.ts';
 

@@ -1,3 +1,4 @@
+import type { CompiledMessage } from '@flywheel/protocol';
 import type { FixedSizeDecoder, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import {
   COMPUTE_BUDGET_PROGRAM_ADDRESS,
@@ -12,7 +13,7 @@ import {
 } from '@solana-program/compute-budget';
 import { defaultInstructionUnits } from '../wire/fees.ts';
 import { CONFIG_COMPUTE_UNITS, CONFIG_FEE, CONFIG_HEAP } from '../wire/message-layout.ts';
-import { type CompiledInstruction, type CompiledMessage, compiledInstructions } from './outer-transaction.ts';
+import { type CompiledInstruction, compiledInstructions } from './outer-transaction.ts';
 
 /** Limits that the instructions of a transaction share. */
 export interface ComputeBudget {

@@ -1,10 +1,11 @@
-import { getCompiledTransactionMessageEncoder, type Transaction } from '@solana/kit';
+import { type CompiledMessage, encodeMessage } from '@flywheel/protocol';
+import type { Transaction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { executeInSvm } from '../real-program.ts';
 import type { TransactionError } from '../runtime.ts';
 import { computeBudgetOf, computeBudgetRequests, isUnitLimitRequest, unitLimitRequest } from './compute-budget.ts';
 import { failedInstruction } from './failure.ts';
-import type { CompiledInstruction, CompiledMessage } from './outer-transaction.ts';
+import type { CompiledInstruction } from './outer-transaction.ts';
 
 /**
  * Charges a transaction's fee by running it without its effects: with the same signers, accounts, lookup tables and
@@ -14,9 +15,7 @@ import type { CompiledInstruction, CompiledMessage } from './outer-transaction.t
 export function chargeFee(svm: LiteSVM, transaction: Transaction, message: CompiledMessage): TransactionError | null {
   const requests = computeBudgetRequests(message);
   const bare = { ...withInstructions(message, requests), lifetimeToken: svm.latestBlockhash() };
-  const messageBytes = getCompiledTransactionMessageEncoder().encode(bare);
-  // These bytes have just been encoded from a compiled message.
-  const { err } = executeInSvm(svm, { ...transaction, messageBytes: messageBytes as Transaction['messageBytes'] });
+  const { err } = executeInSvm(svm, { ...transaction, messageBytes: encodeMessage(bare) });
   const failed = err === null ? null : failedInstruction(err);
   return failed ? { InstructionError: [requests[failed.index]?.position, failed.detail] } : err;
 }

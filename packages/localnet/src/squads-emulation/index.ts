@@ -1,4 +1,4 @@
-import { addressEncoder } from '@flywheel/protocol';
+import { addressEncoder, type CompiledMessage } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { getCompiledTransactionMessageDecoder, type Transaction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
@@ -7,7 +7,7 @@ import { executeInSvm } from '../real-program.ts';
 import type { Execution, Runtime, TransactionError } from '../runtime.ts';
 import { computeBudgetOf } from './compute-budget.ts';
 import { chargeFee } from './fee.ts';
-import { type CompiledMessage, compiledInstructions, readTransaction, writableAddresses } from './outer-transaction.ts';
+import { compiledInstructions, readTransaction, writableAddresses } from './outer-transaction.ts';
 import { runTransaction } from './run-transaction.ts';
 
 /**

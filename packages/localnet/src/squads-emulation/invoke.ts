@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { addressDecoder, BUILTIN_UNITS } from '@flywheel/protocol';
+import { addressDecoder, BUILTIN_UNITS, unsignedTransaction } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -7,14 +7,12 @@ import {
   compileTransactionMessage,
   createTransactionMessage,
   downgradeRoleToReadonly,
-  getCompiledTransactionMessageEncoder,
   type Instruction,
   lamports,
   pipe,
   type ReadonlyUint8Array,
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
-  type TransactionMessageBytes,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { emptyAccount } from '../ledger/account-journal.ts';
@@ -63,13 +61,8 @@ export function invoke(
     (timed) => appendTransactionMessageInstructions([...requests, ...withReadonlyPrograms(instructions)], timed),
   );
   const compiled = compileTransactionMessage(message);
-  const { staticAccounts, header } = compiled;
-  const transaction = {
-    // The encoder's bytes are those of a message.
-    messageBytes: getCompiledTransactionMessageEncoder().encode(compiled) as TransactionMessageBytes,
-    signatures: Object.fromEntries(staticAccounts.slice(0, header.numSignerAccounts).map((signer) => [signer, null])),
-  };
-  const execution = withStandIn(svm, () => executeInSvm(svm, transaction));
+  const { staticAccounts } = compiled;
+  const execution = withStandIn(svm, () => executeInSvm(svm, unsignedTransaction(compiled)));
   const failed = execution.err === null ? null : failedInstruction(execution.err);
   const failedPosition = failed && failed.index - requests.length;
   const addressAt = (index: number) => staticAccounts[index] ?? standIn;

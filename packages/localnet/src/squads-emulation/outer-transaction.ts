@@ -1,11 +1,10 @@
+import type { CompiledMessage } from '@flywheel/protocol';
 import {
   type AccountMeta,
   AccountRole,
   type Address,
   type Blockhash,
   blockhash,
-  type CompiledTransactionMessage,
-  type CompiledTransactionMessageWithLifetime,
   downgradeRoleToReadonly,
   isWritableRole,
   type ReadonlyUint8Array,
@@ -13,8 +12,6 @@ import {
 import type { LiteSVM } from 'litesvm';
 import { readAccount } from '../ledger/svm-accounts.ts';
 import { lookupTableAddresses } from './lookup-table.ts';
-
-export type CompiledMessage = CompiledTransactionMessage & CompiledTransactionMessageWithLifetime;
 
 /** A transaction as its instructions see it: every account by address, with its role in the transaction. */
 export interface OuterTransaction {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { INVALID_PARAMS, PARSE_ERROR } from '@flywheel/solana-rpc';
+import { INVALID_PARAMS, PARSE_ERROR, parseJson } from '@flywheel/solana-rpc';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
-import { parseJson, stringifyJson } from '../json.ts';
+import { stringifyJson } from '../json.ts';
 import { answerCalls, errorResponse, type Method, type Methods } from '../rpc/answer-call.ts';
 import { CallError, invalidParams } from '../rpc/call-error.ts';
 import { parseParams } from '../rpc/params.ts';

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { parseJson, stringifyJson } from '../../src/json.ts';
+import { parseJson } from '@flywheel/solana-rpc';
+import { stringifyJson } from '../../src/json.ts';
 import type { Answers } from './script.ts';
 
 /** One answer a line, so that a change of one is one line of a diff. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { parseJson } from '@flywheel/solana-rpc';
 import { WebSocket } from 'ws';
-import { parseJson, stringifyJson } from '../../src/json.ts';
+import { stringifyJson } from '../../src/json.ts';
 
 /** A cluster that the script asks: any node with JSON-RPC and subscriptions. */
 export interface Target {

@@ -1,9 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { parseJson } from '@flywheel/solana-rpc';
 import type { Address, Signature } from '@solana/kit';
 import { Account } from 'litesvm';
-import { parseJson, stringifyJson } from '../../json.ts';
+import { stringifyJson } from '../../json.ts';
 import type { TransactionError } from '../../runtime.ts';
 import type { CapturedAccounts } from '../account-journal.ts';
 import type { HeldAccount } from '../svm-accounts.ts';
