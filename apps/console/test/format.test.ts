@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { plainSearch } from '../src/app/plain-search.ts';
-import { tokenName, tokenUnit, unitBeside } from '../src/lib/format.ts';
+import { base58Kind, tokenName, tokenUnit, unitBeside } from '../src/lib/format.ts';
 
 const MINT = '4hFJ1bQYcUTPsrEeU7wqqAiWiGtbq1DwqjE2GgKcdAvk';
 
@@ -24,6 +24,24 @@ describe('plainSearch', () => {
   it('writes nothing for no values', () => {
     assert.equal(plainSearch.stringifySearch({ type: undefined }), '');
     assert.deepEqual(plainSearch.parseSearch(''), {});
+  });
+});
+
+describe('base58Kind', () => {
+  it('tells addresses and signatures apart, and from other text', () => {
+    const kinds = [MINT, '1'.repeat(32), 'A'.repeat(44), 'A'.repeat(64), 'A'.repeat(88)].map(base58Kind);
+    assert.deepEqual(kinds, ['address', 'address', 'address', 'signature', 'signature']);
+    for (const text of [
+      '',
+      'A'.repeat(31),
+      'A'.repeat(45),
+      'A'.repeat(63),
+      'A'.repeat(89),
+      `0${MINT.slice(1)}`,
+      `${MINT} `,
+    ]) {
+      assert.equal(base58Kind(text), null, text);
+    }
   });
 });
 

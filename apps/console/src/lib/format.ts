@@ -1,4 +1,4 @@
-import { ADDRESS_BYTES, decodeBase58, groupDigits, plainSymbol, SIGNATURE_BYTES, shorten } from '@flywheel/protocol';
+import { groupDigits, plainSymbol, shorten } from '@flywheel/protocol';
 
 /** Display name of a token: its symbol, or its shortened mint. */
 export function tokenName({ symbol, mint }: NamedToken): string {
@@ -34,13 +34,16 @@ interface NamedToken {
   readonly mint: string;
 }
 
-/** Those of a signature. A longer text takes long to decode. */
-const MAX_BASE58_CHARACTERS = 88;
+const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,88}$/;
+const MAX_ADDRESS_CHARACTERS = 44;
+const MIN_SIGNATURE_CHARACTERS = 64;
 
-/** Tells a signature (64 bytes in base58) from an address (32) by its length; null for any other text. */
+/**
+ * Tells a signature (64 bytes in base58) from an address (32) by its length; null for any other text. It decodes nothing: that
+ * would bring 16 kB to the first page.
+ */
 export function base58Kind(text: string): 'signature' | 'address' | null {
-  if (text.length > MAX_BASE58_CHARACTERS) return null;
-  const size = decodeBase58(text)?.length;
-  if (size === SIGNATURE_BYTES) return 'signature';
-  return size === ADDRESS_BYTES ? 'address' : null;
+  if (!BASE58.test(text)) return null;
+  if (text.length >= MIN_SIGNATURE_CHARACTERS) return 'signature';
+  return text.length <= MAX_ADDRESS_CHARACTERS ? 'address' : null;
 }
