@@ -130,10 +130,10 @@ describe('the approval of a batch', () => {
 
   it('is rejected with any other instruction: a transfer, a second advance, another Squads vote', async () => {
     const transfer = getTransferSolInstruction({ source: operator, destination: stranger.address, amount: 1n });
-    await refused(await edited((message) => append(message, transfer)), /Instruction 5 calls 1{32}/);
+    await refused(await edited((message) => append(message, transfer)), /Instruction 6 calls 1{32}/);
     await refused(
       await edited((message) => append(message, ...message.instructions.slice(0, 1))),
-      /Instruction 5 calls 1{32}/,
+      /Instruction 6 calls 1{32}/,
     );
     const other = proposalApprove(locateBatch(multisig, 9n), wallet.address);
     await refused(await edited((message) => append(message, other)), /not a plain approval/);
