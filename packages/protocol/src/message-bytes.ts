@@ -24,7 +24,8 @@ export function unsignedTransaction(message: CompiledMessage): Transaction {
 
 /**
  * Encodes a compiled message like kit's encoder. It writes the bytes itself: kit computes each address with large integers, twice,
- * which takes ten times as long (docs/decisions/0072-addresses-without-large-integers.md).
+ * which takes much longer (docs/decisions/0072-addresses-without-large-integers.md).
+ * @throws RangeError for more accounts or instructions, or longer data, than a message can have.
  */
 export function encodeMessage(message: CompiledMessage): TransactionMessageBytes {
   const writer = createWriter();
@@ -47,7 +48,7 @@ function writeOlder(writer: Writer, message: Exclude<CompiledMessage, { version:
   for (const { programAddressIndex, accountIndices = [], data = NO_BYTES } of message.instructions) {
     writer.u8(programAddressIndex);
     writer.shortU16(accountIndices.length);
-    writer.bytes(accountIndices);
+    writer.indexes(accountIndices);
     writer.shortU16(data.length);
     writer.bytes(data);
   }
@@ -58,7 +59,7 @@ function writeOlder(writer: Writer, message: Exclude<CompiledMessage, { version:
     writer.address(lookupTableAddress);
     for (const indexes of [writableIndexes, readonlyIndexes]) {
       writer.shortU16(indexes.length);
-      writer.bytes(indexes);
+      writer.indexes(indexes);
     }
   }
 }
@@ -82,7 +83,7 @@ function writeV1(writer: Writer, message: Extract<CompiledMessage, { version: 1 
     writer.u16(numInstructionDataBytes);
   }
   for (const { instructionAccountIndices, instructionData } of message.instructionPayloads) {
-    writer.bytes(instructionAccountIndices);
+    writer.indexes(instructionAccountIndices);
     writer.bytes(instructionData);
   }
 }
@@ -110,6 +111,7 @@ function createWriter() {
     return start;
   };
   const u8 = (value: number): void => {
+    requireFits(value, 0xff);
     const start = take(1);
     view.setUint8(start, value);
   };
@@ -120,6 +122,7 @@ function createWriter() {
   return {
     u8,
     u16: (value: number): void => {
+      requireFits(value, 0xffff);
       const start = take(2);
       view.setUint16(start, value, true);
     },
@@ -138,6 +141,9 @@ function createWriter() {
       u8(left);
     },
     bytes,
+    indexes: (values: readonly number[]): void => {
+      for (const value of values) u8(value);
+    },
     address: (address: Address): void => {
       const start = take(ADDRESS_BYTES);
       addressEncoder.write(address, buffer, start);
@@ -150,4 +156,9 @@ function createWriter() {
     },
     written: (): Uint8Array => buffer.slice(0, end),
   };
+}
+
+/** A view would keep the low bits of a larger number: the index of another account. */
+function requireFits(value: number, max: number): void {
+  if (value > max) throw new RangeError(`A message has no room for ${value}; ${max} is the maximum.`);
 }

@@ -73,6 +73,20 @@ describe('encodeMessage()', () => {
     assert.deepEqual(encodeMessage(compiled), getCompiledTransactionMessageEncoder().encode(compiled));
   });
 
+  it('refuses what its layout has no room for', () => {
+    const [compiled] = fc.sample(v1, 1);
+    if (!compiled) throw new Error('Nothing was sampled.');
+    const payload = { instructionAccountIndices: [256], instructionData: new Uint8Array() };
+    const instructionHeader = { programAccountIndex: 0, numInstructionAccounts: 0, numInstructionDataBytes: 65_536 };
+    for (const changed of [
+      { instructionPayloads: [payload] },
+      { instructionHeaders: [instructionHeader] },
+      { numStaticAccounts: 256 },
+    ]) {
+      assert.throws(() => encodeMessage({ ...compiled, ...changed }), RangeError);
+    }
+  });
+
   it('refuses a lifetime that is no blockhash', () => {
     const [compiled] = fc.sample(message, 1);
     assert.throws(() => compiled && encodeMessage({ ...compiled, lifetimeToken: '11' }), /11 is no blockhash/);
