@@ -4,7 +4,7 @@ import { decodeMultisig, proposalAddress, transactionAddress } from '@flywheel/s
 import { waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { onlyLocal } from '@flywheel/testing/cluster';
-import { makeDue } from '@flywheel/testing/jobs';
+import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
@@ -96,6 +96,33 @@ describe('a cancelled batch', () => {
       assert.notEqual(ledger.feeLamports, '0');
     },
   );
+});
+
+describe('an index that is burned', () => {
+  it('is checked later by a job that comes with the row of its bundle', onlyLocal('fail calls'), async (t) => {
+    t.after(() => world.localnet.faults.clear());
+    const project = await createProject(world);
+    world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });
+    const first = await initialize(project, [burnPipeline()]);
+    const cancelled = cancel(project, first.id);
+    await waitUntil(
+      'its closing, which finds nothing on chain',
+      () => findJobs(world.db, { withCompleted: true }),
+      (jobs) =>
+        jobs.some(({ batchId, type, state }) => batchId === first.id && type === 'close' && state === 'completed'),
+    );
+    const second = await initialize(project, [burnPipeline()]);
+    await waitUntil(
+      'a setup that could not build the burn',
+      () => findJobs(world.db, { withCompleted: false }),
+      (jobs) => jobs.some(({ batchId, type, error }) => batchId === second.id && type === 'setup' && error !== null),
+    );
+    assert.equal(await countOpenJobs(world, 'close', first.id), 0);
+    world.localnet.faults.clear();
+    requireOk(await cancelled);
+    await until(project, second.id, ({ status }) => status === 'FINALIZED');
+    assert.equal(await countOpenJobs(world, 'close', first.id), 1);
+  });
 });
 
 describe('a batch that is cancelled while no node answers', () => {

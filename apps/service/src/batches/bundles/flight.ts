@@ -82,7 +82,7 @@ export async function withFlight<Content, Result>(
 }
 
 /** Names the purpose of planned transactions. */
-export interface Purpose extends Pick<BundleToSend, 'batchId'> {
+export interface Purpose extends Pick<BundleToSend, 'batchId' | 'onRecord'> {
   readonly phase: Exclude<Bundle['phase'], 'execution'>;
   /** Number of earlier attempts that did not land. */
   readonly attempt?: number;
@@ -93,13 +93,13 @@ export interface Purpose extends Pick<BundleToSend, 'batchId'> {
 export function landPlanned(
   deps: RunDeps,
   planned: readonly PlannedTransaction[],
-  { batchId, phase, attempt = 0, signers = [deps.operator] }: Purpose,
+  { batchId, phase, attempt = 0, signers = [deps.operator], onRecord }: Purpose,
 ): Promise<Landing> {
   const { maxTransactions } = deps.bundles;
   return withFlight<null, Landing>(deps, openWindow({ isCareful: attempt > 0 }), async (flight) => {
     for (let left = planned; left.length > 0; ) {
       const { planned: sent, ...bundle } = await assembleBundle(deps, left, { maxTransactions, signers, attempt });
-      if (!(await flight.send({ ...bundle, batchId, phase }, null))) break;
+      if (!(await flight.send({ ...bundle, batchId, phase, onRecord }, null))) break;
       left = left.slice(sent.length);
     }
     return (await flight.land())?.landing ?? { state: 'landed' };

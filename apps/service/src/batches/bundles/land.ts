@@ -8,6 +8,7 @@ import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
+import type { Db } from '../../store/db.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { type EngineWatch, requireSendable, watchEngine } from './engine-watch.ts';
@@ -31,6 +32,8 @@ export interface BundleToSend {
   readonly version: TransactionVersion;
   readonly lastValidBlockHeight: bigint;
   readonly tipLamports: bigint;
+  /** Writes more in the transaction that records the bundle. */
+  readonly onRecord?: ((trx: Db) => Promise<void>) | undefined;
 }
 
 /**
@@ -58,7 +61,7 @@ export async function landBundle(
 }
 
 async function sendBundle(deps: RunDeps, toSend: BundleToSend, onProcessed: () => void): Promise<Landing> {
-  const { transactions, version, firstPipeline = 0, pipelineCounts = [], ...rest } = toSend;
+  const { transactions, version, firstPipeline = 0, pipelineCounts = [], onRecord, ...rest } = toSend;
   const signatures = transactions.map(({ signature }) => signature);
   const newBundle = {
     ...rest,
@@ -72,6 +75,7 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend, onProcessed: () =
   };
   const bundle = await fencedTransaction(deps, async (trx) => {
     await requireSendable(trx, deps, newBundle);
+    await onRecord?.(trx);
     return insertBundle(trx, newBundle);
   });
   return sendRecorded(deps, bundle, version, onProcessed);

@@ -10,6 +10,7 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { hasExecutionBegun, isExecutionRequested, recordHoldUp } from '../../store/batches/executions.ts';
 import { setExposure } from '../../store/batches/exposure.ts';
+import type { Db } from '../../store/db.ts';
 import { findSetupError, isSetUpBeyondCaps } from '../admission.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landPlanned } from '../bundles/flight.ts';
@@ -252,11 +253,12 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
     const signers = [deps.operator, deps.company];
-    // If this process dies once the burn has landed, this job records it: no later setup finds the index again.
-    const startAfter = new Date(deps.clock.now().getTime() + BURNED_CHECK_MS);
+    // If this process dies once the burn has landed, this job records it: no later setup finds the index again. It waits for the
+    // fate of the bundle, so it comes with the bundle's row: a job from before could end before it finds anything.
     const check = { type: 'close', batchId: dead.id, multisig: multisig.address } as const;
-    await fencedTransaction(deps, (trx) => deps.jobs.enqueue(trx, check, { startAfter }));
-    const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', signers });
+    const onRecord = (trx: Db) =>
+      deps.jobs.enqueue(trx, check, { startAfter: new Date(deps.clock.now().getTime() + BURNED_CHECK_MS) });
+    const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', signers, onRecord });
     if (landing.state !== 'landed') {
       if ((await readTransactionIndex(deps, multisig)) >= dead.batchIndex) continue;
       throw new Error(
