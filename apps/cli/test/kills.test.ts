@@ -172,6 +172,17 @@ describe('a payment whose command is killed at every step', () => {
         return hold;
       }
 
+      function untilExecutionIsRecorded(id: string) {
+        const read = () =>
+          world.db
+            .selectFrom('bundles')
+            .select('id')
+            .where('batch_id', '=', id)
+            .where('phase', '=', 'execution')
+            .execute();
+        return waitUntil('a bundle of the execution', read, (bundles) => bundles.length > 0);
+      }
+
       async function waitForStatus(id: string, wanted: string, read = () => client.getBatch(id)) {
         const batch = await waitUntil('the end', read, ({ status }) => status === wanted);
         world.gate.clear();
@@ -235,8 +246,9 @@ describe('a payment whose command is killed at every step', () => {
           await killed(rest, 'after its setup', stage.reach({ path: READ_APPROVAL, moment: 'is answered' }));
           await killed(rest, 'after the signature', stage.reach({ path: EXECUTE, moment: 'arrives', nth: 2 }));
         }
+        // Nonces are sent as transactions, too: the row of its bundle says that this batch is executed.
         const hold = world.gate.hold('sendTransaction');
-        await killed(rest, 'execution begun', hold.reached);
+        await killed(rest, 'execution begun', untilExecutionIsRecorded(batch.id));
         hold.release();
         await waitForStatus(batch.id, 'EXECUTED');
         for (const line of [rest, ['--again'], []]) assert.equal((await run(line)).exitCode, 5);
