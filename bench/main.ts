@@ -18,7 +18,7 @@ import { describeMachine, record } from './results.ts';
 import { benchSchemas } from './schemas.ts';
 import { benchStart } from './start.ts';
 import { benchEngine } from './versus/engine.ts';
-import { benchVersus } from './versus/versus.ts';
+import { benchVersus, benchVersusSlots } from './versus/versus.ts';
 import { benchArchive } from './year/archive.ts';
 import { benchMove } from './year/move.ts';
 import { benchYear } from './year/year.ts';
@@ -39,6 +39,7 @@ const BENCHES: ReadonlyMap<string, (options: Options) => Promise<Figures>> = new
     neighbours: benchNeighbours,
     nonces: benchNonces,
     versus: benchVersus,
+    'versus-slots': benchVersusSlots,
     engine: benchEngine,
     'open-loop': benchOpenLoop,
     start: benchStart,

@@ -17,6 +17,8 @@ const WARM_UP = 10;
 const DECIMALS = 6;
 const VAULT_BASE_UNITS = 10n ** 12n;
 const POLL_MS = 20;
+/** The slots of a public cluster, and shorter ones, with which the script is done in minutes. */
+const [SLOT_MS, SHORT_SLOT_MS] = [400, 50];
 const ACCEPTED = 202;
 
 interface Taken {
@@ -32,23 +34,32 @@ interface Taken {
  * version 1 and without, and through two programs that use the SDK of Squads: a script that a developer would write, and
  * one by an expert. All on one local cluster or on that of FLYWHEEL_TEST_RPC_URL, from the first request to the last execution.
  */
-export async function benchVersus(): Promise<Figures> {
-  const withV1 = await onCluster(true, async (world) => ({
+export function benchVersus(): Promise<Figures> {
+  // A shared cluster has version 1 or has it not.
+  return compareParties(SHORT_SLOT_MS, !isClusterShared);
+}
+
+/** Measures the same with the slots of a public cluster, and with transactions of version 1 only. */
+export function benchVersusSlots(): Promise<Figures> {
+  return compareParties(SLOT_MS, false);
+}
+
+async function compareParties(slotMs: number, isV0Measured: boolean): Promise<Figures> {
+  const withV1 = await onCluster({ v1: true, slotMs }, async (world) => ({
     service: await measureService(world, 'service'),
     script: await forEachCount('script', (count) => byScript(world, SCRIPT, count)),
     expert: await forEachCount('expert', (count) => byScript(world, EXPERT, count)),
   }));
-  // A shared cluster has version 1 or has it not.
-  const withoutV1 = isClusterShared
-    ? []
-    : await onCluster(false, (world) => measureService(world, 'service without version 1'));
+  const withoutV1 = isV0Measured
+    ? await onCluster({ v1: false, slotMs }, (world) => measureService(world, 'service without version 1'))
+    : [];
   const measured = COUNTS.map((count, i) => {
     const [v1, v0, script, expert] = [withV1.service[i], withoutV1[i], withV1.script[i], withV1.expert[i]];
     if (!v1 || !script || !expert) throw new Error(`${count} pipelines were not measured.`);
     return { pipelines: count, count: count.toLocaleString('en-US'), each: { v1, v0, expert, script } };
   });
   return {
-    title: `a batch by the service and by a script (${isClusterShared ? 'the cluster’s own slots' : 'slots of 50 ms'})`,
+    title: `a batch by the service and by a script (${isClusterShared ? 'the cluster’s own slots' : `slots of ${slotMs} ms`})`,
     note: 'The clock starts when the lookup table of a project, or of the expert, can be used; the service has carried out a batch before. The service counts the transactions that close accounts, and their rent as returned; the programs close nothing.',
     rows: measured.flatMap(({ count, each: { v1, expert, script } }) => [
       [`time of the script : the service, ${count} pipelines`, ratio(script.wallMs, v1.wallMs)],
@@ -66,8 +77,11 @@ export async function benchVersus(): Promise<Figures> {
   };
 }
 
-async function onCluster<T>(v1: boolean, measure: (world: World) => Promise<T>): Promise<T> {
-  const world = await openBenchWorld({}, { v1 });
+async function onCluster<T>(
+  options: { readonly v1: boolean; readonly slotMs: number },
+  measure: (world: World) => Promise<T>,
+): Promise<T> {
+  const world = await openBenchWorld({}, options);
   try {
     return await measure(world);
   } finally {
