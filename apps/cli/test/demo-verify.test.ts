@@ -28,7 +28,7 @@ let expected: ExpectedEffects;
 let evidence: Evidence;
 
 before(async () => {
-  expected = await expectEffects([WATCHED, WATCHED, PURCHASED], DECIMALS);
+  expected = expectEffects([WATCHED, WATCHED, PURCHASED], DECIMALS);
   const [watched = '', again = '', purchased = ''] = expected.proofs.map(({ memo }) => memo);
   evidence = {
     batch: {
@@ -111,7 +111,7 @@ describe('verify', () => {
   });
 
   it('fails if a proof memo is missing, not signed by the vault, or of another payload', async () => {
-    const forged = await expectEffects([{ ...PURCHASED, payload: '{"orderId":"SO-2"}' }], DECIMALS);
+    const forged = expectEffects([{ ...PURCHASED, payload: '{"orderId":"SO-2"}' }], DECIMALS);
     for (const memos of [['Order SO-1'], ['Order SO-1', forged.proofs[0]?.memo ?? '']]) {
       const [first] = evidence.transactions;
       assert.ok(first);

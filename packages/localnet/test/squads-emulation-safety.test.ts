@@ -185,7 +185,7 @@ describe('a failed transaction', () => {
     const [recipient = accounts.operator] = accounts.recipients;
     const vote = proposalVote('cancel', key, accounts.company);
     const transaction = buildTransaction(fixture.svm, { feePayer: recipient, instructions: [vote] });
-    const { err } = await fixture.runtime.execute(transaction);
+    const { err } = fixture.runtime.execute(transaction);
     assert.equal(err, 'AccountNotFound');
     assert.equal(fixture.account(proposalOf(key), 'Proposal').cancelled.length, 0);
   });

@@ -1,4 +1,4 @@
-import { addressEncoder, SIGNATURE_BYTES } from '@flywheel/protocol';
+import { encodeMessage, SIGNATURE_BYTES } from '@flywheel/protocol';
 import {
   AccountRole,
   type Address,
@@ -27,36 +27,32 @@ export function encodeUnsignedTransaction({
 }: Extract<UnsignedMessage, { version: 0 }> & TransactionMessageWithLifetime): Base64EncodedWireTransaction {
   const roles = orderedRoles(feePayer.address, instructions);
   const indices = new Map(roles.map(([address], index) => [address, index]));
+  const indexOf = (address: Address) => indices.get(address) ?? 0; // every address of an instruction has a role
   const signers = roles.filter(([, role]) => isSignerRole(role));
-  const readonlySigners = signers.filter(([, role]) => !isWritableRole(role));
-  const readonlyOthers = roles.filter(([, role]) => role === AccountRole.READONLY);
-
-  const bytes: number[] = [];
-  const writeCount = (count: number) => bytes.push(...shortU16.encode(count));
-  const writeAddress = (address: string) => bytes.push(...addressEncoder.encode(address as Address));
-  const writeIndex = (address: Address) => bytes.push(indices.get(address) ?? 0);
-  writeCount(signers.length);
-  bytes.push(...new Uint8Array(signers.length * SIGNATURE_BYTES));
-  bytes.push(VERSION_0, signers.length, readonlySigners.length, readonlyOthers.length);
-  writeCount(roles.length);
-  for (const [address] of roles) writeAddress(address);
-  // The value of a nonce and a blockhash are written as an address is.
-  writeAddress('nonce' in lifetimeConstraint ? lifetimeConstraint.nonce : lifetimeConstraint.blockhash);
-  writeCount(instructions.length);
-  for (const { programAddress, accounts = [], data = new Uint8Array() } of instructions) {
-    writeIndex(programAddress);
-    writeCount(accounts.length);
-    for (const { address } of accounts) writeIndex(address);
-    writeCount(data.length);
-    bytes.push(...data);
-  }
-  writeCount(0); // lookup tables
-  return getBase64Decoder().decode(Uint8Array.from(bytes)) as Base64EncodedWireTransaction;
+  const message = encodeMessage({
+    version: 0,
+    header: {
+      numSignerAccounts: signers.length,
+      numReadonlySignerAccounts: signers.filter(([, role]) => !isWritableRole(role)).length,
+      numReadonlyNonSignerAccounts: roles.filter(([, role]) => role === AccountRole.READONLY).length,
+    },
+    staticAccounts: roles.map(([address]) => address),
+    lifetimeToken: 'nonce' in lifetimeConstraint ? lifetimeConstraint.nonce : lifetimeConstraint.blockhash,
+    instructions: instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
+      programAddressIndex: indexOf(programAddress),
+      accountIndices: accounts.map(({ address }) => indexOf(address)),
+      data,
+    })),
+  });
+  const signatures = signers.length * SIGNATURE_BYTES;
+  const count = shortU16.encode(signers.length);
+  const bytes = new Uint8Array(count.length + signatures + message.length);
+  bytes.set(count);
+  bytes.set(message, count.length + signatures);
+  return getBase64Decoder().decode(bytes) as Base64EncodedWireTransaction; // the layout of a transaction
 }
 
 const shortU16 = /* @__PURE__ */ getShortU16Encoder();
-/** The highest bit tells a versioned message from a legacy one. */
-const VERSION_0 = 0x80;
 
 /** Lists every account once, with the most that is asked of it: the fee payer, then signers before others and writable before read-only. */
 function orderedRoles(feePayer: Address, instructions: readonly Instruction[]): [Address, AccountRole][] {

@@ -29,7 +29,7 @@ describe('addresses of the package', () => {
 
   it('equal those of @sqds/multisig', async () => {
     assert.equal(squads.SQUADS_PROGRAM_ADDRESS, sqds.PROGRAM_ADDRESS);
-    assert.equal(await squads.programConfigAddress(), String(sqds.getProgramConfigPda({})[0]));
+    assert.equal(squads.programConfigAddress(), String(sqds.getProgramConfigPda({})[0]));
     await fc.assert(
       fc.asyncProperty(anyAddress, u8, index, u16, async (key, vaultIndex, transactionIndex, position) => {
         const multisigPda = new PublicKey(key);

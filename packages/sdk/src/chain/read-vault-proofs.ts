@@ -41,6 +41,6 @@ export async function readVaultProofs(
   );
   if (answer === null) return null;
   const { slot, executedAt, failure, calls } = parseTransaction(answer);
-  const proofs = failure === null ? await findVaultProofs(calls) : [];
+  const proofs = failure === null ? findVaultProofs(calls) : [];
   return { proofs: proofs.filter((proof) => proof.vault === vault), slot, executedAt, failure };
 }

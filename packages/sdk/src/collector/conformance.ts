@@ -109,7 +109,7 @@ export function storeConformance(
       const batch = { key: KEY, lane: 'together', batchId: 'id', verdict: null, signed: null } as const;
       const assigned = items.map((each, position) => ({ item: each, to: { batchKey: KEY, position } }));
       await store.write(epoch, { items: assigned, batches: [batch] });
-      const [a, b, c] = await threeOf(await store.read({ batchKey: KEY }));
+      const [a, b, c] = threeOf(await store.read({ batchKey: KEY }));
       const reason = { code: 'ERR_X', message: 'It’s "bad".' };
       const ended = { batchKey: null, isReportDue: true };
       await store.write(epoch, {
@@ -173,7 +173,7 @@ export function storeConformance(
       const positions = [1, 0, 1];
       const assigned = items.map((each, i) => ({ item: each, to: { batchKey: KEY, position: positions[i] ?? 0 } }));
       await store.write(epoch, { items: assigned, batches: [batch] });
-      const inBatch = await threeOf(await store.read({ batchKey: KEY }));
+      const inBatch = threeOf(await store.read({ batchKey: KEY }));
       equal(
         inBatch.map(({ id }) => id),
         ['b', 'a', 'c'],

@@ -45,7 +45,7 @@ export async function castCancel(
   if (batch.status !== 'FAILED') return null;
   const answer = await client.cancelBatch(batchId, call);
   if (!('cancelTx' in answer) || answer.cancelTx === undefined) return null;
-  await requireCancelVote(answer.cancelTx, { ...batch, ...(multisig !== undefined && { multisig }) }, wallet.address);
+  requireCancelVote(answer.cancelTx, { ...batch, ...(multisig !== undefined && { multisig }) }, wallet.address);
   const signed = await signTransaction(answer.cancelTx, wallet);
   const node = await chooseNode(rpcUrl);
   const signature = await askRpc(node, SEND, [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
@@ -59,11 +59,11 @@ export async function castCancel(
 const SEND = 'sendTransaction';
 
 /** @throws FlywheelError `ERR_SIGNING_REFUSED` unless the transaction is the wallet's vote to cancel this batch, and no more. */
-async function requireCancelVote(
+function requireCancelVote(
   cancelTx: string,
   { multisig, batchIndex }: Pick<Batch, 'multisig' | 'batchIndex'>,
   wallet: Address,
-): Promise<void> {
+): void {
   const { message } = decodeTransaction(cancelTx);
   const owner = address(multisig);
   const proposal = proposalAddress(owner, BigInt(batchIndex));

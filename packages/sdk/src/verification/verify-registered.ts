@@ -50,7 +50,7 @@ export async function verifyRegistered(
     ...mismatches('multisig', project.multisig, terms.multisig),
     ...mismatches('vault', project.vaultAddress, terms.vaultAddress),
     ...mismatches('mint', project.mintAddress, terms.mint),
-    ...(await createdIssues(terms, multisig, table)),
+    ...createdIssues(terms, multisig, table),
   ];
   if (issues.length === 0) return;
   throw new FlywheelError({
@@ -79,7 +79,7 @@ async function readCreated(
   }
 }
 
-async function createdIssues(terms: RegistrationTerms, multisig: ChainAccount, table: ChainAccount): Promise<string[]> {
+function createdIssues(terms: RegistrationTerms, multisig: ChainAccount, table: ChainAccount): string[] {
   const { members, threshold, timeLock, configAuthority, rentCollector } = decodeMultisig(multisig);
   const expectedMembers = membersOf(terms);
   const list = (of: readonly Member[]) => of.map(describeMember).sort().join(', ');

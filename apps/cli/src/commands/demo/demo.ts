@@ -90,7 +90,7 @@ interface DemoOptions {
 async function runDemo({ environment, cluster, requestText, progress, signal }: DemoOptions): Promise<DemoReport> {
   const startedAtMs = Date.now();
   const pipelines = readPipelines(requestText);
-  const expected = await expectEffects(pipelines, TOKEN_DECIMALS);
+  const expected = expectEffects(pipelines, TOKEN_DECIMALS);
 
   progress.begin('start');
   // Loaded on demand: the other commands start faster without the service.

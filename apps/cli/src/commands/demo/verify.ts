@@ -22,7 +22,7 @@ interface ExpectedProof {
 }
 
 /** Adds up burns and airdrops, and recomputes every proof memo. */
-export async function expectEffects(pipelines: readonly Pipeline[], decimals: number): Promise<ExpectedEffects> {
+export function expectEffects(pipelines: readonly Pipeline[], decimals: number): ExpectedEffects {
   let burnedBaseUnits = 0n;
   let airdroppedBaseUnits = 0n;
   const airdrops = new Map<string, bigint>();
@@ -36,13 +36,11 @@ export async function expectEffects(pipelines: readonly Pipeline[], decimals: nu
       airdrops.set(action.toAddress, (airdrops.get(action.toAddress) ?? 0n) + amountBaseUnits);
     }
   }
-  const proofs = await Promise.all(
-    pipelines.map(async ({ type, payload, actions }) => ({
-      type,
-      memo: proofMemo({ type, payload }),
-      messages: actions.flatMap((action) => (action.action === 'MEMO' ? [action.message] : [])),
-    })),
-  );
+  const proofs = pipelines.map(({ type, payload, actions }) => ({
+    type,
+    memo: proofMemo({ type, payload }),
+    messages: actions.flatMap((action) => (action.action === 'MEMO' ? [action.message] : [])),
+  }));
   return { decimals, burnedBaseUnits, airdroppedBaseUnits, airdrops, proofs };
 }
 

@@ -199,7 +199,7 @@ async function findIssueOfApprovals(
 /** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */
 async function signCompanyOnly(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<SignedTransaction> {
   const { multisig } = flywheel;
-  const instructions = await companyOnlyApproval(multisig, batch.batchIndex);
+  const instructions = companyOnlyApproval(multisig, batch.batchIndex);
   const { computeUnitPriceMicroLamports } = await deps.bundles.terms(multisig.lookupTable.addresses);
   const limits = operatorLimits(multisig, 'setup', { version: 0, computeUnitPriceMicroLamports, isTipped: false });
   const [planned] = planTransactions([{ instructions, ...VOTE_WEIGHT }], limits);

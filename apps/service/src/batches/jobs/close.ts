@@ -179,13 +179,13 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
   const closing = async () => ({
     groups:
       batch.kind === 'rotation'
-        ? [await rotationCloseGroup(multisig, batch)]
-        : await closeGroups(multisig, batch, decodeBatch(batchAccount).size),
+        ? [rotationCloseGroup(multisig, batch)]
+        : closeGroups(multisig, batch, decodeBatch(batchAccount).size),
   });
   // A change of members made the proposal stale: votes are impossible, and closing needs none.
   const isStale = batchIndex <= staleTransactionIndex;
   if (isStale && (status === 'Draft' || status === 'Active')) return closing();
-  const located = await locateBatch(multisig, batchIndex);
+  const located = locateBatch(multisig, batchIndex);
   switch (status) {
     case 'Draft':
       // A draft cannot be rejected.

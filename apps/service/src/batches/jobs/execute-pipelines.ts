@@ -273,13 +273,11 @@ function executionGroups(
   batch: Batch,
   positions: readonly number[],
   computeUnits: ReadonlyMap<number, number>,
-): Promise<InstructionGroup[]> {
+): InstructionGroup[] {
   const firstFailing = positions.findIndex((position) => !computeUnits.has(position));
   const sent = firstFailing === -1 ? positions : positions.slice(0, Math.max(firstFailing, 1));
-  return Promise.all(
-    sent.map((position) =>
-      batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNIT_LIMIT),
-    ),
+  return sent.map((position) =>
+    batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNIT_LIMIT),
   );
 }
 
@@ -343,7 +341,7 @@ async function simulatePipeline(
   batch: Batch,
   position: number,
 ): Promise<Pick<Simulation, 'err' | 'logs'>> {
-  const group = await batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNIT_LIMIT);
+  const group = batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNIT_LIMIT);
   const [planned] = planTransactions([group], simulationLimits(multisig));
   if (!planned) throw new Error('The execution of a pipeline takes one transaction.');
   const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);

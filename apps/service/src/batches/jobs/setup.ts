@@ -168,9 +168,7 @@ async function landMissing(
   attempt: number,
 ): Promise<Landing> {
   const groups =
-    batch.kind === 'rotation'
-      ? [await rotationSetupGroup(multisig, batch)]
-      : await setupGroups(multisig, batch, cursor);
+    batch.kind === 'rotation' ? [rotationSetupGroup(multisig, batch)] : setupGroups(multisig, batch, cursor);
   const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
   const planned = planTransactions(groups, operatorLimits(multisig, 'setup', terms, { isCareful: attempt > 0 }));
   return landPlanned(deps, planned, { batchId: batch.id, phase: 'setup', attempt });
@@ -249,7 +247,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     // A bundle of its setup may have been in flight when it ended.
     await settleBundles(deps, dead);
     if ((await readTransactionIndex(deps, multisig)) >= dead.batchIndex) continue;
-    const group = await burnIndexGroup(multisig, dead.batchIndex);
+    const group = burnIndexGroup(multisig, dead.batchIndex);
     const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
     const signers = [deps.operator, deps.company];

@@ -66,7 +66,6 @@ export function presentPipelineRecords(
   { record, bundles, executed }: BatchDetails,
 ): BatchDetail['pipelines'] {
   const signatures = signaturesByPipeline(bundles);
-  const memos = pipelines.map(proofMemo);
   const failed = record.executeResult?.failedOnTransactionIndex;
   const left = isFinalStatus(record.status) ? 'skipped' : 'waiting';
   return pipelines.map((pipeline, position) => {
@@ -76,7 +75,7 @@ export function presentPipelineRecords(
       payload: pipeline.payload,
       actions: [...pipeline.actions],
       instructions: pipeline.instructions.map(encodeInstruction),
-      memo: memos[position] ?? '',
+      memo: proofMemo(pipeline),
       state: position < executed ? 'executed' : position === failed ? 'failed' : left,
       ...(signature !== undefined && { signature }),
       bytes: pipeline.vaultMessage.length,

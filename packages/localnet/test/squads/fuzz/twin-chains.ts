@@ -45,7 +45,7 @@ export function createTwinChains(accounts: TestAccounts, programFile: string, op
       for (const address of addressesIn(input)) touched.add(address);
       const transaction = buildTransaction(svm, input);
       const real = executeInSvm(realSvm, transaction);
-      const emulated = await runtime.execute(transaction);
+      const emulated = runtime.execute(transaction);
       const mismatches = mismatchesOf({ real, emulated, realSvm, svm, touched });
       return { emulated, real, mismatches, isKnownDifference: isKnownDifference(real.err, emulated.err) };
     },
