@@ -2,7 +2,7 @@ import { settleBundles } from './batches/bundles/land.ts';
 import { createMultisigCheck, type MultisigCheck, type OwnKeys } from './batches/check/multisig.ts';
 import type { Deps, NoncePool, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
-import { endOpen, endUnadmitted, endUnpayable } from './batches/jobs/end.ts';
+import { endCancelled, endOpen, endUnadmitted, endUnpayable } from './batches/jobs/end.ts';
 import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
 import { refillNonces } from './batches/jobs/nonce-pool.ts';
@@ -242,7 +242,7 @@ async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Proje
     case 'expire':
       return endOpen(deps, project, batch, 'expired');
     case 'cancel':
-      return endOpen(deps, project, batch, 'cancelled');
+      return endCancelled(deps, project, batch);
     case 'close':
       return closeBatch(deps, project, batch);
     default:

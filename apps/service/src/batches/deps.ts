@@ -15,7 +15,7 @@ import type { Turn } from './turn.ts';
 /** Dependencies and settings of the use cases. None of them can sign. */
 export interface Deps {
   readonly db: Db;
-  readonly jobs: Pick<Jobs, 'enqueue' | 'enqueueAll' | 'hasten'>;
+  readonly jobs: Pick<Jobs, 'enqueue' | 'enqueueAll'>;
   readonly chain: Chain;
   readonly clock: Clock;
   readonly log: Log;

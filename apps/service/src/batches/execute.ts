@@ -7,6 +7,7 @@ import { insertAuditEntry } from '../store/audit.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import { askCompany } from '../store/batches/company-approvals.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
+import { isEnqueued } from '../store/jobs/lanes.ts';
 import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts';
 import { requireNotHalted } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
@@ -40,7 +41,9 @@ export async function executeBatch(
   if (!isFinalStatus(batch.status)) {
     // A pause does not hide the result of a batch that has ended.
     await requireNotHalted(deps, project);
-    if (!(await hasExecutionBegun(deps.db, batchId))) {
+    if (await hasExecutionBegun(deps.db, batchId)) {
+      await continueExecution(deps, project, batchId);
+    } else {
       const requested = await checkAndRequest(deps, project, batch, request);
       // A person may take days to approve, so the caller gets an answer now.
       if (requested === 'awaits company') return readBatchWithoutPipelines(deps, project, batchId);
@@ -54,6 +57,12 @@ export async function executeBatch(
   }
   if (isReleased(awaited)) throw toApiError(awaited.executionError);
   return awaited;
+}
+
+/** Enqueues the execution of a batch that has begun, if no job of it is left: a database may have been restored without the queue. */
+async function continueExecution({ db, jobs }: Deps, { flywheel }: Project, batchId: string): Promise<void> {
+  const job = { type: 'execute', batchId, multisig: flywheel.multisig.address } as const;
+  if (!(await isEnqueued(db, job))) await jobs.enqueue(db, job);
 }
 
 async function checkAndRequest(

@@ -28,6 +28,7 @@ import {
   type SignedCompanyDecision,
   type WaitingBatch,
 } from '../store/batches/company-approvals.ts';
+import { lockUnbegun } from '../store/batches/ends.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
 import { requireAnyBatch } from './find-batch.ts';
@@ -99,7 +100,8 @@ export async function approveBatch(
 
 /**
  * Rejects a batch for the company: it ends FAILED with the reason and releases its limits; the worker rejects its proposal
- * on chain and closes its accounts. Repeating the rejection returns the same and keeps the first reason.
+ * on chain and closes its accounts. A batch of which a bundle was sent, before the company was asked again, ends after that
+ * bundle, with the result that the chain shows then. Repeating the rejection returns the same and keeps the first reason.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING; ERR_INVALID_REQUEST as `approveBatch`
  */
 export async function rejectBatch(
@@ -232,15 +234,21 @@ async function recordRejection(
 ): Promise<void> {
   const now = deps.clock.now();
   await deps.db.transaction().execute(async (trx) => {
-    // The decision locks the batch's row, so its execution cannot begin before the end is committed.
+    // The lock keeps an execution from beginning before the end is committed.
+    const isUnbegun = await lockUnbegun(trx, batchId);
     if (!(await decideOnce(trx, batchId, signed, now))) return;
     const { batch } = await requireAnyBatch(trx, batchId);
-    await recordEnd(deps, trx, project, batch, {
-      event: 'ENDED_UNEXECUTED',
-      cause: 'rejected',
-      executed: 0,
-      failure: { failedTxMsg: describeRejection(reason) },
-    });
+    if (isUnbegun) {
+      const failure = { failedTxMsg: describeRejection(reason) };
+      await recordEnd(deps, trx, project, batch, {
+        event: 'ENDED_UNEXECUTED',
+        cause: 'rejected',
+        executed: 0,
+        failure,
+      });
+    } else {
+      await deps.jobs.enqueue(trx, { type: 'cancel', batchId, multisig: project.flywheel.multisig.address });
+    }
     const { operator: actor } = signed;
     await insertAuditEntry(trx, { at: now, actor, action: 'batch.rejected', projectId, batchId, reason });
   });

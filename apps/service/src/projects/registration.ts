@@ -219,9 +219,11 @@ export async function confirmRegistration(
       projectId: project.id,
       after: { mintAddress: token.mint, multisig: multisig.address, ...presentOwnSettings(project) },
     });
+    const firstKey = { scopes: project.scopes, name: 'first key', expiresAt: null };
+    const stored = await storeNewKey({ db: trx, clock }, project, firstKey);
     // A worker records the terms: later changes of the project's limits do not change what the company approves.
     await jobs.enqueue(trx, { type: 'review-changes' });
-    return storeNewKey({ db: trx, clock }, project, { scopes: project.scopes, name: 'first key', expiresAt: null });
+    return stored;
   });
   return {
     projectId: project.id,

@@ -236,7 +236,7 @@ async function askForBatches(count: number) {
   const pipelines = await compilePipelines(Array.from({ length: PIPELINES }, heavyBurnPipeline), first);
   const { fairUse, caps, maxTipLamports, maxComputeUnitPrice } = parseConfig(world.environment);
   const { db } = world;
-  const jobs = { enqueue: async () => undefined, enqueueAll: async () => undefined, hasten: async () => false };
+  const jobs = { enqueue: async () => undefined, enqueueAll: async () => undefined };
   const poolConfig = { connectionString: world.databaseUrl };
   const used: Partial<Deps> = {
     ...{ db, jobs, clock: systemClock, metrics: createMetrics() },

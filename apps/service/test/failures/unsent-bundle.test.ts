@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { clearJobs } from '@flywheel/testing/jobs';
-import { createProject } from '@flywheel/testing/project';
+import { createProject, requireOk } from '@flywheel/testing/project';
 import { resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
 
 describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
@@ -29,6 +29,19 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
     await Promise.all([restart(), answer]);
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.deepEqual(await countBundles(batch.id), { setup: 1, execution: 1 });
+  });
+
+  it('is sent when the client repeats its request, if the job of the execution was lost', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    const dropped = dropBundles();
+    assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
+    await dropped;
+    await world.app.stop();
+    await clearJobs(world.db);
+    await restart();
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.equal(status, 'EXECUTED');
   });
 
   it('is waited for by a cancellation, and counts if it lands late', async () => {

@@ -285,7 +285,7 @@ function refill(
     ...{ db, operator, chain, clock, log: quietLog, signal: new AbortController().signal },
     previousOperator: previous ?? null,
     noncePool: { size, max: 100, perAdmitted: 0 },
-    jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined, hasten: async () => false },
+    jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined },
   });
 }
 

@@ -321,7 +321,7 @@ test('unapproved batches of a revoked key count neither as open nor for the day,
 function depsWith(changes: Partial<Deps['caps']>, counts: Deps['fairUse'] = fairUse): Deps {
   const used: Partial<Deps> = {
     db,
-    jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined, hasten: async () => false },
+    jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined },
     clock: { now: () => NOW, sleep: async () => undefined },
     fairUse: counts,
     caps: { ...caps, ...changes },

@@ -197,7 +197,6 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
       jobs: {
         enqueue: async (_db, { type }) => void enqueued.push(type),
         enqueueAll: async () => undefined,
-        hasten: async () => false,
       },
     });
   await refill();

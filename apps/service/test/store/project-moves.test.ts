@@ -20,6 +20,7 @@ import { recordEvent } from '../../src/store/batches/events.ts';
 import { findLastExpiry, insertChange, insertReview } from '../../src/store/company/changes.ts';
 import { findHalt, MOVING } from '../../src/store/company/pauses.ts';
 import type { Db } from '../../src/store/db.ts';
+import type { Job } from '../../src/store/jobs/jobs.ts';
 import { insertProject } from '../../src/store/projects/projects.ts';
 import { hasDeparted, isHere } from '../../src/store/shards/directory.ts';
 
@@ -52,6 +53,61 @@ test('a move waits for a transaction that was first, and takes its rows', async 
   await Promise.all([first, moving]);
   const moved = await findAuditEntries(to, { projectId: project.id, below: null, limit: 10 });
   assert.equal(moved[0]?.actor, entry.actor);
+});
+
+test('a move waits until a job that ended meanwhile has left its repetition or its successor in the queue', async (context) => {
+  // The statement that takes the jobs out is slow, as on a busy server.
+  await sql`
+    create function slow_down() returns trigger language plpgsql as $$ begin
+      if new.table_name = 'jobs.job' then perform pg_sleep(1); end if;
+      return new;
+    end $$
+  `.execute(from);
+  await sql`create trigger slow_down before insert on departed_rows for each row execute function slow_down()`.execute(
+    from,
+  );
+  context.after(() => sql`drop function slow_down cascade`.execute(from));
+  const isTakingOut = async () =>
+    (
+      await sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`.execute(
+        from,
+      )
+    ).rows;
+  const running = await startTestJobs(source);
+  context.after(() => running.stop({ timeoutSeconds: 0 }));
+  let [isRunning, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await running.work(async (job) => {
+    if (job.type === 'expire') return;
+    isRunning.resolve();
+    await end.promise;
+  });
+  const endings = {
+    execute: () => end.reject(new Error('It moves to another shard.')),
+    close: async (job: Job) => {
+      await jobs.enqueue(from, job, { startAfter: new Date(Date.now() + 5_000) });
+      end.resolve();
+    },
+  };
+  for (const type of ['execute', 'close'] as const) {
+    [isRunning, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const project = await storeKnownProject();
+    const batch = await storeBatch(from, project);
+    const of = { batchId: batch.id, multisig: project.flywheel.multisig.address };
+    await jobs.enqueue(from, { type, ...of });
+    await isRunning.promise;
+    await jobs.enqueue(from, { type: 'expire', ...of }, { startAfter: new Date(Date.now() + 86_400_000) });
+    const moving = moveProject({ from, to, clock: realClock }, project.id, none);
+    await waitUntil('the departure', isTakingOut, (sleeping) => sleeping.length > 0);
+    await endings[type]({ type, ...of });
+    await moving;
+    const { rows } = await sql<{ type: string }>`
+      select data->>'type' as type from jobs.job where data->>'batchId' = ${batch.id} order by 1
+    `.execute(to);
+    assert.deepEqual(
+      rows,
+      [{ type }, { type: 'expire' }].toSorted((a, b) => (a.type < b.type ? -1 : 1)),
+    );
+  }
 });
 
 test('an open stream of events ends without an error when its project leaves', async (context) => {

@@ -26,7 +26,7 @@ import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { findBoundVersions, findDelay, type Judgement, judge } from '../policy/at-signing.ts';
 import { holdRecipients } from '../recipients.ts';
 import { countSigned, countWithinTerms } from '../terms.ts';
-import { describeRejection, end } from './end.ts';
+import { end, endOpen } from './end.ts';
 import { type Progress, readProgress } from './progress.ts';
 
 export interface Approval {
@@ -239,11 +239,10 @@ async function endMismatched(
   return 'ended';
 }
 
-/** Ends a batch that reads open again although the company has rejected it. */
-async function endRejected(deps: RunDeps, project: Project, batch: Batch, reason: string): Promise<'ended'> {
-  deps.log.error({ batchId: batch.id, reason }, 'the company does not sign what it has rejected');
-  const failure = { failedTxMsg: describeRejection(reason) };
-  await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', cause: 'rejected', executed: 0, failure });
+/** Ends a batch that the company has rejected while a bundle of it was in flight, or that reads open again. */
+async function endRejected(deps: RunDeps, project: Project, batch: Batch, rejection: string): Promise<'ended'> {
+  deps.log.warn({ batchId: batch.id, reason: rejection }, 'the company does not sign what it has rejected');
+  await endOpen(deps, project, batch, { rejection });
   return 'ended';
 }
 

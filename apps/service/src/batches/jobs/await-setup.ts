@@ -1,7 +1,7 @@
 import type { Batch } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
-import { hasSetup } from '../../store/jobs/lanes.ts';
+import { isEnqueued } from '../../store/jobs/lanes.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { readProgress } from './progress.ts';
 
@@ -21,10 +21,10 @@ export async function executeAfterSetup(deps: RunDeps, project: Project, batch: 
 
 /** Enqueues the setup of a batch, unless it is enqueued. @throws Paused */
 async function requestSetup(deps: RunDeps, { flywheel }: Project, { id: batchId }: Batch): Promise<void> {
-  const located = { batchId, multisig: flywheel.multisig.address };
+  const setup = { type: 'setup', batchId, multisig: flywheel.multisig.address } as const;
   await fencedTransaction(deps, async (trx) => {
     await requireUnpaused(trx, flywheel.id);
-    if (!(await hasSetup(trx, located))) await deps.jobs.enqueue(trx, { type: 'setup', ...located });
+    if (!(await isEnqueued(trx, setup))) await deps.jobs.enqueue(trx, setup);
   });
 }
 

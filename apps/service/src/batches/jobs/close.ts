@@ -33,7 +33,7 @@ import { uncountUnexecuted } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
-import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
+import { awaitFinality, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
 import { readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
@@ -69,17 +69,27 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
       await completeLedger(deps, multisig, batch);
-      const isFirst = await fencedTransaction(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
-      if (!isFirst) return;
-      deps.log.info({ batchId: batch.id }, 'batch closed on chain');
-      // A fork may take the closing away: the job runs once more when it is final.
-      return enqueueAgain(deps, multisig, batch, CLOSED_CHECK_MS);
+      return recordClosed(deps, multisig, batch);
     }
-    if (step === 'not created') return releaseUncreated(deps, batch);
+    if (step === 'not created') {
+      // A setup that a fork took away may land again until it expires.
+      if (!(await isFinalForAll(deps, batch))) return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
+      return releaseUncreated(deps, batch);
+    }
     if (step === 'awaits wallet') return enqueueAgain(deps, multisig, batch, CANCEL_POLL_MS);
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
   }
   await enqueueAgain(deps, multisig, batch, RETRY_MS);
+}
+
+/** Records that a batch is closed. A fork may take the closing away: the job runs once more when it is final. */
+async function recordClosed(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
+  const isFirst = await fencedTransaction(deps, async (trx) => {
+    if (!(await markClosed(trx, batch.id, deps.clock.now()))) return false;
+    await enqueueAgain({ ...deps, db: trx }, multisig, batch, CLOSED_CHECK_MS);
+    return true;
+  });
+  if (isFirst) deps.log.info({ batchId: batch.id }, 'batch closed on chain');
 }
 
 /** Records an operator's rejection, so that whoever opens the batch again gets no signature for it. */
@@ -231,7 +241,7 @@ async function landStep(
 
 /** Enqueues the job for later, so that no job blocks while it waits for a person. */
 async function enqueueAgain(
-  { db, jobs, clock }: RunDeps,
+  { db, jobs, clock }: Pick<RunDeps, 'db' | 'jobs' | 'clock'>,
   multisig: Multisig,
   batch: Batch,
   afterMs: number,

@@ -6,6 +6,7 @@ import type { Batch, BatchEvent, Bundle, EndCause } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
+import { findCompanyDecision } from '../../store/batches/company-approvals.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
 import { findUnclosedIds, lockUnbegun } from '../../store/batches/ends.ts';
 import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
@@ -58,29 +59,39 @@ function undone(ending: Ending, failure: ExecutionFailure): Ending {
  * Jobs `expire` and `cancel`, and what replaces a member: end an open batch with the result that the chain shows. It is EXECUTED if all of its
  * pipelines were executed meanwhile. Waits for its bundles in flight first; afterwards nothing of it is sent again.
  */
-export async function endOpen(
-  deps: RunDeps,
-  project: Project,
-  batch: Batch,
-  cause: keyof typeof END_REASONS,
-): Promise<void> {
+export async function endOpen(deps: RunDeps, project: Project, batch: Batch, reason: OpenEnd): Promise<void> {
   if (isFinalStatus(batch.status)) return;
   const { multisig } = project.flywheel;
   await settleBundles(deps, batch);
   const executed = await readFinallyExecuted(deps, multisig, batch);
+  const cause = causeOf(reason);
   if (executed === 'incomplete') {
-    if (cause !== 'expired' && cause !== 'cancelled') throw new Error(`No node has the history of batch ${batch.id}.`);
+    if (cause === null) throw new Error(`No node has the history of batch ${batch.id}.`);
     const startAfter = new Date(deps.clock.now().getTime() + RETRY_MS);
     const type = cause === 'expired' ? 'expire' : 'cancel';
     return deps.jobs.enqueue(deps.db, { type, batchId: batch.id, multisig: multisig.address }, { startAfter });
   }
-  const isExecuted = executed === batch.pipelines.length;
-  await end(deps, project, batch, {
-    event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
-    executed,
-    ...(isExecuted ? { failure: null } : { failure: { failedTxMsg: END_REASONS[cause] } }),
-    ...(!isExecuted && (cause === 'expired' || cause === 'cancelled') && { cause }),
-  });
+  if (executed === batch.pipelines.length) {
+    await end(deps, project, batch, { event: 'EXECUTION_LANDED', executed, failure: null });
+    return;
+  }
+  const failedTxMsg = typeof reason === 'string' ? END_REASONS[reason] : describeRejection(reason.rejection);
+  const ending = { event: 'ENDED_UNEXECUTED', executed, failure: { failedTxMsg } } as const;
+  await end(deps, project, batch, { ...ending, ...(cause !== null && { cause }) });
+}
+
+/** Job `cancel`: ends a batch that a client has cancelled, or that the company has rejected after a bundle of it was sent. */
+export async function endCancelled(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  const { reason: rejection } = await findCompanyDecision(deps.db, batch.id);
+  await endOpen(deps, project, batch, rejection === null ? 'cancelled' : { rejection });
+}
+
+/** Reason for which an open batch ends; `rejection` is the company's. */
+type OpenEnd = keyof typeof END_REASONS | { readonly rejection: string };
+
+function causeOf(reason: OpenEnd): EndCause | null {
+  if (typeof reason === 'object') return 'rejected';
+  return reason === 'expired' || reason === 'cancelled' ? reason : null;
 }
 
 /**

@@ -93,8 +93,8 @@ function namesAddress(wire: string, address: Address): boolean {
   return Buffer.from(wire, 'base64').includes(Buffer.from(addressEncoder.encode(address)));
 }
 
-/** True if each transaction that was sent for a batch is finalized, or can no longer change anything. */
-async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Promise<boolean> {
+/** Returns true if each transaction that was sent for a batch is finalized, or can no longer change anything. */
+export async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Promise<boolean> {
   const finalized = await chain.finalizedBlock();
   for (const bundle of await findBundles(db, id)) {
     if (bundle.phase === 'close') continue;

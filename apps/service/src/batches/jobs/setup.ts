@@ -212,9 +212,8 @@ async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promis
   await fencedTransaction(deps, async (trx) => {
     if (!(await finalizeBatch(trx, batch.id, initResult, clock.now()))) return;
     // An execution that was requested earlier has been waiting for this, or is about to wait.
-    const execute = { type: 'execute', batchId: batch.id, multisig: multisig.address } as const;
-    if (!(await isExecutionRequested(trx, batch.id)) || (await jobs.hasten(trx, execute))) return;
-    await jobs.enqueue(trx, execute);
+    if (!(await isExecutionRequested(trx, batch.id))) return;
+    await jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
   });
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
   return null;

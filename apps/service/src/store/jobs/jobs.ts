@@ -10,6 +10,7 @@ import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/trac
 import type { Db } from '../db.ts';
 import { startListening } from '../listen.ts';
 import type { Log } from '../log.ts';
+import { isRepeatOf } from './lanes.ts';
 import { type ClaimedRun, startClaiming } from './run-claimed.ts';
 import { BATCH, joinWorkers, type Presence } from './takeover.ts';
 
@@ -24,7 +25,7 @@ export interface SingleJob {
   readonly type: keyof typeof SINGLE_QUEUES;
 }
 
-interface BatchJob {
+export interface BatchJob {
   readonly type: 'setup' | 'execute' | 'expire' | 'cancel' | 'close';
   readonly batchId: string;
   readonly multisig: Address;
@@ -39,14 +40,13 @@ export interface EnqueuedJob {
 export interface Jobs {
   /**
    * Enqueues a job in the given transaction: it exists if and only if that commits, and starts then. `startAfter` lets
-   * later jobs of the multisig run first. A single job is dropped while another of its type is waiting, and waits for
-   * another open transaction that enqueued one: enqueue it last, or outside.
+   * later jobs of the multisig run first. While another job of its type, and of its batch if it has one, is waiting, that one
+   * takes its place: it starts at the earlier of the two times, and not before this transaction ends, so it sees what that has
+   * written. A single job waits for another open transaction that enqueued one: enqueue it last, or outside.
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
-  /** Enqueues jobs of batches like `enqueue`, in one statement. */
+  /** Enqueues the first jobs of a new batch, in one statement. */
   enqueueAll(db: Db, jobs: readonly EnqueuedJob[]): Promise<void>;
-  /** Lets a job start now that waits for a later time, with the trace of its request. @returns false if none waits. */
-  hasten(db: Db, job: BatchJob): Promise<boolean>;
   /**
    * Runs jobs, those of `maxBatches` batches at most, one single job of each type. Projects are served in turn, and neither
    * setups nor executions can take all places. A handler that throws is retried without limit after a delay
@@ -96,14 +96,15 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
   return {
     enqueueAll,
     async enqueue(db, job, { startAfter } = {}) {
-      if ('batchId' in job) return enqueueAll(db, [{ job, ...(startAfter && { startAfter }) }]);
+      if ('batchId' in job) {
+        if (await joinWaiting(db, BATCH, isRepeatOf(job), startAfter)) return;
+        return enqueueAll(db, [{ job, ...(startAfter && { startAfter }) }]);
+      }
       const queue = SINGLE_QUEUES[job.type];
-      const id = await sender.send(queue, traced(job), { db: fromKysely(db), ...(startAfter && { startAfter }) });
-      // One that waits for its time runs at once in the place of the dropped one.
-      if (id === null && startAfter === undefined) await bringForward(db, queue, sql`true`);
-    },
-    async hasten(db, { type, batchId }) {
-      return bringForward(db, BATCH, sql`data->>'type' = ${type} and data->>'batchId' = ${batchId}`);
+      for (;;) {
+        const id = await sender.send(queue, traced(job), { db: fromKysely(db), ...(startAfter && { startAfter }) });
+        if (id !== null || (await joinWaiting(db, queue, sql`state = 'created'`, startAfter))) return;
+      }
     },
     async work(handler, { maxBatches = DEFAULT_MAX_BATCHES } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');
@@ -207,15 +208,25 @@ function createBoss(
   return boss;
 }
 
-/** @returns false if no such job waits for its time. */
-async function bringForward(db: Db, queue: string, isMeant: RawBuilder<boolean>): Promise<boolean> {
+/**
+ * Lets a waiting job take the place of one that is to be enqueued. Its row stays locked until the transaction ends, and claims
+ * skip a locked row. One that waits to be retried keeps its time.
+ * @returns false if none waits.
+ */
+async function joinWaiting(
+  db: Db,
+  queue: string,
+  isMeant: RawBuilder<boolean>,
+  startAfter: Date | undefined,
+): Promise<boolean> {
   const { rows } = await sql`
-    with due as (
-      update jobs.job set start_after = now()
-      where name = ${queue} and state = 'created' and start_after > now() and ${isMeant}
-      returning id
+    with joined as (
+      update jobs.job
+      set start_after = case state when 'created' then least(start_after, ${startAfter ?? sql`now()`}::timestamptz) else start_after end
+      where name = ${queue} and ${isMeant}
+      returning start_after
     )
-    select pg_notify(${NOTIFY_CHANNEL}, ${queue}) from due
+    select pg_notify(${NOTIFY_CHANNEL}, ${queue}) from joined
   `.execute(db);
   return rows.length > 0;
 }

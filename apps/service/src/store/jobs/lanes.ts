@@ -16,17 +16,27 @@ export const keyOf = (job: string) =>
 export const isOf = (multisig: string): RawBuilder<boolean> =>
   sql`singleton_key in (${multisig}::text, ${multisig}::text || ':setup')`;
 
-/** True if a job that sets up the batch runs, or waits for less than a minute: one may have been put off for years. */
-export async function hasSetup(
-  db: Db,
-  { multisig, batchId }: { readonly multisig: Address; readonly batchId: string },
-): Promise<boolean> {
+/** Names a job of a batch. */
+interface JobOfBatch {
+  readonly type: string;
+  readonly batchId: string;
+  readonly multisig: Address;
+}
+
+/** Selects the jobs that wait, or wait to be retried, and do the work of this one. */
+export const isRepeatOf = ({ type, batchId, multisig }: JobOfBatch): RawBuilder<boolean> =>
+  // The conditions of pg-boss's index job_i10, of what waits for a key.
+  sql`policy = 'key_strict_fifo' and ${isOf(multisig)} and state < 'active' and not blocked
+    and data->>'type' = ${type} and data->>'batchId' = ${batchId}`;
+
+/** Returns true if a job runs, or waits for less than a minute: one may have been put off for years. */
+export async function isEnqueued(db: Db, { type, batchId, multisig }: JobOfBatch): Promise<boolean> {
   // The conditions of pg-boss's indexes job_i8 and job_i10, of what holds a key and of what waits for one.
   const { rows } = await sql`
-    select from jobs.job j
+    select from jobs.job
     where name = 'batch' and policy = 'key_strict_fifo' and ${isOf(multisig)}
       and ((state < 'active' and not blocked) or state in ('active', 'retry', 'failed'))
-      and ${sql.raw(isSetup('j'))} and data->>'batchId' = ${batchId} and start_after < now() + interval '1 minute'
+      and data->>'type' = ${type} and data->>'batchId' = ${batchId} and start_after < now() + interval '1 minute'
     limit 1
   `.execute(db);
   return rows.length > 0;

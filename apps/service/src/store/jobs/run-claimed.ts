@@ -55,8 +55,10 @@ export function startClaiming<Stored extends object>(options: ClaimLoopOptions<S
     const share = newShare(nowMs - job.sinceDueMs);
     if (job.sinceServedMs !== null) share.servedUntilMs = nowMs - job.sinceServedMs;
     share.hasBacklog = job.isFollowed || job.isLarge;
+    // The queue has taken it back meanwhile, and this process has claimed it again.
+    running.get(job.id)?.lost.abort(new Error(`Job ${job.id} was claimed again.`));
     const ended = settle(options, job, { id: job.id, signal: lost.signal, share }).finally(() => {
-      running.delete(job.id);
+      if (running.get(job.id)?.lost === lost) running.delete(job.id);
       // Its multisig, or another project that waited for the place, may be next.
       wake();
     });

@@ -83,7 +83,8 @@ export async function depart(trx: Db, { moveId, destination, projectId, rest }: 
   await resumeWork(trx, projectId);
   const [jobs, ...others] = BELONGINGS.toReversed();
   if (jobs === undefined) return;
-  // A worker that claims one of them at this moment is seen below; afterwards none is left to be claimed.
+  // A worker that had claimed one of them is seen below, and so is a job that it has returned or enqueued meanwhile; afterwards
+  // none is left to be claimed.
   await takeOut(trx, moveId, project, jobs);
   await requireDrained(trx, project);
   for (const belonging of others) await takeOut(trx, moveId, project, belonging);
@@ -128,8 +129,9 @@ async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): P
 async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedProject): Promise<void> {
   const { rows } = await sql<{ what: string | null }>`
     select case
-      when exists (select from jobs.job where name = 'batch' and ${isOf(multisig)} and state = 'active')
-        then 'a worker runs a job of it'
+      when exists (
+        select from jobs.job where name = 'batch' and ${isOf(multisig)} and state in ('created', 'retry', 'active', 'failed')
+      ) then 'a worker runs a job of it'
       when exists (
         select from bundles join batches on batches.id = batch_id
         where project_id = ${projectId} and ${isMeant} and closed_at is null and state = 'sent'
