@@ -90,7 +90,7 @@ export const NOT_A_TYPED_ADDRESS = 'is not a Solana address: enter 32 to 44 lett
  * Finds why a text is not the address of a wallet.
  * @returns a sentence without its subject, which is the text or its place; null for the address of a wallet.
  */
-export function findWalletProblem(text: string): string | null {
+export function findWalletIssue(text: string): string | null {
   if (!isAddress(text)) return NOT_AN_ADDRESS;
   return isOffCurveAddress(text) ? 'belongs to a program, not to a wallet.' : null;
 }

@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit';
 import papaparse from 'papaparse';
-import { findWalletProblem, isAddress, NOT_A_TYPED_ADDRESS } from './addresses.ts';
+import { findWalletIssue, isAddress, NOT_A_TYPED_ADDRESS } from './addresses.ts';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits, toDecimal } from './amounts.ts';
 import { describeReservedAddress } from './reserved-addresses.ts';
 
@@ -158,7 +158,7 @@ function readRow(
   if (!isAddress(address)) return { issue: `“${address.slice(0, MAX_QUOTED)}” ${NOT_A_TYPED_ADDRESS}` };
   const reserved = describeReservedAddress(address);
   if (reserved !== null) return { issue: `${address} is ${reserved}, not a wallet.` };
-  const problem = checksCurve ? findWalletProblem(address) : null;
+  const problem = checksCurve ? findWalletIssue(address) : null;
   if (problem !== null) return { issue: `${address} ${problem}` };
   if (!/^\d+(\.\d+)?$/.test(amount)) {
     const given = amount === '' ? 'The amount is missing' : `“${amount.slice(0, MAX_QUOTED)}” is not an amount`;

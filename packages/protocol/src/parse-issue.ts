@@ -3,7 +3,7 @@ export interface ParseError {
   readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
 }
 
-/** A fault that zod has found in a value. */
+/** An issue that zod has found in a value. */
 export interface ParseIssue {
   /** Path of the value, such as `pipelines[2].actions[0].amount`. */
   readonly place: string;

@@ -6,7 +6,7 @@ import {
   addressEncoder,
   associatedTokenAddress,
   deriveAddress,
-  findWalletProblem,
+  findWalletIssue,
   isAddress,
   isOffCurveAddress,
 } from '@flywheel/protocol';
@@ -104,10 +104,10 @@ describe('addresses', () => {
     fc.assert(
       fc.property(anAddress, (candidate) => {
         const problem = kitIsOffCurveAddress(candidate) ? 'belongs to a program, not to a wallet.' : null;
-        assert.equal(findWalletProblem(candidate), problem);
+        assert.equal(findWalletIssue(candidate), problem);
       }),
     );
-    assert.equal(findWalletProblem('0x12'), 'is not an address: base58 of 32 bytes is needed.');
+    assert.equal(findWalletIssue('0x12'), 'is not an address: base58 of 32 bytes is needed.');
   });
 });
 

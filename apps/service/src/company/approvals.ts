@@ -14,7 +14,7 @@ import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, toApiError
 import type { Project } from '../model/project.ts';
 import { NodeBehind } from '../solana/node-unavailable.ts';
 import type { TokenNames } from '../solana/token-names.ts';
-import { findApprovalProblem } from '../squads/approval-check.ts';
+import { findApprovalIssue } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
@@ -177,7 +177,7 @@ async function findProblemOfSignedTx(deps: Deps, { flywheel }: Project, batch: B
   const { multisig } = flywheel;
   const { id: batchId, batchIndex, nonce, signedTx } = batch;
   if (signedTx === null) throw new Error(`Batch ${batchId} waits for the company and has no signed approval.`);
-  const problem = await findApprovalProblem(signedTx, { batchId, batchIndex, multisig, nonce });
+  const problem = await findApprovalIssue(signedTx, { batchId, batchIndex, multisig, nonce });
   return problem ?? findNonceMismatch(deps, multisig, batch);
 }
 

@@ -63,7 +63,7 @@ export async function checkApproval(signedTx: string, expected: ExpectedApproval
 }
 
 /** Checks like `checkApproval`. @returns what is wrong, in sentences; null if nothing is. */
-export async function findApprovalProblem(signedTx: string, expected: ExpectedApproval): Promise<string | null> {
+export async function findApprovalIssue(signedTx: string, expected: ExpectedApproval): Promise<string | null> {
   try {
     await checkApproval(signedTx, expected);
     return null;

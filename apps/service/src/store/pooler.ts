@@ -15,7 +15,7 @@ export interface Pooler {
   readonly hasTimeouts: boolean;
 }
 
-/** A fault in the connection to the database, and its remedy; both are sentences. */
+/** An issue with the connection to the database, and its remedy; both are sentences. */
 export interface PoolerIssue {
   /** True if no process starts with it. */
   readonly isFatal: boolean;

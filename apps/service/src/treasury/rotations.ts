@@ -1,5 +1,5 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
-import { address, findWalletProblem, isSignedBy } from '@flywheel/protocol';
+import { address, findWalletIssue, isSignedBy } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
@@ -27,7 +27,7 @@ export async function rotateWallet(
 ): Promise<CreatedBatch> {
   const { id: projectId, wallet: from, flywheel } = project;
   const { newWallet, signature } = body;
-  const problem = findWalletProblem(newWallet);
+  const problem = findWalletIssue(newWallet);
   if (problem !== null) throw invalid('newWallet', problem);
   const to = address(newWallet);
   const text = rotationMessage({ projectId, multisig: flywheel.multisig.address, from, to });

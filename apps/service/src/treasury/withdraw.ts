@@ -1,5 +1,5 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
-import { address, findWalletProblem, WITHDRAWAL_TYPE } from '@flywheel/protocol';
+import { address, findWalletIssue, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
@@ -45,7 +45,7 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
 
 function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flywheel }: Project): VaultPipeline {
   const { multisig } = flywheel;
-  const problem = findWalletProblem(to);
+  const problem = findWalletIssue(to);
   if (problem !== null) throw invalid('to', problem);
   if (to === multisig.operator) throw invalid('to', `${to} is the operator, which pays the fees of all batches.`);
   const action: WithdrawAction = { action: 'WITHDRAW', asset, toAddress: to, amount };

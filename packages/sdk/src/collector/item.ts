@@ -1,4 +1,4 @@
-import { type Action, findPayloadProblem, Pipeline } from '@flywheel/api';
+import { type Action, findPayloadIssue, Pipeline } from '@flywheel/api';
 import { firstParseIssue } from '@flywheel/protocol';
 import { FlywheelError, type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { pipelineSize } from '../pipeline-size.ts';
@@ -46,7 +46,7 @@ const ID = /^[^\p{C}]{1,200}$/u;
  */
 export function parseItem({ id, type, payload, actions }: CollectedItem, acceptedAtMs: number): NewItem {
   if (typeof id !== 'string' || !ID.test(id)) {
-    throw invalid(`${JSON.stringify(id)} is no id: 1 to 200 characters without control characters.`);
+    throw invalid(`${JSON.stringify(id)} is not a valid id: use 1 to 200 characters without control characters.`);
   }
   const parsed = Pipeline.safeParse(pipeline(type, payload, ...actions));
   if (!parsed.success) {
@@ -55,7 +55,7 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
   }
   const { data: item } = parsed;
   // The service reads a payload alone, and would not see it in a merged one.
-  const problem = findPayloadProblem(item.payload);
+  const problem = findPayloadIssue(item.payload);
   if (problem !== null) throw invalid(`Item ${id}: payload ${problem}`, [{ place: 'payload', message: problem }]);
   const { share, bytes, instructions } = pipelineSize(item);
   if (share > 1) {

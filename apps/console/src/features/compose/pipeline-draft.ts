@@ -1,4 +1,4 @@
-import { type Action, findPayloadProblem, type Pipeline, PROOF_TYPE } from '@flywheel/api';
+import { type Action, findPayloadIssue, type Pipeline, PROOF_TYPE } from '@flywheel/api';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 
@@ -89,6 +89,6 @@ export function readAction({ kind, amount, toAddress, message }: ActionDraft): A
 }
 
 function payloadIssue({ payload }: PipelineDraft): string | null {
-  const problem = findPayloadProblem(payload);
+  const problem = findPayloadIssue(payload);
   return problem === null ? null : `The payload ${problem}`;
 }

@@ -1,4 +1,4 @@
-import { findPayloadProblem, type ProofType } from '@flywheel/api';
+import { findPayloadIssue, type ProofType } from '@flywheel/api';
 import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protocol';
 import { type PipelineSize, pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
@@ -64,7 +64,7 @@ interface PipelineFieldsProps {
 function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRemove }: PipelineFieldsProps) {
   const read = readPipeline(draft, { decimals });
   const schema = proofTypes.find(({ type }) => type === draft.type)?.payloadSchema ?? null;
-  const { data: trial } = useSchemaTrial(schema, findPayloadProblem(draft.payload) === null ? draft.payload : null);
+  const { data: trial } = useSchemaTrial(schema, findPayloadIssue(draft.payload) === null ? draft.payload : null);
   const payloadProblem = trial?.payloadProblem ?? null;
   const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
   const fieldErrors = draft.actions.flatMap((action) => Object.values(fieldErrorsOf(action, decimals)));

@@ -4,7 +4,7 @@ import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
-import { findApprovalProblem } from '../../squads/approval-check.ts';
+import { findApprovalIssue } from '../../squads/approval-check.ts';
 import {
   askCompany,
   askCompanyAgain,
@@ -214,7 +214,7 @@ async function signApproval(
   { id: batchId, batchIndex, nonce, signedTx }: Batch,
 ): Promise<SignedTransaction | ErrorContext<'ERR_SIGNED_TX_INVALID'>> {
   if (signedTx === null) throw new Error(`Batch ${batchId} has no signed approval.`);
-  const problem = await findApprovalProblem(signedTx, { batchId, batchIndex, multisig, nonce });
+  const problem = await findApprovalIssue(signedTx, { batchId, batchIndex, multisig, nonce });
   if (problem !== null) return { problem };
   return addSignatures(signedTx, [company, operator]);
 }

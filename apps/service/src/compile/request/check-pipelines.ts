@@ -1,5 +1,5 @@
 import { type Action, ApiError, type ErrorContext, type Pipeline, type Scope } from '@flywheel/api';
-import { describeReservedAddress, findWalletProblem, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
+import { describeReservedAddress, findWalletIssue, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
 import { formatRequestPath } from '../../model/input-issue.ts';
 import type { Project } from '../../model/project.ts';
 
@@ -49,7 +49,7 @@ function checkRecipient(toAddress: string, path: Path): void {
   const reserved = describeReservedAddress(toAddress);
   if (reserved !== null) throw invalid(`${toAddress} is ${reserved}, not a wallet.`);
   // Only a program, if anyone, could move tokens that are sent to an address off the curve.
-  const problem = findWalletProblem(toAddress);
+  const problem = findWalletIssue(toAddress);
   if (problem !== null) throw invalid(problem);
 }
 

@@ -1,8 +1,8 @@
 import {
   Action,
   ApiError,
-  findPayloadProblem,
-  HALF_SURROGATE_PROBLEM,
+  findPayloadIssue,
+  HALF_SURROGATE_ISSUE,
   type InitBatchRequest,
   MAX_PIPELINES_PER_BATCH,
   Pipeline,
@@ -42,7 +42,7 @@ function parseShape(body: unknown): z.output<typeof Shape> {
   const parsed = Shape.safeParse(body, { reportInput: true });
   if (!parsed.success) throw new ApiError('ERR_INVALID_REQUEST', firstIssue(parsed.error, []));
   for (const [index, { payload }] of parsed.data.pipelines.entries()) {
-    const problem = findPayloadProblem(payload);
+    const problem = findPayloadIssue(payload);
     if (problem) {
       throw new ApiError('ERR_INVALID_REQUEST', { place: formatRequestPath(['pipelines', index, 'payload']), problem });
     }
@@ -60,7 +60,7 @@ function parseAction(action: unknown, path: Path): Action {
 }
 
 function findTextProblem(text: string): string | null {
-  if (!text.isWellFormed()) return HALF_SURROGATE_PROBLEM;
+  if (!text.isWellFormed()) return HALF_SURROGATE_ISSUE;
   if (text.includes('\0')) return 'holds the character U+0000, which databases and explorers cannot show.';
   return null;
 }
