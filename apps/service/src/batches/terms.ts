@@ -6,7 +6,7 @@ import { DAY_MS, utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { ChainAccount } from '../solana/answers.ts';
 import { findBundles } from '../store/batches/bundles.ts';
-import { lockTerms, whetherKept } from '../store/company/terms.ts';
+import { keepsRecordedTerms, lockTerms } from '../store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
 import { deleteUses } from '../store/company/uses.ts';
 import type { Db } from '../store/db.ts';
@@ -23,7 +23,7 @@ export async function recordSetup(
   batch: Batch,
 ): Promise<void> {
   const day = utcDay(deps.clock.now());
-  await lockTerms(trx, project, whetherKept(deps));
+  await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
   await recordSetupDay(trx, locate(project, batch), day);
 }
 
@@ -37,7 +37,7 @@ export async function countWithinTerms(deps: RunDeps, project: Project, batch: B
   const totals = dailyTotals(batch.pipelines, token);
   const now = deps.clock.now();
   return fencedTransaction(deps, async (trx) => {
-    const { mint, approvalMode, ...limits } = await lockTerms(trx, project, whetherKept(deps));
+    const { mint, approvalMode, ...limits } = await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
     if (approvalMode === 'manual') return 'The company approves nothing of this project by itself.';
     if (mint !== token.mint) return `The limits count the token ${mint}, and the project has ${token.mint}.`;
     const located = locate(project, batch);
@@ -78,7 +78,7 @@ export async function countSigned(
 ): Promise<Judgement> {
   const day = utcDay(deps.clock.now());
   return fencedTransaction(deps, async (trx) => {
-    await lockTerms(trx, project, whetherKept(deps));
+    await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
     const judgement = judge(await findBoundVersions(trx, project, batch), project, batch);
     const isAllowed = judgement.refusal === null && judgement.required <= approvals;
     if (!isAllowed || batch.kind !== 'pipelines') return judgement;

@@ -35,7 +35,7 @@ import {
 } from '../store/company/pauses.ts';
 import { findPolicyVersions, insertPolicy } from '../store/company/policies.ts';
 import { countEarlierTokenAccounts } from '../store/company/policy-uses.ts';
-import { lockTerms, recordFirstTerms, updateTerms, whetherKept } from '../store/company/terms.ts';
+import { keepsRecordedTerms, lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
 import { isDatabaseError } from '../store/database-unavailable.ts';
 import type { Db } from '../store/db.ts';
 import { requireProject, updateApprovalMode } from '../store/projects/projects.ts';
@@ -114,7 +114,7 @@ async function reviewTerms(deps: Deps, change: TermsChange, signed: UnreviewedCh
   const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
-    const { mint, ...current } = await lockTerms(trx, project, whetherKept(deps));
+    const { mint, ...current } = await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
     if (await isOutrun(trx, projectId, signed)) return OUTRUN;
     if (mint !== token.mint) return `The limits count another token, ${mint}.`;
     if (!isDeepStrictEqual(current, from)) return 'The terms have changed meanwhile. Sign the change again.';
@@ -171,7 +171,7 @@ async function reviewPolicy(deps: Deps, change: PolicyChange, signed: Unreviewed
   return db.transaction().execute(async (trx) => {
     // Init and workers hold these two locks in this order, so a batch is counted here or judged by the new version.
     await lockFlywheel(trx, flywheel.id);
-    await lockTerms(trx, project, whetherKept(deps));
+    await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
     const [present] = await findPolicyVersions(trx, multisig, 1);
     const next = (present?.version ?? 0) + 1;
     if (version !== next)
@@ -202,7 +202,7 @@ async function reviewAdmission(deps: Deps, change: AdmissionChange, signed: Unre
   const foreign = terms === null ? null : await findVoterMismatch(deps, flywheel.multisig);
   if (foreign !== null) return foreign;
   return db.transaction().execute(async (trx) => {
-    const { mint } = await lockTerms(trx, project, whetherKept(deps));
+    const { mint } = await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
     if (terms !== null && mint !== token.mint) return `The limits count another token, ${mint}.`;
     if (await isOutrun(trx, projectId, signed)) return OUTRUN;
     const isAdmission = terms !== null;

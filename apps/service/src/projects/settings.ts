@@ -12,7 +12,7 @@ import type { Clock } from '../model/clock.ts';
 import type { DailyTotals, NewProject, Project, Token } from '../model/project.ts';
 import { requireSchemas, type SchemaDeps } from '../payload-schemas/check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { findTerms, termsOf, whetherKept } from '../store/company/terms.ts';
+import { findTerms, keepsRecordedTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
 import { lockProject, replaceProofTypes, updateDailyLimits } from '../store/projects/projects.ts';
 import { requireOwnProject, requireVisibleProject } from './access.ts';
@@ -137,7 +137,7 @@ async function presentSettings(
   deps: Pick<SettingsDeps, 'db' | 'companyOperators'>,
   project: Project,
 ): Promise<ProjectSettings> {
-  const recorded = await findTerms(deps.db, project.flywheel.multisig.address, whetherKept(deps));
+  const recorded = await findTerms(deps.db, project.flywheel.multisig.address, { isKept: keepsRecordedTerms(deps) });
   return { ...presentOwnSettings(project), companyTerms: presentTerms(recorded ?? termsOf(project), project.token) };
 }
 

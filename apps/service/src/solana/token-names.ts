@@ -23,7 +23,7 @@ const REMEMBERED_MS = 10 * 60_000;
 /** More than the projects of a service; above it the cache is cleared. */
 const MAX_REMEMBERED = 10_000;
 /** Time that pages wait for a name. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 
 /** Reads the names of tokens, inside a Token-2022 mint or in its Metaplex metadata account. Names are not stored. */
 export function createTokenNames({
@@ -49,7 +49,7 @@ export function createTokenNames({
     of: async (mints) => {
       const staleMs = clock.now().getTime() - REMEMBERED_MS;
       const unknown = [...new Set(mints)].filter((mint) => (remembered.get(mint)?.readAtMs ?? 0) < staleMs);
-      if (unknown.length > 0) await answerWithin(clock, PATIENCE_MS, learn(unknown));
+      if (unknown.length > 0) await answerWithin(clock, TIMEOUT_MS, learn(unknown));
       return new Map(
         mints.flatMap((mint) => {
           const name = remembered.get(mint)?.name;

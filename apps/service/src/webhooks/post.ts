@@ -24,7 +24,7 @@ export interface PostAnswer {
 /** Enough to show an error; some receivers answer with whole pages. */
 const MAX_ANSWER_BYTES = 1_024;
 /** Only the status matters, so the rest of the body gets little time. */
-const ANSWER_PATIENCE_MS = 1_000;
+const BODY_TIMEOUT_MS = 1_000;
 
 /**
  * Posts to a receiver on a separate connection and returns the status, without following redirects. The status counts
@@ -73,10 +73,10 @@ function beginningOf(response: IncomingMessage): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const end = () => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve(clean(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES)));
     };
-    const patience = setTimeout(end, ANSWER_PATIENCE_MS);
+    const timer = setTimeout(end, BODY_TIMEOUT_MS);
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       bytes += chunk.length;

@@ -31,7 +31,7 @@ const MAX_AT_ONCE = 64;
 const LEASE_MARGIN_MS = 15_000;
 /** Interval for deliveries whose notification was missed, or whose process died. */
 const POLL_MS = 5_000;
-const STOP_PATIENCE_MS = 5_000;
+const STOP_TIMEOUT_MS = 5_000;
 
 /** Sends due deliveries at least once each, also if other processes do the same. */
 export function startDelivering(deps: DeliverDeps): Delivering {
@@ -83,8 +83,8 @@ export function startDelivering(deps: DeliverDeps): Delivering {
       stopListening();
       await running;
       const over = new AbortController();
-      const patience = clock.sleep(STOP_PATIENCE_MS, over.signal).catch(() => undefined);
-      await Promise.race([Promise.all(inFlight), patience]);
+      const timeout = clock.sleep(STOP_TIMEOUT_MS, over.signal).catch(() => undefined);
+      await Promise.race([Promise.all(inFlight), timeout]);
       over.abort();
       aborting.abort(new Error('The worker is stopping.'));
       await Promise.all(inFlight);

@@ -47,7 +47,7 @@ export async function requireEnd(
   signal?: AbortSignal,
 ): Promise<void> {
   const subject = `Batch ${batchId}, index ${proposal.batchIndex} of the multisig ${proposal.multisig},`;
-  const deadlineMs = Date.now() + PATIENCE_MS;
+  const deadlineMs = Date.now() + TIMEOUT_MS;
   for (;;) {
     const found = await readEnd(rpcUrl, proposal, signal);
     const isOver = found.state === 'over' || (found.state === 'unsigned' && !isSigned);
@@ -65,7 +65,7 @@ export async function requireEnd(
 }
 
 /** The company's vote and the closing of the accounts follow the end within seconds. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 1_000;
 
 /** How far a batch was executed. */

@@ -12,10 +12,8 @@ export interface RecordedTerms extends CompanyTerms {
  * Tells whether recorded terms stay until an operator signs others. A company without operators cannot sign terms, so those of
  * the project count, unless some were signed before.
  */
-export function whetherKept({ companyOperators }: { readonly companyOperators: ReadonlySet<Address> }): {
-  readonly isKept: boolean;
-} {
-  return { isKept: companyOperators.size > 0 };
+export function keepsRecordedTerms({ companyOperators }: { readonly companyOperators: ReadonlySet<Address> }): boolean {
+  return companyOperators.size > 0;
 }
 
 /**
