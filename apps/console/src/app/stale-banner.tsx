@@ -7,7 +7,7 @@ import { sessionQuery } from '../lib/api/session.ts';
 import { Button } from '../ui/button.tsx';
 import { sentenceOf } from '../ui/feedback.tsx';
 import { TimeText } from '../ui/text.tsx';
-import { RepeatNotice } from './repeat-notice.tsx';
+import { RetryNotice } from './retry-notice.tsx';
 
 /** Soon enough for a person who waits, rare enough for a service that comes back under load. */
 const RETRY_INTERVAL_MS = 5_000;
@@ -32,7 +32,7 @@ export function StaleBanner() {
   // Reading again clears the error of a query that has no data.
   const error = useRef<Error | null>(null);
   error.current = query?.state.error ?? error.current;
-  if (!query) return <RepeatNotice />;
+  if (!query) return <RetryNotice />;
   const { data, dataUpdatedAt } = query.state;
   return (
     <div role="alert" className="border-b border-failed/50 bg-failed-wash">

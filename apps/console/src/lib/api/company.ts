@@ -138,7 +138,7 @@ export function changeAdmission(projectId: string, body: AdmissionRequest) {
   return call(COMPANY_OPERATIONS.changeAdmission, { params: { projectId }, body });
 }
 
-/** Stops a project. */
+/** Pauses a project. */
 export function pauseProject(projectId: string, body: PauseRequest) {
   return call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
 }
@@ -148,7 +148,7 @@ export function resumeProject(projectId: string, body: ResumeRequest) {
   return call(COMPANY_OPERATIONS.resumeProject, { params: { projectId }, body });
 }
 
-/** Stops all projects of every shard. @throws Error that names the shards which have not done it. */
+/** Pauses all projects of every shard. @throws Error that names the shards that have not paused them. */
 export async function pauseAll(body: PauseRequest): Promise<void> {
   const { failures } = await askEveryShard((headers) => callForReply(COMPANY_OPERATIONS.pauseAll, { headers, body }));
   requireEveryShard(failures);

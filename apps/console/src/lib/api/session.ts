@@ -44,7 +44,7 @@ export function useSignOut() {
       const { failures } = await askEveryShard((headers) =>
         callForReply(IDENTITY_OPERATIONS.signOut, { headers, body: {} }),
       );
-      // A shard without a session answers an error, which is no fault. At one that is down the session stays.
+      // A shard without a session answers with an error, which is expected. At a shard that is down the session stays.
       const left = failures.find(({ error }) => !isFlywheelError(error, 'ERR_UNAUTHORIZED'));
       if (left !== undefined) throw left.error;
     },

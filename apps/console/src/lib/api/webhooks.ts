@@ -8,7 +8,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
 /** An attempt takes up to 15 s, and the first pause after one is 5 s. */
-const LOOK_EVERY_MS = 3_000;
+const POLL_INTERVAL_MS = 3_000;
 
 /** Lists the webhooks of a project, oldest first; polls while a delivery is pending. */
 export function webhooksQuery(projectId: string) {
@@ -16,7 +16,7 @@ export function webhooksQuery(projectId: string) {
     queryKey: ['project', projectId, 'webhooks'],
     queryFn: () => call(WEBHOOK_OPERATIONS.listWebhooks, { params: { projectId } }),
     refetchInterval: ({ state: { data } }) =>
-      data?.webhooks.some(({ newestDelivery }) => newestDelivery?.state === 'waiting') ? LOOK_EVERY_MS : false,
+      data?.webhooks.some(({ newestDelivery }) => newestDelivery?.state === 'waiting') ? POLL_INTERVAL_MS : false,
   });
 }
 
@@ -31,7 +31,7 @@ export function deliveriesQuery(projectId: string, webhookId: string, state: Web
         query: { limit: '20', ...(state === null ? {} : { state }), ...(cursor === '' ? {} : { cursor }) },
       }),
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: LOOK_EVERY_MS,
+    refetchInterval: POLL_INTERVAL_MS,
   });
 }
 

@@ -1,20 +1,20 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import { latestRepeat, type Repeat, subscribeRepeats } from '../lib/api/repeats.ts';
+import { latestRetry, type Retry, subscribeRetries } from '../lib/api/retries.ts';
 import { sentenceOf } from '../ui/feedback.tsx';
 import { Ring } from '../ui/ring.tsx';
 
 /**
- * Says that a request is being repeated, why, and when next. It covers the end of the window, so that nothing moves; as a
+ * Says that a request is being retried, why, and when next. It covers the end of the window, so that nothing moves; as a
  * popover it stands above a dialog too.
  */
-export function RepeatNotice() {
-  const repeat = useSyncExternalStore(subscribeRepeats, latestRepeat);
-  return repeat && <Waiting repeat={repeat} />;
+export function RetryNotice() {
+  const retry = useSyncExternalStore(subscribeRetries, latestRetry);
+  return retry && <Waiting retry={retry} />;
 }
 
 const TICK_MS = 250;
 
-function Waiting({ repeat: { error, nextAtMs } }: { readonly repeat: Repeat }) {
+function Waiting({ retry: { error, nextAtMs } }: { readonly retry: Retry }) {
   const box = useRef<HTMLDivElement>(null);
   const [now, setNow] = useState(Date.now);
   useEffect(() => box.current?.showPopover(), []);
