@@ -24,8 +24,8 @@ describe('describeEntry', () => {
       });
       assert.deepEqual(changes, [
         { name: 'Company approval', before: 'Automatic', after: 'Manual' },
-        { name: 'Burned per day without an operator', before: '1,000 tokens', after: '3 tokens' },
-        { name: 'Airdropped per day without an operator', before: '1,000 tokens', after: '1 token' },
+        { name: 'Burned per day without approval by a person', before: '1,000 tokens', after: '3 tokens' },
+        { name: 'Airdropped per day without approval by a person', before: '1,000 tokens', after: '1 token' },
       ]);
     }
   });

@@ -175,7 +175,7 @@ function textOf<Key extends string>(search: Record<string, unknown>, key: Key): 
 function NotFoundPage() {
   return (
     <Page title="Page not found">
-      <EmptyState title="This address leads to no page">
+      <EmptyState title="There is no page at this address">
         <p>The address may be mistyped, or from an older version.</p>
         <ButtonLink to="/">Home</ButtonLink>
       </EmptyState>

@@ -25,8 +25,8 @@ export const APPROVAL_MODE_NAMES = { automatic: 'Automatic', manual: 'Manual' } 
 
 /** The amounts that the company approves by itself, as they are named where they are changed and in the history. */
 export const TERMS_NAMES = {
-  burnLimit: 'Burned per day without an operator',
-  airdropLimit: 'Airdropped per day without an operator',
+  burnLimit: 'Burned per day without approval by a person',
+  airdropLimit: 'Airdropped per day without approval by a person',
 } as const;
 
 interface NamedToken {

@@ -91,7 +91,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: /^Admit / }).click();
     await page.getByText('Can freeze accounts').waitFor();
     await page.getByText('Burns per day: 1,000 tokens').waitFor();
-    await page.getByRole('heading', { name: 'An operator approves every batch' }).waitFor();
+    await page.getByRole('heading', { name: 'An operator of the company approves every batch' }).waitFor();
     await page.getByRole('dialog').getByText(wallet).waitFor();
     await checkScreenOnBoth(operator, 'company-admit-review');
     for (const size of ['phone', 'desktop'] as const) {
@@ -174,7 +174,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     const { page } = operator;
     await page.goto(`/p/${project.projectId}/settings`);
     await page.getByRole('radio', { name: 'Automatic company approval' }).check();
-    await page.getByLabel('Burned per day without an operator').fill('3');
+    await page.getByLabel('Burned per day without approval by a person').fill('3');
     await page.getByRole('button', { name: 'Review and sign' }).click();
     await page.getByText('Approval: from manual to automatic').waitFor();
     await checkScreenOnBoth(operator, 'terms-change');

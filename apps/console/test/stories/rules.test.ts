@@ -51,18 +51,18 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await page.reload();
     await page.getByText('No rules yet').waitFor();
     await page.getByRole('button', { name: 'Change rules' }).click();
-    await page.getByLabel('An operator approves: batch above').fill('1.0000000000000000000000001');
+    await page.getByLabel('An operator approves batches above').fill('1.0000000000000000000000001');
     assert.ok(
       await page.getByRole('button', { name: 'Review and sign' }).isDisabled(),
       'an amount that the token lacks',
     );
-    await page.getByLabel('An operator approves: batch above').fill('1');
-    await page.getByLabel('Most for a proof type a day').fill('PRODUCT_PURCHASE 100');
-    await page.getByLabel('Never these recipients').fill(`address\n${denied}`);
+    await page.getByLabel('An operator approves batches above').fill('1');
+    await page.getByLabel('Maximum per proof type and day').fill('PRODUCT_PURCHASE 100');
+    await page.getByLabel('Denied recipients').fill(`address\n${denied}`);
     await page.getByRole('button', { name: 'Try on the last 30 days' }).click();
     await page.getByText('Of 1 batch, these rules would have applied to 1').waitFor();
     await checkScreenOnBoth(operator, 'rules-try');
-    await page.getByLabel('An operator approves: batch above').fill('2');
+    await page.getByLabel('An operator approves batches above').fill('2');
     await page.getByText('Of 1 batch, these rules').waitFor({ state: 'detached' });
     const dialog = page.locator('dialog[open]');
     const sign = dialog.getByRole('button', { name: 'Sign and set' });
@@ -77,7 +77,7 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     // Two tokens are not more than two, so only the rules that the dialog shows meet none.
     await dialog.getByText('Of 1 batch, these rules would have applied to 0').waitFor();
     await page.keyboard.press('Escape');
-    await page.getByLabel('An operator approves: batch above').fill('1');
+    await page.getByLabel('An operator approves batches above').fill('1');
 
     const set = page.waitForRequest((request) => request.method() !== 'GET' && request.url().endsWith('/policy'));
     await page.getByRole('button', { name: 'Review and sign' }).click();
@@ -94,7 +94,9 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     );
     await page.getByRole('heading', { name: 'Version 1' }).first().waitFor();
     await owner.page.goto(`/p/${project.projectId}/rules`);
-    await owner.page.getByText('An operator approves a batch of more than 1 token.', { exact: true }).waitFor();
+    await owner.page
+      .getByText('An operator of the company approves a batch of more than 1 token.', { exact: true })
+      .waitFor();
     assert.equal(await owner.page.getByRole('button', { name: 'Change rules' }).count(), 0);
     await checkScreenOnBoth(owner, 'rules-of-a-project');
   });
@@ -106,7 +108,9 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await owner.page.getByText('Waiting for the company').first().waitFor();
     const { page } = operator;
     await page.goto('/company');
-    await page.getByText('It moves 3 tokens. An operator approves a batch of more than 1 token.').waitFor();
+    await page
+      .getByText('It moves 3 tokens. An operator of the company approves a batch of more than 1 token.')
+      .waitFor();
     await page.getByText('It is the first batch of this project that would be executed.').waitFor();
     await checkScreenOnBoth(operator, 'rules-desk');
     await page.getByRole('button', { name: /^Approve batch/ }).click();

@@ -216,7 +216,7 @@ describe('a broken screen in a browser', { skip: noBrowser }, () => {
   }
 
   for (const [path, says] of [
-    ['/p/:p', 'It is not known if somebody can freeze the vault'],
+    ['/p/:p', 'The token’s freeze authority could not be read'],
     ['/vault/:v', 'does not answer this browser'],
   ] as const) {
     it(`${path} says that the Solana node is away, and recovers`, async () => {

@@ -140,10 +140,12 @@ function Terms(terms: Pick<TermsDecision, 'token' | 'to'>) {
   return (
     <section className="flex flex-col gap-1">
       <h3 className="font-medium">
-        {isManual ? 'An operator approves every batch' : 'What the company then approves without an operator'}
+        {isManual
+          ? 'An operator of the company approves every batch'
+          : 'What the company then approves without a person'}
       </h3>
       <p>{mode}</p>
-      {isManual && <p>If the approval becomes automatic later, the company approves this without an operator:</p>}
+      {isManual && <p>If the approval becomes automatic later, the company approves this without a person:</p>}
       <ul>
         {amounts.map((line) => (
           <li key={line}>{line}</li>

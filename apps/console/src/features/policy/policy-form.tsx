@@ -25,11 +25,15 @@ interface PolicyFormProps {
 }
 
 const AMOUNTS = [
-  { field: 'personPerBatch', label: 'An operator approves: batch above', hint: 'Tokens of one batch' },
-  { field: 'personPerRecipient', label: 'An operator approves: recipient above', hint: 'Tokens for one recipient' },
-  { field: 'personPerDay', label: 'An operator approves: day above', hint: 'Tokens of a UTC day' },
-  { field: 'twoOperatorsPerBatch', label: 'Two operators approve: batch above', hint: 'Withdrawals too' },
-  { field: 'capPerRecipient', label: 'Most for one recipient a day', hint: 'More is refused' },
+  { field: 'personPerBatch', label: 'An operator approves batches above', hint: 'Tokens of one batch' },
+  {
+    field: 'personPerRecipient',
+    label: 'An operator approves if a recipient gets more than',
+    hint: 'Tokens for one recipient',
+  },
+  { field: 'personPerDay', label: 'An operator approves if the day has more than', hint: 'Tokens of a UTC day' },
+  { field: 'twoOperatorsPerBatch', label: 'Two operators approve batches above', hint: 'Withdrawals too' },
+  { field: 'capPerRecipient', label: 'Maximum per recipient and day', hint: 'More is refused' },
 ] as const satisfies readonly { readonly field: RuleField; readonly label: string; readonly hint: string }[];
 
 /** Edits the rules, tries them on the last 30 days, and has the operator’s wallet sign them. */
@@ -68,14 +72,14 @@ export function PolicyForm({ project, policy, onDone }: PolicyFormProps) {
           />
         ))}
         <TextField
-          label="New token accounts a day"
+          label="Maximum new token accounts per day"
           hint="The vault pays their rent"
           inputMode="numeric"
           value={draft.newTokenAccounts}
           onChange={({ target }) => change({ newTokenAccounts: target.value.replace(/\D/g, '').slice(0, 6) })}
         />
         <TextField
-          label="Signs from, UTC"
+          label="The company signs from (UTC)"
           placeholder="08:00"
           hint="Outside of these hours a batch waits"
           value={draft.from}
@@ -83,14 +87,14 @@ export function PolicyForm({ project, policy, onDone }: PolicyFormProps) {
           onChange={({ target }) => change({ from: target.value.trim() })}
         />
         <TextField
-          label="Signs to, UTC"
+          label="The company signs until (UTC)"
           placeholder="18:00"
           value={draft.to}
           error={errorOf('to')}
           onChange={({ target }) => change({ to: target.value.trim() })}
         />
         <TextArea
-          label="Most for a proof type a day"
+          label="Maximum per proof type and day"
           hint="A type and an amount on each line: WATCH_AD 1000"
           className="sm:col-span-2"
           value={draft.capsPerType}
@@ -98,14 +102,14 @@ export function PolicyForm({ project, policy, onDone }: PolicyFormProps) {
           onChange={({ target }) => change({ capsPerType: target.value })}
         />
         <TextArea
-          label="Only these recipients"
+          label="Allowed recipients"
           hint="Addresses as a list or CSV; empty allows all"
           value={draft.allowed}
           error={errorOf('allowed')}
           onChange={({ target }) => change({ allowed: target.value })}
         />
         <TextArea
-          label="Never these recipients"
+          label="Denied recipients"
           hint="Addresses as a list or CSV"
           value={draft.denied}
           error={errorOf('denied')}

@@ -107,7 +107,7 @@ const TEXTS = {
     open: 'Your wallet and the company approve the batch. Every executed pipeline leaves a proof.',
     done: 'Anyone can check it.',
   },
-  webhook: { name: 'Webhook', open: 'Your server hears of the end of each batch, instead of polling.', done: '' },
+  webhook: { name: 'Webhook', open: 'Your server is notified when a batch ends, instead of polling.', done: '' },
 } as const satisfies Record<FirstStep, { readonly name: string; readonly open: string; readonly done: string }>;
 
 function shownStep(step: FirstStep, context: StepContext): TimelineStep {

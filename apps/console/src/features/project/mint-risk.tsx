@@ -32,7 +32,7 @@ export function MintRisk({ mint, isInList = false }: MintRiskProps) {
     return (
       <Notice
         tone="failed"
-        title="It is not known if somebody can freeze the vault"
+        title="The token’s freeze authority could not be read"
         action={
           <Button size="small" isBusy={isFetching} onClick={() => void refetch()}>
             Retry

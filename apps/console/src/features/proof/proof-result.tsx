@@ -176,7 +176,7 @@ function Evidence({ pipeline, own, isOwnHash }: EvidenceProps) {
     >
       <div className="flex flex-col gap-3">
         {isOwnHash === false && (
-          <Notice tone="failed" title="This pipeline has another hash than your type and payload" />
+          <Notice tone="failed" title="The hash of this pipeline differs from the hash of your type and payload" />
         )}
         <DescriptionList items={items} />
         <p className="text-sm text-quiet">

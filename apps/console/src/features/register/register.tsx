@@ -72,10 +72,8 @@ function NeedsAdmission() {
 function Closed() {
   return (
     <Page title="Register a project">
-      <EmptyState title="No projects are registered here now">
-        <p>
-          The company that runs this service has closed registration. Ask the company. Existing projects keep working.
-        </p>
+      <EmptyState title="Registration is closed">
+        <p>Ask the company that runs this service. Existing projects keep working.</p>
       </EmptyState>
     </Page>
   );
