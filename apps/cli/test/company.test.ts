@@ -233,7 +233,7 @@ describe('flywheel company', () => {
     assert.equal(asked.exitCode, 2);
     assert.match(
       asked.stderr,
-      new RegExp(`An operator approves a batch of more than 2\\.5 tokens\\..*denied: ${denied}`, 's'),
+      new RegExp(`An operator of the company approves a batch of more than 2\\.5 tokens\\..*denied: ${denied}`, 's'),
     );
     assert.match(
       asked.stderr,
@@ -247,7 +247,10 @@ describe('flywheel company', () => {
     const { version, trial } = JSON.parse(set.stdout);
     assert.deepEqual([version, trial.person, trial.byRule[0].batches], [1, 3, 3]);
     const shown = await company('policy', 'show', projectId);
-    assert.match(shown.stdout, /^Version 1:\n {2}An operator approves .*New: 1 listed recipient may not be paid\./s);
+    assert.match(
+      shown.stdout,
+      /^Version 1:\n {2}An operator of the company approves .*New: 1 listed recipient may not be paid\./s,
+    );
     const two = await folder.write('two.json', JSON.stringify({ twoOperatorsPerBatch: '5' }));
     const alone = await company('policy', 'set', projectId, two, '--yes');
     assert.match(alone.stderr, /twoOperatorsPerBatch needs two operators, and COMPANY_OPERATORS has one/);

@@ -257,7 +257,7 @@ export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate' | 
   readonly webhooksMayBePrivate: boolean;
   readonly isClusterLocal: boolean;
   readonly caps: Caps;
-  /** False if what strangers may lock is the default, which no operator has chosen. */
+  /** True if MAX_LOCKED_LAMPORTS_UNADMITTED is set; false if its default applies. */
   readonly isUnadmittedCapChosen: boolean;
 }
 

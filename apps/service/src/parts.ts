@@ -1,4 +1,4 @@
-/** Parts of a service, each with a name for its operator. */
+/** Parts of a service, each with a name for the log. */
 export interface Parts {
   /** Adds a part that has started. Parts stop one after another, the last one first, also after one that fails. */
   add(name: string, stop: () => unknown): void;

@@ -158,7 +158,7 @@ export const ERROR_NOTES: {
   },
   ERR_CAP_REACHED: {
     remedy:
-      '`cap` has the figures. Execute or cancel open batches, and sign the cancel votes that are owed. Of a key’s share: use another key, or the console. Of all projects that are not admitted: try again later, or ask the company to admit yours. `Retry-After` is sent if the cap resets by itself.',
+      '`cap` has the figures. Execute or cancel open batches, and sign the cancel votes that are owed. If `cap.scope` is `key`, use another key or the console. If it is `unadmitted`, try again later or ask the company to admit your project. `Retry-After` is sent if the cap resets by itself.',
     example: {
       problem:
         'This project’s batches lock 19.6 of at most 20 SOL of the operator as rent, and this batch needs 0.62 SOL. Execute or cancel open batches, and sign the cancel votes that are owed.',
@@ -190,7 +190,7 @@ export const ERROR_NOTES: {
     example: undefined,
   },
   ERR_BATCH_CURRENT_FAILED: {
-    remedy: 'Try again, after `Retry-After` seconds if it is sent: the database of the service is out of reach.',
+    remedy: 'Try again. `Retry-After` is sent while the database of the service is out of reach.',
     example: undefined,
   },
   ERR_NONCE_POOL_EMPTY: {
@@ -199,7 +199,7 @@ export const ERROR_NOTES: {
   },
   ERR_NODE_UNAVAILABLE: {
     remedy:
-      'Wait for `Retry-After` seconds, then send the same request again: its effect is that of one. If it lasts, tell the company that its RPC nodes are out of reach.',
+      'Wait for `Retry-After` seconds, then send the same request again: it takes effect once. If it lasts, tell the company that its RPC nodes are out of reach.',
     example: { retryAfterSeconds: 2 },
   },
   ERR_OPERATOR_UNFUNDED: {
@@ -229,11 +229,14 @@ export const ERROR_NOTES: {
     remedy:
       'Leave out the recipients that `problems` names; nothing was stored. The page Rules of the project shows the rules, which the company changes.',
     example: {
-      problems: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is on the list. 12 listed recipients may not be paid.'],
+      problems: [
+        '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is a denied recipient. 12 listed recipients may not be paid.',
+      ],
       details: [
         {
           code: 'ERR_POLICY_REFUSED',
-          message: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is on the list. 12 listed recipients may not be paid.',
+          message:
+            '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is a denied recipient. 12 listed recipients may not be paid.',
           recipient: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
         },
       ],

@@ -296,11 +296,11 @@ export const ERRORS = {
   ERR_WEBHOOKS_UNAVAILABLE: define(
     503,
     'The service has no key for webhook secrets.',
-    () => 'Webhooks are not available: the operator of this service has set neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE.',
+    () => 'Webhooks are not available: this service has neither WEBHOOK_KEY_FILE nor WEBHOOK_KEY.',
   ),
   ERR_SCHEMA_CHECK_UNAVAILABLE: define(
     503,
-    'A JSON Schema was not checked, or a payload against it, in the time that is given to it.',
+    'A JSON Schema, or a payload against it, could not be checked within the time limit.',
     (c: RequestIssue & { retryAfterSeconds: number }) => `${at(c)} Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_NONCE_POOL_EMPTY: define(

@@ -77,10 +77,16 @@ export function describePolicy(policy: CompanyPolicy, token: Decimals): PolicySe
   };
   const { capsPerType, newTokenAccounts, allowed, denied, hours } = policy;
   return [
-    ...amount('personPerBatch', (text) => `An operator approves a batch of more than ${text}.`),
-    ...amount('personPerRecipient', (text) => `An operator approves a batch with more than ${text} for one recipient.`),
-    ...amount('personPerDay', (text) => `An operator approves a batch with which the day has more than ${text}.`),
-    ...amount('twoOperatorsPerBatch', (text) => `Two operators approve a batch of more than ${text}.`),
+    ...amount('personPerBatch', (text) => `An operator of the company approves a batch of more than ${text}.`),
+    ...amount(
+      'personPerRecipient',
+      (text) => `An operator of the company approves a batch with more than ${text} for one recipient.`,
+    ),
+    ...amount(
+      'personPerDay',
+      (text) => `An operator of the company approves a batch with which the day has more than ${text}.`,
+    ),
+    ...amount('twoOperatorsPerBatch', (text) => `Two operators of the company approve a batch of more than ${text}.`),
     ...amount('capPerRecipient', (text) => `One recipient receives at most ${text} a day.`),
     ...capsPerType.map(({ type, baseUnits }) => ({
       rule: 'capsPerType' as const,

@@ -71,8 +71,8 @@ describe('a policy', () => {
     assert.deepEqual(
       describePolicy(read(FIELDS), TOKEN).map(({ sentence }) => sentence),
       [
-        'An operator approves a batch of more than 1,000 tokens.',
-        'Two operators approve a batch of more than 2,500.5 tokens.',
+        'An operator of the company approves a batch of more than 1,000 tokens.',
+        'Two operators of the company approve a batch of more than 2,500.5 tokens.',
         'The proof type PURCHASE moves at most 20 tokens a day.',
         'The proof type WATCH_AD moves at most 10 tokens a day.',
         'The vault pays for at most 1 new token account a day.',
@@ -87,7 +87,7 @@ describe('a policy', () => {
     const from = read({ personPerBatch: '10', hours: FIELDS.hours, denied: [ALICE] });
     const to = read({ personPerBatch: '5', capPerRecipient: '1', denied: [BOB] });
     assert.deepEqual(describePolicyChange(from, to, TOKEN), [
-      'Changed: An operator approves a batch of more than 5 tokens. Before: An operator approves a batch of more than 10 tokens.',
+      'Changed: An operator of the company approves a batch of more than 5 tokens. Before: An operator of the company approves a batch of more than 10 tokens.',
       'New: One recipient receives at most 1 token a day.',
       'Removed: The company signs from 22:00 to 06:30 UTC only.',
       `Denied recipients added: ${BOB}.`,

@@ -8,7 +8,8 @@ export type Locate = (question: ShardQuestion) => Promise<Whereabouts>;
 
 /**
  * Routes by which the reverse proxy in front of several shards finds the one of a request: 204 if it is this one, 409 if its
- * project may be between two shards, else 404. They tell which keys exist, so they belong to the operator's network.
+ * project may be between two shards, else 404. They tell which keys exist, so they must be reachable from the
+ * internal network only.
  */
 export function directoryRoutes(locate: Locate): RouteOptions[] {
   const answer = async (reply: FastifyReply, question: ShardQuestion | null) =>

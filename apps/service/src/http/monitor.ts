@@ -16,8 +16,8 @@ export interface MonitorDeps extends MetricsSources {
 export type ReadinessCheck = (signal: AbortSignal) => Promise<unknown>;
 
 /**
- * Serves `/metrics`, `/health/*` and `/shard/*` on a port of their own, for the operator's network only: metrics and the directory of
- * shards are not public, and a worker process serves no other port.
+ * Serves `/metrics`, `/health/*` and `/shard/*` on a port of their own, for the internal network only: metrics and the
+ * directory of shards are not public, and a worker process serves no other port.
  */
 export async function serveMonitor(
   deps: MonitorDeps,

@@ -32,7 +32,10 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-/** The error of an embedded server that has ended while a process used it. The message is for its operator. */
+/**
+ * The error of an embedded server that has ended while a process used it. The message is for the person who runs the
+ * process.
+ */
 export class LostDatabase extends Error {}
 
 export interface PostgresOptions {

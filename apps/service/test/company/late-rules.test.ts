@@ -28,7 +28,7 @@ describe('a stricter rule that is applied while a worker checks what an operator
     const batchId = await openWaiting(project, [airdropPipeline(bob, 1)]);
     await approveMeanwhile(project, batchId, { denied: [bob] });
     const { executeResult } = await waitForBatch(world, project, batchId, ({ status }) => status !== 'FINALIZED');
-    assert.match(executeResult?.failedTxMsg ?? '', /is on the list.*rules for this project have changed since/);
+    assert.match(executeResult?.failedTxMsg ?? '', /is a denied recipient.*rules for this project have changed since/);
     assert.deepEqual(await findBundles(world.db, batchId, 'execution'), []);
   });
 

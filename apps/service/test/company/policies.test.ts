@@ -47,7 +47,7 @@ describe('the company’s rules for a project', () => {
     assertError(await put(project, { ...first, policy: {} }), 400, 'ERR_INVALID_REQUEST', /signed bytes/);
     const set = requireOk(await put(project, first));
     assert.deepEqual(set.rules, [
-      { rule: 'personPerBatch', sentence: 'An operator approves a batch of more than 10 tokens.' },
+      { rule: 'personPerBatch', sentence: 'An operator of the company approves a batch of more than 10 tokens.' },
     ]);
     assertError(await put(project, first), 400, 'ERR_INVALID_REQUEST');
     requireOk(await setPolicy(world, operator, project, { personPerBatch: '20', denied: [alice] }));
@@ -111,7 +111,7 @@ describe('the company’s rules for a project', () => {
     await setRules(world, operator, project, {});
     assert.equal((await executeSigned(world, project, above, NO_WAIT)).status, 202);
     await untilWaiting(above);
-    assertError(await executeSigned(world, project, denied), 409, 'ERR_BATCH_NOT_EXECUTABLE', /is on the list/);
+    assertError(await executeSigned(world, project, denied), 409, 'ERR_BATCH_NOT_EXECUTABLE', /is a denied recipient/);
     const later = await setUp(project, [burnPipeline(5)]);
     assert.equal(requireOk(await executeSigned(world, project, later)).status, 'EXECUTED');
     requireOk(await approve(world, operator, above.id));
@@ -171,7 +171,7 @@ describe('the company’s rules for a project', () => {
     assert.deepEqual(review.approvals, { given: 1, required: 2 });
     assert.deepEqual(
       review.rules.map(({ message }: { message: string }) => message),
-      ['It moves 5 tokens. Two operators approve a batch of more than 4 tokens.'],
+      ['It moves 5 tokens. Two operators of the company approve a batch of more than 4 tokens.'],
     );
     const kinds = review.unusual.map(({ kind }: { kind: string }) => kind);
     assert.ok(kinds.includes('LARGEST_BATCH') && kinds.includes('REPEATED_PAYLOADS'), kinds.join());

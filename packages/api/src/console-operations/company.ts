@@ -23,7 +23,7 @@ import { COMPANY, page, projectParams } from './common.ts';
 
 const batchId = z.object({ batchId: idParam });
 
-const RESUME_DESCRIPTION = 'The operator’s wallet has signed the resumption; a worker verifies and applies it.';
+const RESUME_DESCRIPTION = 'The company operator’s wallet has signed the resumption; a worker verifies and applies it.';
 const RESUME_RESPONSES = {
   200: { description: 'The new state.', schema: Pause },
   202: { description: 'Still paused: a worker resumes it when one runs.', schema: Pause },
@@ -66,7 +66,7 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/batches/{batchId}/approve',
     summary: 'Approve a batch for the company',
     description:
-      'The operator’s wallet has signed the decision. Checks everything again, then executes the batch. A repeated request has no further effect.',
+      'The company operator’s wallet has signed the decision. Checks everything again, then executes the batch. A repeated request has no further effect.',
     params: batchId,
     body: DecisionSignature,
     responses: { 200: { description: 'Approved.', schema: CompanyVerdict } },
@@ -98,7 +98,7 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/projects/{projectId}/terms',
     summary: 'Change what the company approves by itself for a project',
     description:
-      'The operator’s wallet has signed the change; a worker verifies and applies it. After a change to manual, the service signs only what a person has approved. After a change to automatic, batches that are already pending still need a person.',
+      'The company operator’s wallet has signed the change; a worker verifies and applies it. After a change to manual, the service signs only what a person has approved. After a change to automatic, batches that are already pending still need a person.',
     params: projectParams,
     body: TermsRequest,
     responses: {
@@ -113,7 +113,7 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/projects/{projectId}/admission',
     summary: 'Admit a project, or withdraw its admission',
     description:
-      'The operator’s wallet has signed the decision; a worker verifies and applies it. Batches that are set up stay, and can be executed or cancelled.',
+      'The company operator’s wallet has signed the decision; a worker verifies and applies it. Batches that are set up stay, and can be executed or cancelled.',
     params: projectParams,
     body: AdmissionRequest,
     responses: {

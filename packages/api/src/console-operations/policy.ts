@@ -28,7 +28,7 @@ export const POLICY_OPERATIONS = {
     path: '/console/api/company/projects/{projectId}/policy',
     summary: 'Set the company’s rules for a project',
     description:
-      'The operator’s wallet has signed the version; a worker verifies and applies it. Stricter rules bind every batch that the company has not signed, looser ones only batches that are created afterwards.',
+      'The company operator’s wallet has signed the version; a worker verifies and applies it. Stricter rules bind every batch that the company has not signed, looser ones only batches that are created afterwards.',
     params: projectParams,
     body: PolicyRequest,
     maxBodyBytes: POLICY_BODY_BYTES,

@@ -65,7 +65,7 @@ export const TREASURY_OPERATIONS = {
     path: '/console/api/projects/{projectId}/rotations',
     summary: 'Replace the project’s wallet',
     description:
-      'The request carries a signature of the new wallet. Creates a batch whose one pipeline changes the multisig; the current wallet approves it, and a person approves for the company. Refused while batches are open, because it would make them stale.',
+      'The request carries a signature of the new wallet. Creates a batch whose one pipeline changes the multisig; the current wallet approves it, and a person approves for the company. Open batches continue. When both sides have approved the rotation, new batches are refused with `ERR_ROTATION_OPEN` until it has ended.',
     headers: initBatch.headers,
     params: projectParams,
     body: RotateWalletRequest,

@@ -13,14 +13,16 @@ const minuteOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a tim
 
 export const CompanyPolicy = z
   .strictObject({
-    personPerBatch: decimalTokens.optional().describe('An operator approves a batch of more tokens.'),
+    personPerBatch: decimalTokens.optional().describe('An operator of the company approves a batch of more tokens.'),
     personPerRecipient: decimalTokens
       .optional()
-      .describe('An operator approves a batch in which one recipient receives more tokens.'),
-    personPerDay: decimalTokens.optional().describe('An operator approves a batch with which its day has more tokens.'),
+      .describe('An operator of the company approves a batch in which one recipient receives more tokens.'),
+    personPerDay: decimalTokens
+      .optional()
+      .describe('An operator of the company approves a batch with which its day has more tokens.'),
     twoOperatorsPerBatch: decimalTokens
       .optional()
-      .describe('Two operators approve a batch, or a withdrawal, of more tokens.'),
+      .describe('Two operators of the company approve a batch, or a withdrawal, of more tokens.'),
     capPerRecipient: decimalTokens.optional().describe('The most tokens that one recipient receives in a UTC day.'),
     capsPerType: z
       .array(z.strictObject({ type: Pipeline.shape.type, cap: decimalTokens }))
@@ -75,7 +77,7 @@ export const PolicyTrial = z
     changes: z.array(z.string()).describe('Differences from the present version, in sentences.'),
     since: isoDateTime.describe('Batches created since then were judged.'),
     batches: z.int(),
-    untouched: z.int().describe('Batches that no rule would have met.'),
+    untouched: z.int().describe('Batches that would have met no rule.'),
     refused: z.int(),
     person: z.int().describe('Batches that would have waited for one operator.'),
     twoOperators: z.int(),
@@ -90,7 +92,7 @@ export const PolicyTrial = z
           rules: z.array(MetRule),
         }),
       )
-      .describe('The newest batches that a rule would have met; at most 20.'),
+      .describe('The newest batches that would have met a rule; at most 20.'),
   })
   .meta({ id: 'PolicyTrial' });
 
@@ -109,7 +111,7 @@ export const BatchReview = z
           message: z.string(),
         }),
       )
-      .describe('What an operator should look at. Empty if nothing stands out.'),
+      .describe('Facts that a company operator should check. Empty if nothing is unusual.'),
     moved: wholeTokens.describe('Tokens that it burns and airdrops.'),
   })
   .meta({ id: 'BatchReview' });

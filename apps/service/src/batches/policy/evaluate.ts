@@ -113,8 +113,8 @@ function findRefused(policy: CompanyPolicy, token: Decimals, { byRecipient }: Ba
     return [
       ...(allowed === null || allowed.has(address)
         ? []
-        : [describe('allowed', 'refused', `${address} is not on the list.`, recipient)]),
-      ...(denied.has(address) ? [describe('denied', 'refused', `${address} is on the list.`, recipient)] : []),
+        : [describe('allowed', 'refused', `${address} is not an allowed recipient.`, recipient)]),
+      ...(denied.has(address) ? [describe('denied', 'refused', `${address} is a denied recipient.`, recipient)] : []),
     ];
   });
 }

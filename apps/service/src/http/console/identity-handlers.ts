@@ -46,6 +46,6 @@ function requireKnownOrigin({ publicUrl }: ConsoleDeps, origin: string): void {
   if (publicUrl !== null || isLoopbackHost(new URL(origin).hostname)) return;
   throw new ApiError('ERR_INVALID_REQUEST', {
     place: 'headers.host',
-    problem: `is ${origin}, but this service has no public URL. Its operator can set PUBLIC_URL.`,
+    problem: `is ${origin}, but PUBLIC_URL is not set: without it, people can sign in at a loopback address only.`,
   });
 }

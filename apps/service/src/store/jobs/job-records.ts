@@ -4,7 +4,7 @@ import type { Db } from '../db.ts';
 import type { Job } from './jobs.ts';
 import { keyOf } from './lanes.ts';
 
-/** A job in the queue, for operators of the service. */
+/** A job in the queue, as administrators see it. */
 export interface JobRecord {
   readonly id: string;
   readonly type: Job['type'];
@@ -27,7 +27,7 @@ export interface JobRecord {
 }
 
 /**
- * Why a job needs an operator: it failed permanently and blocks its multisig; its worker is dead and no other took it
+ * Why a job needs a person: it failed permanently and blocks its multisig; its worker is dead and no other took it
  * over; it fails repeatedly; or it is due, nothing is before it, and no worker takes it.
  */
 export type JobProblem = 'failed' | 'abandoned' | 'failing' | 'unattended';
