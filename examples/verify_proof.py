@@ -32,7 +32,7 @@ def main(signature, vault, event_type, payload, merged=None):
     for proof in proofs:
         print("proven" if is_listed and proof == wanted else "other ", json.dumps(proof))
     if not is_listed:
-        sys.exit("Not proven: the merged payload is not one, or does not list this event.")
+        sys.exit("Not proven: the text is not a merged payload, or does not list this event.")
     if wanted not in proofs:
         sys.exit(f"Not proven: none of the {len(proofs)} proofs of this vault in the transaction is {wanted}.")
 

@@ -53,7 +53,7 @@ describe('flywheel audit', () => {
     assert.match(stdout, new RegExp(`${vault.mint} +0 +10 +3 +0 +0 +0 +0 +7\\n`));
     assert.match(
       stdout,
-      /✓ The balances of all accounts found chain without a gap\.\n✓ No outflow without a proof was found\.\n/,
+      /✓ The balances of all accounts found are continuous: no gap\.\n✓ No outflow without a proof was found\.\n/,
     );
     const document = parseDocument<AuditDocument>(await run('--json'));
     assert.deepEqual(document.assets[1]?.burned, '3000000');

@@ -88,7 +88,7 @@ export const proof = {
   auditVault,
 } as const;
 
-const NOT_LISTED = 'The merged payload is not one, or does not list this event.';
+const NOT_LISTED = 'The text is not a merged payload, or does not list this event.';
 
 function reasonOf(type: string, found: readonly ProofMemo[], failure: string | null): string {
   if (failure !== null) return `The transaction failed: ${failure}.`;

@@ -220,7 +220,7 @@ async function attemptCall<TResponse>(
         reason: 'invalid-answer',
         host,
         status,
-        text: `${host} answered no JSON-RPC: ${quoted} ${count}`,
+        text: `${host} did not answer with JSON-RPC: ${quoted} ${count}`,
       }),
     );
   }

@@ -57,7 +57,7 @@ export function writeAccount(
 export function addressKey(address: Address): Uint8Array {
   const key = decodeBase58(address);
   if (key?.length === ADDRESS_BYTES) return key;
-  throw new RangeError(`${address} is no address of ${ADDRESS_BYTES} bytes.`);
+  throw new RangeError(`${address} is not an address of ${ADDRESS_BYTES} bytes.`);
 }
 
 /** Returns the native part of LiteSVM, which takes bytes where its wrapper takes text. */

@@ -42,7 +42,7 @@ export interface AuditOptions {
  * Audits a vault over a period from the chain alone: every executed pipeline with its proof, all that was burned, airdropped,
  * withdrawn and deposited, changes of the multisig, and outflows without a proof. It reads the histories of the vault, of
  * every token account found that it owns or owned, and of the multisig, from the newest transaction back to the period's start, and
- * checks that the balances of each account chain without a gap. It keeps in memory what it knows of each account, not of each
+ * checks that the balances of each account are continuous. It keeps in memory what it knows of each account, not of each
  * transaction. The node is trusted to show transactions as they were: use one of your choice, or two and compare.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one lists the histories, and all are asked for a
  * transaction that it does not have.

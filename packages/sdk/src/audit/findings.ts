@@ -57,7 +57,7 @@ export function auditAnswers({ isComplete, isExplained, gapCount, counts }: Audi
     {
       isGood: isComplete,
       text: isComplete
-        ? 'The balances of all accounts found chain without a gap.'
+        ? 'The balances of all accounts found are continuous: no gap.'
         : `The history is incomplete: ${pluralize(gapCount, 'gap')}.`,
     },
     {

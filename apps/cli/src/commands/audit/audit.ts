@@ -42,7 +42,7 @@ export function addAuditCommand(program: Command, context: Context): void {
     .argument('<vault>', 'address of the vault, from the project', parseAddress)
     .summary('audit a vault over a period, from the chain alone')
     .description(
-      'Audit a vault from the chain alone: pipelines and their proofs, what was burned, airdropped, withdrawn and deposited, changes of the multisig, and outflows without a proof. No service is asked. The balances of every account found must chain without a gap. Exits with 3 for an outflow or an event without a proof, with 4 for a history with gaps.',
+      'Audit a vault from the chain alone: pipelines and their proofs, what was burned, airdropped, withdrawn and deposited, changes of the multisig, and outflows without a proof. No service is asked. The balances of every account found must be continuous. Exits with 3 for an outflow or an event without a proof, with 4 for a history with gaps.',
     )
     .option(
       '--multisig <address>',
