@@ -16,12 +16,12 @@ interface RetryOptions {
   readonly stuck?: boolean;
 }
 
-/** `flywheel jobs [list]` and `flywheel jobs retry`: for operators, on the service’s database. */
+/** `flywheel jobs [list]` and `flywheel jobs retry`: for administrators, on the service’s database. */
 export function addJobsCommands(program: Command, context: Context): void {
   const jobs = program
     .command('jobs')
     .summary('list and retry background jobs')
-    .description('Background jobs of the service, for operators. Uses DATABASE_URL or the embedded database.');
+    .description('Background jobs of the service, for administrators. Uses DATABASE_URL or the embedded database.');
   addList(jobs, context);
   addRetry(jobs, context);
 }
@@ -32,7 +32,7 @@ function addList(jobs: Command, context: Context): void {
     .command('list', { isDefault: true })
     .summary('list jobs (default)')
     .description('List pending, running and failed jobs, and why a job is stuck.')
-    .option('--stuck', 'only stuck jobs: they need an operator')
+    .option('--stuck', 'only stuck jobs, which need a person')
     .option('--completed', 'also jobs that completed in the last 24 hours')
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… flywheel jobs --stuck')
     .action(async ({ stuck = false, completed = false }: ListOptions) => {

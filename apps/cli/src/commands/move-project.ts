@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { UUID, withAdminOf } from './jobs.ts';
 
-/** `flywheel move-project`: for operators of the service, on the databases of two shards. */
+/** `flywheel move-project`: for administrators, on the databases of two shards. */
 export function addMoveProjectCommand(program: Command, context: Context): void {
   const { output } = context;
   program

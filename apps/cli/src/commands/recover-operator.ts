@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { withAdminOf } from './jobs.ts';
 
-/** `flywheel recover-operator`: for operators of the service, on its database, after the operator’s key was lost. */
+/** `flywheel recover-operator`: for administrators, on the service’s database, after the operator’s key was lost. */
 export function addRecoverOperatorCommand(program: Command, context: Context): void {
   const { output } = context;
   program

@@ -45,7 +45,7 @@ export function addCompanyCommands(program: Command, context: Context): void {
     .command('company')
     .summary('decide for the company: batches, admissions, terms, pauses, rules')
     .description(
-      'Decide for the company with the wallet of an operator. Each command reads what it signs from the chain, and shows it first.',
+      'Decide for the company with the wallet of a company operator. Each command reads what it signs from the chain, and shows it first.',
     );
   addBatchDecisionCommands(company, context);
   addProjectDecisionCommands(company, context);

@@ -173,7 +173,7 @@ function describeTrial({ since, byRule, examples, ...counts }: PolicyTrial): str
   return [
     `Of ${pluralize(batches, 'batch', 'batches')} since ${since}, these rules would have`,
     `  refused ${refused}, sent ${person} to one operator and ${twoOperators} to two, held up ${waits},`,
-    `  and met ${untouched} of them with nothing.`,
+    `  and left ${untouched} unchanged.`,
     ...byRule.map(({ sentence, batches: met }) => `${String(met).padStart(6)}  ${sentence}`),
     ...examples.flatMap(({ batchId, batchIndex, dateCreated, rules }) => [
       `${batchIndex === undefined ? '' : `Batch ${batchIndex}, `}${batchId}, ${dateCreated}:`,

@@ -29,8 +29,8 @@ export function addTermsCommand(company: Command, context: Context): void {
     )
     .argument('<project-id>', 'id of the project: flywheel company projects')
     .addOption(new Option('--approval <mode>', 'automatic, or manual: a person approves each batch').choices(MODES))
-    .option('--burn <tokens>', 'whole tokens burned per UTC day without an operator')
-    .option('--airdrop <tokens>', 'whole tokens airdropped per UTC day without an operator')
+    .option('--burn <tokens>', 'whole tokens burned per UTC day without approval by a person')
+    .option('--airdrop <tokens>', 'whole tokens airdropped per UTC day without approval by a person')
     .option('--yes', 'sign without asking')
     .addHelpText('after', '\nExample:\n  flywheel company terms 0198a3c2-… --airdrop 5000 --wallet operator.json')
     .action((projectId: string, options: TermsOptions) => changeTerms(context, projectId, options));

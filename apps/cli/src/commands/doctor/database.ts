@@ -181,7 +181,7 @@ function checkStrandedNonces(nonces: ServiceState['nonces']): Check[] {
   });
 }
 
-/** A nonce account has 80 bytes (docs/operating.md, Settings). */
+/** A nonce account has 80 bytes. */
 const NONCE_LAMPORTS = maxRentLamports(80);
 
 /** A worker maintains the queue every five seconds. */

@@ -58,7 +58,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
     .addOption(
       new Option(
         '--approval <mode>',
-        'company approval. automatic (default): a batch that passes all rules is approved; manual: a person decides',
+        'company approval. automatic (default): a batch that passes all checks is approved; manual: a person decides',
       ).choices(ApprovalMode.options),
     );
   addRpcUrlOption(addUrlOption(addTrustOption(command, 'a company or operator that this computer does not know')))
