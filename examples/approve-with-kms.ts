@@ -1,6 +1,6 @@
-// Approves a batch of another program within its own limit, with a key that never leaves its key service:
+// Approves a batch of another program within its own limit, with a key that never leaves its KMS:
 // FLYWHEEL_API_KEY=… KMS_URL=… npx node examples/approve-with-kms.ts <batch id> <wallet address> <vault address>
-// This key service accepts bytes by POST and answers their Ed25519 signature, 64 bytes. Put your cloud's client in its
+// This KMS accepts bytes by POST and answers their Ed25519 signature, 64 bytes. Put your cloud's client in its
 // place.
 import { approveBatch, type BatchToApprove, byteSigner, totalTokens } from '@flywheel/sdk';
 import { connectFromEnvironment } from '@flywheel/sdk/node';
@@ -11,7 +11,7 @@ const wallet = byteSigner(walletAddress, async (message) => {
   const response = await fetch(process.env.KMS_URL ?? '', { method: 'POST', body: new Uint8Array(message) });
   return new Uint8Array(await response.arrayBuffer());
 });
-// More than this a person must approve. Before the key service signs, the chain must hold exactly these pipelines.
+// More than this a person must approve. Before the KMS signs, the chain must hold exactly these pipelines.
 const mayApprove = ({ pipelines }: BatchToApprove) => Number(totalTokens(pipelines).total) <= 10_000;
 const batch = await approveBatch(client, batchId, { wallet, verify: { rpcUrl, vaultAddress }, mayApprove });
 process.stdout.write(`${JSON.stringify(batch)}\n`);

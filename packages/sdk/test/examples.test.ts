@@ -178,7 +178,7 @@ describe('the examples', () => {
     }
   });
 
-  it('approve-with-kms approves a batch with a key of a key service, for the given vault', async () => {
+  it('approve-with-kms approves a batch with a key of a KMS, for the given vault', async () => {
     const kms = createServer(async (request, response) => {
       const message = await buffer(request);
       response.end(await signBytes(project.wallet.keyPair.privateKey, message));
@@ -199,7 +199,7 @@ describe('the examples', () => {
     assert.equal(JSON.parse(await runExample('approve-with-kms.ts', args, { KMS_URL })).status, 'EXECUTED');
     kms.close();
     const again = await runExample('approve-with-kms.ts', args, { KMS_URL });
-    assert.equal(JSON.parse(again).status, 'EXECUTED', 'without the key service');
+    assert.equal(JSON.parse(again).status, 'EXECUTED', 'without the KMS');
   });
 
   it('csv-airdrop sends a file once', async () => {

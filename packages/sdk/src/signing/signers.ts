@@ -18,7 +18,7 @@ import { signingRefused } from '../errors.ts';
 export type SignBytes = (message: ReadonlyUint8Array) => Promise<Uint8Array>;
 
 /**
- * Creates a signer from a function that signs bytes for an address, such as a cloud's key service, an HSM or another
+ * Creates a signer from a function that signs bytes for an address, such as a cloud's KMS, an HSM or another
  * process. It verifies every signature, so that a wrong key is found before the service sees it.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` while signing, if the signature is not of the address.
  *
