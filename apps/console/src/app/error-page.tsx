@@ -57,7 +57,7 @@ function MissingScreen() {
   );
 }
 
-/** Returns a function that tells if the service answers anything. */
+/** Returns a function that checks if the service answers at all. */
 function useServiceAnswers(): () => Promise<boolean> {
   const queries = useQueryClient();
   return useCallback(async () => {

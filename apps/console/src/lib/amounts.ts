@@ -41,7 +41,7 @@ export function fromFinestUnits(units: bigint): string {
   return toDecimal(units, FINEST_DECIMALS);
 }
 
-/** Checks a daily limit of a token with these decimals; answers the issue as a sentence, or null. */
+/** Checks a daily limit of a token with these decimals; returns the issue as a sentence, or null. */
 export function limitIssue(limit: string, decimals: number): string | null {
   if (!/^\d+(\.\d+)?$/.test(limit)) return 'Enter a number of tokens, for example 1000 or 0.5.';
   return toBaseUnits(limit, decimals) === null ? `The token has ${decimals} decimals; this number has more.` : null;

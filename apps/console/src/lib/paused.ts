@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 
 /**
- * Tells if a value that a person types has stopped changing, so that typing does not send a request for each letter.
+ * Returns true once a value that a person types has stopped changing, so that typing does not send a request for each letter.
  * @param pauseMs for how long it must have been the same.
  */
 export function useIsPaused(value: string | null, pauseMs: number): boolean {

@@ -250,7 +250,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     })`);
   }
 
-  /** Tells if the owner's overview leads to a new batch, beside the tab that is always there. */
+  /** Returns true if the owner's overview leads to a new batch, beside the tab that is always there. */
   async function offersBatch(): Promise<boolean> {
     await owner.page.getByText('Needs attention', { exact: true }).waitFor();
     return (await linksToBatch()) > 0;

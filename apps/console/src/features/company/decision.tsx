@@ -27,7 +27,7 @@ export interface DecisionFormProps<Reply> extends FormProps<Reply> {
   readonly send: (signature: DecisionSignature) => Promise<Reply>;
 }
 
-/** Has the operator’s wallet sign a decision, and sends it. */
+/** Form in which a company operator’s wallet signs a decision, which is then sent. */
 export function DecisionForm<Reply>({ subject, send, ...props }: DecisionFormProps<Reply>) {
   return <DecisionsForm {...props} decide={subject === null ? null : async (sign) => send(await sign(subject))} />;
 }
@@ -40,7 +40,7 @@ export interface DecisionsFormProps<Reply> extends FormProps<Reply> {
   readonly decide: ((sign: SignDecision) => Promise<Reply>) | null;
 }
 
-/** Has the operator’s wallet sign one decision after the other. */
+/** The same form for several decisions, one after another. */
 export function DecisionsForm<Reply>({
   children,
   decide,

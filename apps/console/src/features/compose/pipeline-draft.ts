@@ -35,7 +35,7 @@ export function newPipeline(type: string): PipelineDraft {
   return { key: crypto.randomUUID(), type, payload: '{}', actions: [newAction()] };
 }
 
-/** Reads a draft as a pipeline, or answers its first issue as a sentence. */
+/** Reads a draft as a pipeline, or returns its first issue as a sentence. */
 export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline | { readonly issue: string } {
   const issue =
     typeIssue(draft.type) ??
@@ -47,7 +47,7 @@ export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline 
   return { type: draft.type, payload: draft.payload, actions: draft.actions.map(readAction) };
 }
 
-/** Checks a proof type; answers the issue as a sentence, or null. */
+/** Checks a proof type; returns the issue as a sentence, or null. */
 export function typeIssue(type: string): string | null {
   return PROOF_TYPE.test(type) ? null : 'The type must have 1 to 64 characters: A–Z, a–z, 0–9, _ or -.';
 }
@@ -57,13 +57,13 @@ function actionIssue(action: ActionDraft, rules: DraftRules): string | null {
   return recipientIssue(action) ?? amountIssue(action, rules);
 }
 
-/** Checks the recipient of an airdrop; answers the issue as a sentence, or null. */
+/** Checks the recipient of an airdrop; returns the issue as a sentence, or null. */
 export function recipientIssue({ kind, toAddress }: ActionDraft): string | null {
   if (kind !== 'AIRDROP') return null;
   return toAddress === '' ? 'Enter the recipient’s wallet.' : walletAddressError(toAddress);
 }
 
-/** Checks an amount; answers the issue as a sentence, or null. */
+/** Checks an amount; returns the issue as a sentence, or null. */
 export function amountIssue({ amount }: ActionDraft, { decimals }: DraftRules): string | null {
   if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter a number of tokens without commas, for example 1000 or 0.5.';
   const baseUnits = toBaseUnits(amount, decimals);

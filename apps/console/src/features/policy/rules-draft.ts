@@ -38,7 +38,7 @@ export function toDraft(policy: CompanyPolicy): RulesDraft {
   };
 }
 
-/** Reads the form. An empty list of allowed recipients allows all: nobody can mean to allow none. */
+/** Reads the form. An empty list of allowed recipients allows all, because a list that allows none would be useless. */
 export function fromDraft(draft: RulesDraft): PolicyFields {
   const [allowed, denied] = [readList(draft.allowed), readList(draft.denied)];
   const caps = draft.capsPerType.split('\n').flatMap((line) => {

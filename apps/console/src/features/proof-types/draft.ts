@@ -25,7 +25,7 @@ export function draftOf({ type, description, payloadSchema }: ProofType): ProofT
   };
 }
 
-/** Parses a draft to a proof type, or answers its first issue as a sentence. */
+/** Parses a draft to a proof type, or returns its first issue as a sentence. */
 export function parseDraft({ type, description, schemaText }: ProofTypeDraft): ProofType | { readonly issue: string } {
   const schema = parseSchema(schemaText);
   if (schema === null) return { issue: 'The schema is not a JSON object.' };

@@ -14,7 +14,7 @@ export interface SchemaTrialState {
 }
 
 /**
- * Has the service check a schema and a payload once their input pauses. The page has no validator of its own: ajv compiles
+ * Asks the service to check a schema and a payload once their input pauses. The page has no validator of its own: ajv compiles
  * schemas to code, which the page's policy forbids, and another library would accept other schemas than the service does.
  * @param schema null if there is none to check.
  * @param payload JSON text; null while it is not valid.

@@ -104,7 +104,7 @@ function StoppedAudit({ audit, onResume, onDelete }: StoppedAuditProps) {
   );
 }
 
-/** Answers `2,716 transactions read, back to slot 311,204,518`. */
+/** Returns `2,716 transactions read, back to slot 311,204,518`. */
 function describeProgress({ read, slot }: AuditProgress): string {
   if (slot === null) return 'Asking the node for the vault’s accounts';
   return `${pluralize(read, 'transaction')} read, back to slot ${groupDigits(String(slot))}`;

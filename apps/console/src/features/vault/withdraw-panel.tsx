@@ -218,7 +218,7 @@ function holdingsOf({ funds, token }: ProjectOverview): Readonly<Record<Asset, H
   };
 }
 
-/** Checks the amount of a withdrawal against the known balance; answers the error as a sentence, or null. */
+/** Checks the amount of a withdrawal against the known balance; returns the error as a sentence, or null. */
 function amountError(amount: string, { decimals, available, minimum }: Holding, unit: string): string | null {
   if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter an amount without commas, for example 10 or 0.5.';
   const asked = toBaseUnits(amount, decimals);

@@ -166,7 +166,7 @@ export function requireEveryShard(failures: readonly ShardFailure[]): void {
   throw new Error(`${reasons} The other shards have done it. Retry.`);
 }
 
-/** Has a job begin now. */
+/** Retries a job now. */
 export function retryJob({ id: jobId, shard }: Pick<InShard<JobSummary>, 'id' | 'shard'>) {
   return call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, headers: headersFor(shard), body: {} });
 }

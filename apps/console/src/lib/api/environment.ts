@@ -11,7 +11,7 @@ export const environmentQuery = {
   staleTime: Number.POSITIVE_INFINITY,
 };
 
-/** Answers undefined until the environment is loaded. */
+/** Returns the environment; undefined until it is loaded. */
 export function useEnvironment(): Environment | undefined {
   return useQuery(environmentQuery).data;
 }

@@ -10,7 +10,7 @@ export function keysQuery(projectId: string) {
   });
 }
 
-/** Makes a key in place of another; both work until the overlap is over. */
+/** Creates a key that replaces another; both work until the overlap ends. */
 export function rotateKey(
   projectId: string,
   keyId: string,
@@ -19,7 +19,7 @@ export function rotateKey(
   return call(KEY_OPERATIONS.rotateKey, { params: { projectId, keyId }, body });
 }
 
-/** Ends a key for good. */
+/** Revokes a key. This cannot be undone. */
 export function revokeKey(projectId: string, keyId: string) {
   return call(KEY_OPERATIONS.revokeKey, { params: { projectId, keyId }, body: {} });
 }

@@ -75,12 +75,12 @@ export function historyQuery(projectId: string) {
   });
 }
 
-/** In whole tokens a UTC day; what today has used stays counted. */
+/** Changes the daily limits, in whole tokens per UTC day. What today has used stays counted. */
 export function changeLimits(projectId: string, body: LimitsRequest) {
   return call(PROJECT_OPERATIONS.changeLimits, { params: { projectId }, body });
 }
 
-/** Puts these in place of all that were registered. */
+/** Replaces all proof types of a project. */
 export function changeProofTypes(projectId: string, proofTypes: readonly ProofType[]) {
   return call(PROJECT_OPERATIONS.changeProofTypes, { params: { projectId }, body: { proofTypes: [...proofTypes] } });
 }

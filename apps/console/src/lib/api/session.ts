@@ -9,7 +9,7 @@ import { call, callForReply } from './call.ts';
 /** The current session; null when signed out. */
 export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
 
-/** Answers the current session: undefined until it is loaded, and where the document may not ask; null when signed out. */
+/** Returns the current session: undefined until it is loaded, and where the document may not ask; null when signed out. */
 export function useSession(): Session | null | undefined {
   return useQuery({ ...sessionQuery, enabled: !isAuditDocument }).data;
 }

@@ -43,7 +43,7 @@ function requireSignInMessage(message: string, wallet: string): void {
   );
 }
 
-/** Answers null when the wallet lacks the feature, or signs a text that differs from the service’s. */
+/** Returns the signature; null if the wallet lacks the feature, or signs a text that differs from the service’s. */
 async function signByFeature(
   wallet: SolanaWallet,
   account: WalletAccount,

@@ -2,17 +2,17 @@ import { type RotateWalletRequest, TREASURY_OPERATIONS, type WithdrawalRequest }
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** Makes the batch that takes SOL or tokens out of a vault. The same key makes it once, however often it is sent. */
+/** Creates a withdrawal batch. A repeated key creates no second one. */
 export function withdraw(projectId: string, key: string, body: WithdrawalRequest) {
   return call(TREASURY_OPERATIONS.withdraw, { params: { projectId }, headers: { 'x-idempotency-key': key }, body });
 }
 
-/** Makes the batch that puts another wallet in the place of a project’s. */
+/** Creates the batch that replaces a project’s wallet. */
 export function rotateWallet(projectId: string, key: string, body: RotateWalletRequest) {
   return call(TREASURY_OPERATIONS.rotateWallet, { params: { projectId }, headers: { 'x-idempotency-key': key }, body });
 }
 
-/** Makes the batch that puts the service’s present approver in the place of a project’s. */
+/** Creates the batch that replaces a project’s company approver by the service’s present one. */
 export function rotateCompany(projectId: string, key: string) {
   return call(TREASURY_OPERATIONS.rotateCompany, {
     params: { projectId },
@@ -21,7 +21,7 @@ export function rotateCompany(projectId: string, key: string) {
   });
 }
 
-/** Makes the batch that puts the service’s present operator in the place of a project’s. */
+/** Creates the batch that replaces a project’s operator by the service’s present one. */
 export function rotateOperator(projectId: string, key: string) {
   return call(TREASURY_OPERATIONS.rotateOperator, {
     params: { projectId },

@@ -39,17 +39,17 @@ export function createWebhook(projectId: string, body: CreateWebhookRequest) {
   return call(WEBHOOK_OPERATIONS.createWebhook, { params: { projectId }, body });
 }
 
-/** Omitted fields stay unchanged. */
+/** Changes a webhook. Omitted fields stay unchanged. */
 export function changeWebhook(projectId: string, webhookId: string, body: ChangeWebhookRequest) {
   return call(WEBHOOK_OPERATIONS.changeWebhook, { params: { projectId, webhookId }, body });
 }
 
-/** A new secret; the old one signs too until the overlap is over. */
+/** Replaces the secret. The old one also signs until the overlap ends. */
 export function rotateWebhookSecret(projectId: string, webhookId: string, overlapSeconds: number) {
   return call(WEBHOOK_OPERATIONS.rotateWebhookSecret, { params: { projectId, webhookId }, body: { overlapSeconds } });
 }
 
-/** With its deliveries. */
+/** Deletes a webhook with its deliveries. */
 export function deleteWebhook(projectId: string, webhookId: string) {
   return call(WEBHOOK_OPERATIONS.deleteWebhook, { params: { projectId, webhookId }, body: {} });
 }

@@ -88,7 +88,7 @@ const KEY = 'first';
 
 let opening: Promise<CryptoKeyPair> | null = null;
 
-/** Answers the test wallet’s key pair, which the browser stores in a form that no script can export. */
+/** Returns the test wallet’s key pair, which the browser stores in a form that no script can export. */
 function openLocalKey(): Promise<CryptoKeyPair> {
   opening ??= loadOrCreateKey();
   return opening;

@@ -13,13 +13,13 @@ export type SolanaWallet = WalletWithFeatures<
   StandardConnectFeature & SolanaSignTransactionFeature & Partial<SolanaSignInFeature & SolanaSignMessageFeature>
 >;
 
-/** Answers the wallets registered through the Wallet Standard, and updates when the list changes. */
+/** Returns the wallets registered through the Wallet Standard, and updates when the list changes. */
 export function useWallets(): readonly SolanaWallet[] {
   return useSyncExternalStore(subscribe, currentWallets);
 }
 
 /**
- * Connects to a wallet and answers its accounts.
+ * Connects to a wallet and returns its accounts.
  * @param isSilent connects only if the wallet needs no window for it, because it knows this page.
  */
 export async function connect(wallet: SolanaWallet, isSilent = false): Promise<readonly WalletAccount[]> {
