@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   await buildImage(values.base ?? (await buildBase()), values.tag);
 }
 
-/** Tells why the image cannot be built on this machine; null if it can. */
+/** Finds the reason why the image cannot be built on this machine; null if it can. */
 export function findMissing(): string | null {
   const missing = ['buildah', 'debootstrap'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
   if (missing.length > 0) {

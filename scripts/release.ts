@@ -4,7 +4,7 @@ import { reportUnpinned } from './unpinned.ts';
 
 const FILES = ['deploy/Dockerfile', 'deploy/compose.yaml', 'deploy/kubernetes/flywheel.yaml'] as const;
 
-/** Packs what is published, but only from what nobody can exchange: images by digest, packages with a hash. */
+/** Builds the published package if all sources are pinned: images by a digest, packages by a hash. */
 await release();
 
 async function release(): Promise<void> {

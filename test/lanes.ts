@@ -69,8 +69,8 @@ const LOCAL_ONLY: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Tells why a file cannot run on the cluster of FLYWHEEL_TEST_RPC_URL: it needs what only the local cluster has, or no
- * cluster. Returns null if it can.
+ * Finds the reason why a file cannot run on the cluster of FLYWHEEL_TEST_RPC_URL: it needs what only the local cluster has, or
+ * no cluster. Returns null if it can.
  */
 export async function findLocalOnly(file: string): Promise<string | null> {
   if (!(await reads(file, (text) => WORLD.test(text)))) return NO_CLUSTER;
@@ -85,7 +85,7 @@ export const NO_CLUSTER = 'opens no world';
 
 const WORLD = /@flywheel\/testing\/(world|gate)'/;
 
-/** Tells if the text of a test or of one of its helpers is one. */
+/** Returns true if the text of a test, or of one of its helpers, matches. */
 async function reads(file: string, matches: (text: string) => boolean, seen = new Set<string>()): Promise<boolean> {
   if (seen.has(file)) return false;
   seen.add(file);

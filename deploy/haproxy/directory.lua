@@ -29,7 +29,8 @@ local function ask(directory, txn, kind, value)
   return client:get({ url = directory .. '/shard/' .. kind .. '/' .. value, timeout = TIMEOUT_MS })
 end
 
--- Has the directory asked again if the shard in txn.shard, which the proxy remembers, is down, or if the person who names the project has no session there.
+-- Makes the proxy ask the directory again if the shard in txn.shard, which the proxy remembers, is down, or if the person who names the
+-- project has no session there.
 core.register_action('doubt', { 'http-req' }, function(txn)
   local shard = txn:get_var('txn.shard')
   local is_stranger = txn:get_var('txn.kind') == 'project' and not has_session(txn, shard)
@@ -64,8 +65,8 @@ core.register_action('find_shard', { 'http-req' }, function(txn)
   end
 end)
 
--- While the shard in txn.preferred is down, changes it to one that is up. This moves nobody there. A person who is signed in to the first
--- only is not answered by another one, which would say that there is no session.
+-- While the shard in txn.preferred is down, changes it to one that is up. The person's cookie stays. A person who is signed in to
+-- the first shard only is not answered by another one, which would say that there is no session.
 core.register_action('find_other', { 'http-req' }, function(txn)
   local preferred = tonumber(txn:get_var('txn.preferred')) or 1
   if is_up(txn, preferred) then return end

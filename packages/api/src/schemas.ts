@@ -379,7 +379,7 @@ export type ExecuteBatchPending = z.output<typeof ExecuteBatchPending>;
 export type CancelBatchResponse = z.output<typeof CancelBatchResponse>;
 export type MetRule = z.output<typeof MetRule>;
 
-/** Tells if a batch waits by this rule. Rules that refuse a batch are among its problems. */
+/** Returns true if a batch waits by this rule. Rules that refuse a batch are among its problems. */
 export function isWait({ effect }: MetRule): boolean {
   return effect !== 'refused' && effect !== 'capped';
 }

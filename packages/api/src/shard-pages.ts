@@ -190,7 +190,7 @@ function writePosition({ at, shard, id }: InShard<LogEntry>, cursors: readonly s
   return [at, shard, id, ...cursors].join(SEPARATOR);
 }
 
-/** Tells if a cursor is of the merged log of several shards. */
+/** Returns true if a cursor is of the merged log of several shards. */
 export function isCursorOfShards(cursor: string): boolean {
   return parsePosition(cursor) !== null;
 }

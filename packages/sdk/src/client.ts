@@ -124,7 +124,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     },
 
     /**
-     * Tells whether an idempotency key has created a batch, without creating one: it sends an init request without
+     * Returns true if an idempotency key has created a batch, without creating one: it sends an init request without
      * pipelines, which the service refuses in one way for a key that is new and in another for a key that is used.
      */
     async isKeyUsed(idempotencyKey: string, { signal }: CallOptions = {}): Promise<boolean> {

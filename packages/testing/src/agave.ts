@@ -57,7 +57,7 @@ export function findAgave(): string | null {
   return places.find((path) => existsSync(path) && versionOf(path) === AGAVE_VERSION) ?? null;
 }
 
-/** Tells if the deployed Squads program is there; a validator cannot run the emulation. */
+/** Returns true if the deployed Squads program is there; a validator cannot run the emulation. */
 export function hasSquadsProgram(path: string | undefined): boolean {
   return findSquadsProgram(path).program === 'squads-v4';
 }

@@ -72,7 +72,7 @@ export async function runHaProxy(
   };
 }
 
-/** Tells if each server has been checked; false also before HAProxy listens. */
+/** Returns true if each server has been checked; false also before HAProxy listens. */
 async function hasChecked(path: string): Promise<boolean> {
   const socket = connect(path);
   try {

@@ -131,8 +131,8 @@ async function judgeByRules(
 }
 
 /**
- * Has the commit compare the caps that all projects share that the company has not admitted. Their requests wait for each other
- * during it, so the process must have nothing left to do then. `unadmittedErrorOf` reads its refusal.
+ * Makes the commit check the caps that all projects without admission share. Their requests wait for each other during the
+ * commit, so the process must have nothing left to do then. `unadmittedErrorOf` reads its refusal.
  */
 export async function admitUnadmitted(
   deps: Pick<LimitDeps, 'caps' | 'clock'>,
@@ -191,8 +191,8 @@ export async function findSetupError(
 }
 
 /**
- * Tells if a batch is set up whatever the caps are: withdrawals and rotations. Their one pipeline tells it, because an HTTP
- * process has written the kind.
+ * Returns true if a batch is set up whatever the caps are: withdrawals and rotations. It reads this from their one pipeline,
+ * because an HTTP process has written the kind.
  */
 export function isSetUpBeyondCaps({ pipelines }: Pick<Batch, 'pipelines'>): boolean {
   return pipelines.length === 1 && kindOf({ pipelines }) !== 'pipelines';
@@ -203,7 +203,7 @@ const NO_TOTALS = { burnBaseUnits: 0n, airdropBaseUnits: 0n } as const;
 
 type LimitDeps = Pick<Deps, 'clock' | 'fairUse' | 'caps' | 'prices'>;
 
-/** Tells if a project may create batches of pipelines. Withdrawals and rotations need no admission. */
+/** Returns true if a project may create batches of pipelines. Withdrawals and rotations need no admission. */
 export function isServed(
   { registration }: Pick<Deps, 'registration'>,
   { isAdmitted }: Pick<Project, 'isAdmitted'>,

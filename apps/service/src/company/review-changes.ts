@@ -92,7 +92,10 @@ async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange)
 
 const OUTRUN = 'A decision that expires later was applied before it. Sign it again.';
 
-/** Tells if a later decision about the project was applied: whoever withheld an earlier one could undo the later with it. */
+/**
+ * Returns true if a later decision about the project was applied: a person who withheld an earlier one could undo the later
+ * decision with it.
+ */
 async function isOutrun(
   trx: Db,
   projectId: string,

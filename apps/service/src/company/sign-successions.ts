@@ -18,7 +18,7 @@ export interface KeyChange {
 const RETRY_MS = 5_000;
 
 /**
- * Has each previous key sign that the present one succeeds it, and stores that for registrations to publish. The start of a
+ * Signs with each previous key that the present one succeeds it, and stores that for registrations to publish. The start of a
  * rotation is the only moment at which both keys are certainly known. A cluster that does not answer is asked again in the
  * background, until `signal` aborts.
  */

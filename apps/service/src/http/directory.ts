@@ -3,7 +3,7 @@ import { isAddress, proofHash } from '@flywheel/protocol';
 import type { FastifyReply, RouteOptions } from 'fastify';
 import type { ShardQuestion, Whereabouts } from '../model/shard-question.ts';
 
-/** Tells if this shard has what a question names. */
+/** Finds out if this shard has what a question names. */
 export type Locate = (question: ShardQuestion) => Promise<Whereabouts>;
 
 /**

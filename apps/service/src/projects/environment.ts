@@ -64,8 +64,8 @@ function describeEnvironment(
 }
 
 /**
- * Tells if a cluster is a local one. An unknown genesis hash and an address of this machine are not enough: a private cluster
- * has both behind a tunnel, and its visitors must not get a test wallet whose key the page holds.
+ * Returns true if a cluster is a local one. An unknown genesis hash and an address of this machine are not enough: a private
+ * cluster has both behind a tunnel, and its visitors must not get a test wallet whose key the page holds.
  * @param isClusterLocal what the process knows: see `EnvironmentDeps`.
  */
 export function isLocalCluster(isClusterLocal: boolean, genesisHash: string): boolean {

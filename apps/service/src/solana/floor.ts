@@ -46,7 +46,7 @@ export function createFloor(clock: Pick<Clock, 'sleep'>, seenSlot: bigint): Floo
  */
 const MISSING_TABLE = /\baddress table (?:account|lookup)\b/;
 
-/** Tells if an error of `ask` is a node that has not reached the slot, or the table, that the request names. */
+/** Returns true if an error of `ask` says that the node has not reached the slot, or the table, that the request names. */
 export function isBehind(error: unknown): boolean {
   const nodeError = nodeErrorOf(error);
   if (nodeError === null) return false;

@@ -52,7 +52,7 @@ const RESEND_MS = 2_000;
 const MAX_POLLS = 750;
 
 /**
- * Tells whether a transaction that the node did not know can no longer land.
+ * Returns true if a transaction that the node did not know can no longer land.
  * @param finalized a finalized block, read before the transaction was looked up: a node that has passed its slot knows
  * everything that landed up to its height.
  * @param contextSlot of the answer that does not know the transaction.

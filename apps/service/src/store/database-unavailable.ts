@@ -3,7 +3,7 @@ import pg from 'pg';
 /** The database gave no answer, or said that it cannot serve now. What was asked of it may have happened. */
 class DatabaseUnavailable extends Error {}
 
-/** Tells if an error, or one that caused it, is a database that is out of reach, restarts or gives way to another one. */
+/** Returns true if an error, or its cause, says that the database is out of reach, restarts or gives way to another one. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof DatabaseUnavailable) return true;
@@ -11,7 +11,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Tells if an error, or one that caused it, is the database's: it is out of reach, or it has refused a statement. */
+/** Returns true if an error, or its cause, is the database's: it is out of reach, or it has refused a statement. */
 export function isDatabaseError(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof DatabaseUnavailable || each instanceof pg.DatabaseError) return true;

@@ -77,8 +77,8 @@ export async function retireAvailable(
 }
 
 /**
- * Tells if a refill has something to do: nonces to reclaim, to close or to follow to finality, or a share that has fewer free
- * ones than three quarters of its least number, or than were leased from it within the last minute.
+ * Returns true if a refill has something to do: nonces to reclaim, to close or to follow to finality, or a share that has fewer
+ * free ones than three quarters of its least number, or than were leased from it within the last minute.
  */
 export async function isRefillDue(
   db: Db,

@@ -269,7 +269,7 @@ export async function isOperatorInUse(db: Db, operator: Address): Promise<boolea
   return row !== undefined;
 }
 
-/** Tells whether a batch's leased nonce belongs to an operator, who alone can advance it. */
+/** Returns true if a batch's leased nonce belongs to an operator, who alone can advance it. */
 export async function isNonceOf(db: Db, batchId: string, operator: Address): Promise<boolean> {
   const row = await db
     .selectFrom('nonces')

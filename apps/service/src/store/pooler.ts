@@ -146,7 +146,7 @@ function countKeptStatements(config: pg.PoolConfig): Promise<number> {
 
 export const DIFFERENT_DATABASES = 'DATABASE_URL and DATABASE_DIRECT_URL lead to different databases.';
 
-/** Tells if two addresses lead to one database of one running server. */
+/** Returns true if two addresses lead to one database of one running server. */
 export async function isSameDatabase(one: pg.PoolConfig, other: pg.PoolConfig): Promise<boolean> {
   const [first, second] = await Promise.all([readIdentity(one), readIdentity(other)]);
   return first === second;

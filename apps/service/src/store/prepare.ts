@@ -22,8 +22,9 @@ export function prepare<Values extends object, Row>(
 }
 
 /**
- * Selected in a transaction, has PostgreSQL plan each of its later statements once for a connection. By itself it plans a statement
- * again with each use if the values at hand seem to save work, and planning a long one takes longer than that work.
+ * Selecting this in a transaction makes PostgreSQL plan each later statement of it once per connection. By default PostgreSQL
+ * plans a statement again with each use if the values at hand seem to save work, and planning a long one takes longer than that
+ * work.
  */
 export const planOnce = sql`set_config('plan_cache_mode', 'force_generic_plan', true)`;
 

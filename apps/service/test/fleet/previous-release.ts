@@ -7,7 +7,7 @@ import { ROOT } from '@flywheel/testing/service-process';
 /** The release before this one. Its processes run beside those of this one during an upgrade. */
 export const PREVIOUS_RELEASE = { name: '0.2.0', commit: '0e91e22838d2f0fc11989e3cb49e37b9947d3868' } as const;
 
-/** Tells why the previous release cannot run here; null if it can. */
+/** Finds the reason why the previous release cannot run here; null if it can. */
 export async function findReleaseIssue(): Promise<string | null> {
   const { name, commit } = PREVIOUS_RELEASE;
   const lock = git('show', `${commit}:package-lock.json`);

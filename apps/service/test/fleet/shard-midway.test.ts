@@ -159,7 +159,7 @@ for (const engine of ENGINES) {
   });
 }
 
-/** Tells if a bundle has landed, or over RPC a part of it. */
+/** Returns true if a bundle has landed, or over RPC a part of it. */
 function hasLanded({ landed_signatures }: DepartedBundle): boolean {
   return landed_signatures.length > 0;
 }

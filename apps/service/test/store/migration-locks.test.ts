@@ -84,7 +84,7 @@ async function assertNoDeadlock(db: Db, name: string, table: string, mode: strin
   await assert.doesNotReject(migrating, first);
 }
 
-/** Tells if a connection waits for a lock, or pauses before it tries again to get some. */
+/** Returns true if a connection waits for a lock, or pauses before it tries again to get some. */
 async function isWaiting(db: Db, pid: number): Promise<boolean> {
   const { rows } = await sql`
     select from pg_stat_activity where pid = ${pid} and (wait_event_type = 'Lock' or wait_event = 'PgSleep')

@@ -379,7 +379,7 @@ async function setNonceAvailable(db: Db, address: Address, value: Nonce, slots: 
   return (await setNoncesAvailable(db, new Map([[address, value]]), slots)) === 1;
 }
 
-/** Tells if one more lease would say that its share runs out. */
+/** Checks if one more lease would say that its share runs out. */
 async function runsOut(db: Db, { flywheel }: Project): Promise<boolean | undefined> {
   const trx = await db.startTransaction().execute();
   const lease = await leaseNonce(trx, { batchId: randomUUID(), flywheelId: flywheel.id });

@@ -41,7 +41,7 @@ export interface Ledger {
   executeEverywhere(transaction: WireTransaction): Attempt;
   /** Executes all transactions in order or none. Reports position and error of the first that fails. */
   executeAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
-  /** Tells what `executeAtomically` would do now, and changes nothing. */
+  /** Returns what `executeAtomically` would return now, and changes nothing. */
   simulateAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
   /**
    * Completes the current slot; further slots or seconds pass at once. Resolves when all slot listeners have finished.

@@ -31,7 +31,7 @@ export interface RpcRoute {
   readonly node: string;
   /** Chooses the methods from the names of the called ones. */
   readonly choose: (called: readonly string[]) => Methods;
-  /** Decides if so many calls are answered now; all are by default. */
+  /** Returns true if this number of calls may be answered now; all may by default. */
   readonly admit?: (calls: number) => boolean;
 }
 

@@ -16,7 +16,7 @@ interface NodeServer {
   closeAllConnections(): void;
 }
 
-/** Finds it when it is used, so that importing these modules fails nowhere. */
+/** Returns Node's `process` when it is needed, so that importing these modules never fails. @throws Error in other runtimes. */
 export function nodeProcess(): NodeProcess {
   const { process } = globalThis as { readonly process?: NodeProcess };
   if (process !== undefined) return process;

@@ -69,7 +69,7 @@ export async function checkAirdrop(
   return { begunParts: parts.length - newParts.length, issues: [...issues] };
 }
 
-/** Tells whether a batch of this project contains the pipeline’s proof. */
+/** Returns true if a batch of this project contains the pipeline’s proof. */
 async function isRecorded(
   { console, project }: Pick<CheckDeps, 'console' | 'project'>,
   proof: Pick<Pipeline, 'type' | 'payload'> | undefined,

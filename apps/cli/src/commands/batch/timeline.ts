@@ -107,7 +107,7 @@ export function describeApprovals({ given, required }: Approvals): string {
   return `${given} of ${required} operators have approved`;
 }
 
-/** Tells whether the batch has ended with this event: later ones only return rent. */
+/** Returns true if the batch has ended with this event: later ones only return rent. */
 export function isEnd({ type }: BatchEvent): boolean {
   return type === 'batch.executed' || type === 'batch.failed' || type === 'batch.expired';
 }

@@ -10,7 +10,7 @@ interface MovementsOptions extends UrlOption, RpcUrlOption {
   readonly limit?: number;
 }
 
-/** A vault has no page of a server here: each transaction is a request to the node. */
+/** Each transaction costs one request to the node. */
 const MAX_MOVEMENTS = 100;
 const DEFAULT_MOVEMENTS = 15;
 

@@ -33,7 +33,7 @@ const POLL_INTERVAL_MS = 200;
 const MAX_POLLS = 50;
 
 /**
- * Has a setup repeated that a fork took away, and waits until it is on chain.
+ * Enqueues a setup again that a fork took away, and waits until it is on chain.
  * @returns false if it is not within ten seconds.
  * @throws Paused
  */

@@ -106,8 +106,8 @@ export async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Prom
 }
 
 /**
- * Tells whether no transaction of a bundle can change its outcome any more. A transaction that had landed and is unknown now
- * was taken away by a fork, and may land again until it expires.
+ * Returns true if no transaction of a bundle can change its outcome any more. A fork took away a transaction that had landed and
+ * is unknown now; it may land again until it expires.
  */
 function isFinalBundle(
   { state, signatures, landedSignatures, landedSlot }: Bundle,

@@ -1,4 +1,4 @@
-/** Style of the guide: ink on paper by day, paper on ink by night, one accent, an 8-point grid, system fonts. */
+/** Style of the guide: a light and a dark theme, one accent, an 8-point grid, system fonts. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -17,7 +17,7 @@ export interface AuthenticateDeps {
   readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
   /** Finds a key by its prefix, and counts the request if the key has this hash and can be used. */
   findKeyHolder(given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null>;
-  /** Tells if a project, or the one with a key of this prefix, has left this shard. */
+  /** Returns true if a project, or the one with a key of this prefix, has left this shard. */
   hasDeparted(by: { readonly keyPrefix: string } | { readonly projectId: string }): Promise<boolean>;
   /** Records that the key was used at this time. */
   touchApiKey(keyId: string, now: Date): Promise<void>;

@@ -44,7 +44,7 @@ export function rateLimited(
   return new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
 }
 
-/** Tells if an error means that the database is out of reach, so that the same request may succeed later. */
+/** Returns true if an error means that the database is out of reach, so that the same request may succeed later. */
 export type IsUnavailable = (error: unknown) => boolean;
 
 /** A code with a message that takes no context. */

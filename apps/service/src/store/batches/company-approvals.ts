@@ -119,7 +119,7 @@ export async function insertPartialApproval(
   return true;
 }
 
-/** Tells whether this approval was stored before, by a request that is now sent again. */
+/** Returns true if this approval was stored before, by a request that is now sent again. */
 async function hasApproval(
   trx: Db,
   batchId: string,

@@ -28,8 +28,8 @@ export async function readUnadmittedUse(db: Db, day: string): Promise<LamportsUs
 }
 
 /**
- * Has the commit of this transaction fail if all projects that are not admitted would then use more than the caps (migration
- * 0048). Their commits wait for each other; admitted projects never wait for them.
+ * Makes the commit of this transaction fail if all projects that are not admitted would then exceed the caps (migration 0048).
+ * Their commits wait for each other; admitted projects never wait for them.
  */
 export async function capUnadmittedUse(trx: Db, day: string, caps: LamportsUse): Promise<void> {
   const { lockedLamports, spentLamports } = caps;

@@ -74,7 +74,7 @@ export async function insertBatch(
   }
 }
 
-/** Tells if an insert failed because the project has a batch of the same kind and idempotency key. */
+/** Returns true if an insert failed because the project has a batch of the same kind and idempotency key. */
 export function isDuplicateKey(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.constraint === 'batches_idempotency_key';
 }

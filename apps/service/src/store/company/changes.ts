@@ -152,7 +152,7 @@ export async function findReview(db: Db, changeId: bigint): Promise<{ readonly i
   return row ?? null;
 }
 
-/** Tells if the company has admitted a project. A `Project` that was read has it too: `isAdmitted`. */
+/** Returns true if the company has admitted a project. A `Project` that was read has it too: `isAdmitted`. */
 export async function isAdmitted(db: Db, multisig: Address): Promise<boolean> {
   const row = await db
     .selectFrom('company_admissions')

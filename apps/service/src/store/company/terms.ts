@@ -9,8 +9,8 @@ export interface RecordedTerms extends CompanyTerms {
 }
 
 /**
- * Tells whether recorded terms stay until an operator signs others. A company without operators cannot sign terms, so those of
- * the project count, unless some were signed before.
+ * Checks if recorded terms stay until a company operator signs others. A company without operators cannot sign terms, so the
+ * project's own terms apply, unless some were signed before.
  */
 export function keepsRecordedTerms({ companyOperators }: { readonly companyOperators: ReadonlySet<Address> }): boolean {
   return companyOperators.size > 0;

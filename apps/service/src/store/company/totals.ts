@@ -28,7 +28,7 @@ export async function recordSetupDay(db: Db, { multisig, batchIndex }: BatchOnCh
   return recorded.day;
 }
 
-/** Tells if a worker has begun to set up a batch. Only workers write this. */
+/** Returns true if a worker has begun to set up a batch. Only workers write this. */
 export async function wasSetupRecorded(db: Db, { multisig, batchIndex }: BatchOnChain): Promise<boolean> {
   const row = await db
     .selectFrom('company_totals')

@@ -33,9 +33,10 @@ export interface ClaimedJob<Stored> {
 /**
  * Claims due jobs of the queue `batch`: of each multisig one setup and one other job, if it has none of the same lane
  * running, failed or waiting to be retried before it. A setup gets a key of its own when it is claimed, and not before: a
- * release without lanes, which may run meanwhile, keeps what waits in one order. This is pg-boss's own fetch of a strict queue (pg-boss 12.35, `fetchNextJob`) in another order, which pg-boss
- * cannot give: the project that was served least recently goes first, and a small single batch overtakes backlogs that were
- * not served yet either. The gates in front of what projects share have the same order (`model/fair-gate.ts`).
+ * release without lanes, which may run meanwhile, keeps what waits in one order. The query is that of pg-boss for a strict
+ * queue (12.35, `fetchNextJob`) in an order that pg-boss does not offer: the project that was served least recently goes first,
+ * and a small single batch overtakes backlogs that were not served yet either. The gates in front of what projects share have
+ * the same order (`model/fair-gate.ts`).
  */
 export async function claimJobs<Stored>(
   db: QueueDb,

@@ -59,9 +59,9 @@ const ofMultisig = (order = ANY) => rowsOf(({ multisig }) => sql`multisig = ${mu
 const STAYS = 'stays';
 
 /**
- * Tells for each table which rows move with a project: those that others refer to come first. A new table without an entry does not
- * compile. What stays belongs to the deployment: people sign in to each shard, limits of requests are counted by each, its pause of
- * all projects and the free nonces of its operator are its own.
+ * Rows of each table that move with a project. Rows that others refer to come first. A new table without an entry does not
+ * compile. Rows that stay belong to the deployment: people sign in to each shard, each shard counts its own limits of requests,
+ * and its pause of all projects and the free nonces of its operator are its own.
  */
 const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof STAYS } = {
   projects: rowsOf(({ projectId }) => sql`id = ${projectId}`, sql`id`),

@@ -93,12 +93,12 @@ export async function depart(trx: Db, { moveId, destination, projectId, rest }: 
 /** Errors of PostgreSQL by which another transaction was first: a deadlock, or a row that refers to one which was to leave. */
 const OVERTAKEN = ['40P01', '23503'];
 
-/** Tells if a departure was undone because another transaction was at work on the same rows. */
+/** Returns true if a departure was undone because another transaction was at work on the same rows. */
 export function isOvertaken(error: unknown): boolean {
   return hasCode(error, ...OVERTAKEN);
 }
 
-/** Tells if PostgreSQL has undone a departure because the project takes work again (`transaction_timeout`, 25P04). */
+/** Returns true if PostgreSQL has undone a departure because the project resumes work (`transaction_timeout`, 25P04). */
 export function isTooSlow(error: unknown): boolean {
   return hasCode(error, '25P04');
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ShardQuestion, Whereabouts } from '../../model/shard-question.ts';
 import type { Db } from '../db.ts';
 
-/** Tells if this database has what a question names, or if that may be between this database and another one. */
+/** Finds out if this database has what a question names, or if that may be between this database and another one. */
 export async function locate(db: Db, question: ShardQuestion): Promise<Whereabouts> {
   if (await isHere(db, question)) return 'here';
   const isMeant = toMoves(question);
@@ -17,7 +17,7 @@ function toMoves(question: ShardQuestion): RawBuilder<unknown> | null {
   return question.kind === 'batch' ? sql`true` : null;
 }
 
-/** Tells if a project has left this database, and is not known to be in another one. */
+/** Returns true if a project has left this database, and is not known to be in another one. */
 export async function isMoving(db: Db, isMeant: RawBuilder<unknown> = sql`true`): Promise<boolean> {
   const { rows } = await sql<{ moving: boolean }>`
     select exists (select from project_moves where arrived_at is null and ${isMeant}) as moving
@@ -26,8 +26,8 @@ export async function isMoving(db: Db, isMeant: RawBuilder<unknown> = sql`true`)
 }
 
 /**
- * Tells if this database has what a question names. A project's row is in one database at a time, so one shard says yes, although
- * both may have its settled batches.
+ * Returns true if this database has what a question names. A project's row is in one database at a time, so only one shard says
+ * yes, although both may have its settled batches.
  */
 export async function isHere(db: Db, question: ShardQuestion): Promise<boolean> {
   const { rows } = await sql<{ here: boolean }>`select exists (${toQuery(question)}) as here`.execute(db);
@@ -61,7 +61,7 @@ function toQuery(question: ShardQuestion) {
   }
 }
 
-/** Tells if a project has left this shard, by its id, its multisig or the prefix of one of its API keys. */
+/** Returns true if a project has left this shard, by its id, its multisig or the prefix of one of its API keys. */
 export async function hasDeparted(
   db: Db,
   by: { readonly projectId: string } | { readonly multisig: Address } | { readonly keyPrefix: string },

@@ -62,15 +62,15 @@ export async function findUnsettled(db: Db, project: NamedProject): Promise<Rest
   };
 }
 
-/**
- * Tells if the destination has as many batches of a project as the source, which has none but the settled ones any more.
- */
+/** Returns true if the destination has as many batches of a project as the source, where only settled ones are left. */
 export async function hasWholePast({ from, to }: Shards, projectId: string): Promise<boolean> {
   const [left, there] = [await countBatches(from, projectId), await countBatches(to, projectId)];
   return left === there;
 }
 
-/** Keeps those who copy, remove or take over the past of a project one after the other, until the transaction ends. */
+/**
+ * Takes a lock, until the transaction ends, so that only one process at a time copies, removes or takes over a project’s past.
+ */
 export async function lockPast(trx: Db, projectId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${PAST_LOCK}, hashtext(${projectId}))`.execute(trx);
 }
