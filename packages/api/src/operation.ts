@@ -34,6 +34,7 @@ export interface Operation {
 /** Holds every body without pipelines, schemas or payloads. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
+/** A successful response of an operation. */
 export interface OperationResponse {
   readonly description: string;
   /** Schema of the body; for a stream, of the `data` of each event. */
@@ -45,6 +46,7 @@ export interface OperationResponse {
 /** Yields events as they happen, until the stream ends or the signal aborts. */
 export type EventStream<Event> = (signal: AbortSignal) => AsyncIterable<Event>;
 
+/** Name of the limit that counts the requests of an operation. */
 export type RateLimitName =
   | 'init'
   | 'preview'

@@ -26,6 +26,7 @@ interface LogAnswer<Entry> {
 /** Requests a page of one shard: the first one if there is no cursor. */
 type AskPage<Entry> = (headers: ShardHeaders, cursor: string | undefined) => Promise<LogAnswer<Entry>>;
 
+/** A page of the merged log to read. */
 export interface PageRequest {
   /** `nextCursor` of the page before; the first page by default. */
   readonly cursor?: string | undefined;
@@ -35,6 +36,7 @@ export interface PageRequest {
   readonly shards?: readonly number[];
 }
 
+/** A page of the merged log. */
 export interface PageOfShards<Entry> {
   /** Newest first. */
   readonly entries: readonly InShard<Entry>[];

@@ -24,6 +24,7 @@ export interface AnswerOfShard<Answer> {
 /** Something in a list of all shards, with the number of the shard that has it. */
 export type InShard<Item> = Item & { readonly shard: number };
 
+/** The error of a shard that has not answered. */
 export interface ShardFailure {
   /** Number of the shard, from 1. */
   readonly shard: number;

@@ -22,7 +22,7 @@ export interface DerivedAddress {
 
 /**
  * Derives the address of an account that a program signs for, as kit's `getProgramDerivedAddress` does, but at once and in a
- * tenth of the time. It keeps the last thousands of addresses, because each job of a batch needs the same ones.
+ * tenth of the time. It keeps the last 10,000 addresses, because each job of a batch needs the same ones.
  * @param seeds without the bump; a text stands for its bytes.
  * @throws RangeError for a seed above 32 bytes.
  */

@@ -32,6 +32,7 @@ export interface ReadAirdropOptions {
   readonly maxCurveChecks?: number;
 }
 
+/** Result of `readAirdropCsv`. */
 export interface AirdropCsv {
   readonly rows: readonly AirdropRow[];
   readonly issues: readonly RowIssue[];

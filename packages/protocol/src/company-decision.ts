@@ -29,8 +29,10 @@ export interface CompanyDecision {
   readonly expiresAt: Date;
 }
 
+/** Subject of a decision; `type` says which one. */
 export type DecisionSubject = BatchDecision | TermsDecision | ResumeDecision | AdmissionDecision | PolicyDecision;
 
+/** An approval or a rejection of one batch. */
 export interface BatchDecision {
   readonly type: 'batch';
   readonly decision: 'approve' | 'reject';

@@ -30,6 +30,7 @@ export interface CompanyPolicy {
   readonly hours: PolicyHours | null;
 }
 
+/** The most base units of one proof type in a UTC day. */
 export interface TypeCap {
   readonly type: string;
   readonly baseUnits: bigint;

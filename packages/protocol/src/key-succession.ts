@@ -60,6 +60,7 @@ export interface PublishedSuccession {
   readonly signature: string;
 }
 
+/** A key that may succeed known ones, and the successions that a service publishes. */
 export interface SuccessionSearch extends Pick<KeySuccession, 'role' | 'genesisHash'> {
   /** The keys that the reader trusts. */
   readonly known: readonly string[];

@@ -26,13 +26,15 @@ const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 
 /** Compute units of each instruction if the transaction sets no limit; builtin programs have fewer (SIMD-0170). */
 export const DEFAULT_INSTRUCTION_UNITS = 200_000;
+/** Compute units of each instruction of a builtin program if the transaction sets no limit (SIMD-0170). */
 export const DEFAULT_BUILTIN_INSTRUCTION_UNITS = 3_000;
 
 /** Compute units that an instruction of a builtin program takes (Agave, each builtin's `DEFAULT_COMPUTE_UNITS`). */
 export const BUILTIN_UNITS = 150;
 
-/** Limits of one call of a node (Agave, rpc-client-api, `MAX_MULTIPLE_ACCOUNTS`, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
+/** Accounts in one `getMultipleAccounts` (Agave, rpc-client-api, `MAX_MULTIPLE_ACCOUNTS`). */
 export const MAX_MULTIPLE_ACCOUNTS = 100;
+/** Signatures in one `getSignatureStatuses` (Agave, rpc-client-api, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const MAX_SIGNATURE_STATUSES = 256;
 
 /** Computes a priority fee in lamports: the price of every unit of the limit, used or not, rounded up. */
@@ -52,6 +54,7 @@ export function maxRentLamports(bytes: number): bigint {
 /** Bytes of a lookup table account before its first address (solana-address-lookup-table, `LOOKUP_TABLE_META_SIZE`). */
 export const LOOKUP_TABLE_HEADER_BYTES = 56;
 
+/** Computes the bytes of a lookup table account with this number of addresses. */
 export function lookupTableBytes(addresses: number): number {
   return LOOKUP_TABLE_HEADER_BYTES + addresses * ADDRESS_BYTES;
 }
@@ -59,8 +62,9 @@ export function lookupTableBytes(addresses: number): number {
 /** Token-2022 pads a mint with extensions to the bytes of a token account. The byte after them says which one it is. */
 export const TOKEN_ACCOUNT_TYPE = { mint: 1, account: 2 } as const;
 
-/** Jito's block engine (docs.jito.wtf): the most transactions of a bundle, and the smallest tip that it considers. */
+/** Jito accepts five transactions per bundle (docs.jito.wtf, bundles). */
 export const MAX_BUNDLE_TRANSACTIONS = 5;
+/** Smallest tip that the block engine considers, in lamports (docs.jito.wtf). */
 export const MIN_TIP_LAMPORTS = 1_000n;
 
 /** Path of Jito’s JSON-RPC for bundles; `tip_floor` is below it. */

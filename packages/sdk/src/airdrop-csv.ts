@@ -13,6 +13,7 @@ export {
   readAirdropCsv,
 } from '@flywheel/protocol/airdrop-csv';
 
+/** Options of `packAirdropCsv`. `duplicates` is `refuse` by default. */
 export interface PackAirdropOptions
   extends Omit<ReadAirdropOptions, 'duplicates'>,
     Partial<Pick<ReadAirdropOptions, 'duplicates'>> {

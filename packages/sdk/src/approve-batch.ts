@@ -15,6 +15,7 @@ import { isFinal, watchBatch } from './watch-batch.ts';
 /** A batch with its pipelines. */
 export type BatchToApprove = Batch & Required<Pick<Batch, 'pipelines'>>;
 
+/** Options of `approveBatch`. The batch is always verified before the wallet signs. */
 export interface ApproveBatchOptions extends Omit<FollowOptions, 'verify' | 'onProgress'> {
   readonly verify: VerifyOptions;
   /**

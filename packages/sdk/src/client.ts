@@ -27,6 +27,7 @@ export interface FlywheelClientOptions extends Connection {
   readonly apiKey: string;
 }
 
+/** Options of every call. `signal` aborts it. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
 }
@@ -38,6 +39,7 @@ export interface InitOptions extends CallOptions {
   readonly onReplay?: (isReplayed: boolean) => void;
 }
 
+/** Options of `executeBatch` and `cancelBatch`. */
 export interface ExecuteOptions extends CallOptions {
   /** Time that the service may hold its answer, 0 to 120 seconds; 30 by default. */
   readonly waitSeconds?: number;
@@ -218,6 +220,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
   };
 }
 
+/** The client that `createFlywheelClient` returns. */
 export type FlywheelClient = ReturnType<typeof createFlywheelClient>;
 
 /** Names the batch of a request for the error of a failed call: what the caller needs to repeat or examine it. */

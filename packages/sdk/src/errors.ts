@@ -23,8 +23,10 @@ export type ClientErrorCode =
   | 'ERR_ITEM_CHANGED'
   | 'ERR_ITEM_STATE';
 
+/** Code of an error: one of the service (docs/errors.md), or one of this client. */
 export type FlywheelErrorCode = ErrorCode | ClientErrorCode;
 
+/** Values of a FlywheelError. */
 export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelErrorCode> {
   readonly code: Code;
   readonly message: string;

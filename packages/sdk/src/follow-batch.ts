@@ -38,6 +38,7 @@ export type BatchProgress =
   /** `hadEnded` is true if the batch ended before this call, which then sent nothing. */
   | { readonly stage: 'ended'; readonly batch: Batch; readonly hadEnded: boolean };
 
+/** A node that verifies a batch before the wallet signs, and what you know of the project. */
 export interface VerifyOptions {
   /** A Solana node of your choice, or several of one cluster: the first healthy one answers a whole verification. */
   readonly rpcUrl: RpcUrl;

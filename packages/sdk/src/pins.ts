@@ -40,6 +40,7 @@ export interface MultisigPin extends PinPlace {
   readonly at: string;
 }
 
+/** Pins before anything was kept. */
 export const NO_PINS: Pins = { multisigs: [], services: [] };
 
 /** Returns null for what is not the JSON of pins. Do not take that for no pins: a damaged file must not mean first use. */
@@ -80,6 +81,7 @@ export interface ClaimedProject {
   readonly mintAddress: string;
 }
 
+/** Result of `findPin`. */
 export type PinSearch =
   /** Null if nothing is known of the wallet's multisigs: the next verified batch is the first use. */
   | { readonly pin: MultisigPin | null }

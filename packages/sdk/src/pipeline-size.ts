@@ -10,6 +10,7 @@ import {
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 
+/** Size of a pipeline, beside the limits of a transaction. */
 export interface PipelineSize {
   /** Exact size of the vault message; at most `MAX_PIPELINE_BYTES`. */
   readonly bytes: number;

@@ -45,6 +45,7 @@ export function pipeline(type: string, payload: string | object, ...actions: rea
   return { type, payload: textOf(payload), actions: [...actions] };
 }
 
+/** How `packActions` turns items into pipelines. */
 export interface PackOptions<Item> {
   /** Type of every pipeline. */
   readonly type: string;

@@ -11,6 +11,7 @@ import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { auditVault } from './audit/audit-vault.ts';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
 
+/** A proof, and the transaction that should carry it. */
 export interface ProofQuery extends Proof {
   /** Signature of the transaction that should carry the proof, base58. */
   readonly signature: string;
@@ -25,6 +26,7 @@ export interface VerifyProofOptions {
   readonly commitment?: 'confirmed' | 'finalized';
 }
 
+/** Result of `verifyProofOnChain`. */
 export interface ProofVerification {
   /** True if the vault wrote exactly this proof on chain, in this transaction, and the transaction succeeded. */
   readonly isProven: boolean;

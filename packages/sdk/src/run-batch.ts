@@ -88,6 +88,7 @@ export async function* runBatches(
   }
 }
 
+/** A run: its init request, and the pipelines in it. */
 export interface RunToFollow {
   readonly input: InitBatchInput;
   /** Those of `input`. */

@@ -1,7 +1,7 @@
 import { RpcError } from './rpc-error.ts';
 import { callRpc, createRpcTransport } from './transport.ts';
 
-/** URL of a local cluster that is given no port, as of validators. */
+/** Default URL of a local cluster, with the default port of `solana-test-validator`. */
 export const LOCAL_RPC_URL = 'http://127.0.0.1:8899';
 
 const TIMEOUT_MS = 30_000;
@@ -34,7 +34,7 @@ export async function createMint(
   throw new RpcError({ reason: 'invalid-answer', host: new URL(rpcUrl).host, text });
 }
 
-/** An address and its gift: lamports, base units of a mint’s token, or both. `mint` and `baseUnits` belong together. */
+/** An address and what it receives: lamports, base units of a mint’s token, or both. `mint` and `baseUnits` belong together. */
 export interface Funding {
   readonly address: string;
   /** At most 2^53 - 1. */

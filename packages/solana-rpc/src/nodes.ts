@@ -40,6 +40,7 @@ export interface Nodes {
   pin(subject?: string): PinnedNode;
 }
 
+/** One node, chosen for all calls of a decision. */
 export interface PinnedNode {
   /** The same for every choice of this node. */
   readonly transport: RpcTransport;

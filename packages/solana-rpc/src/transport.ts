@@ -3,6 +3,7 @@ import { parseJson } from './json.ts';
 import { createRedactor, RpcError } from './rpc-error.ts';
 import { sleep } from './sleep.ts';
 
+/** Options of a transport to one node. */
 export interface TransportOptions {
   /** A user and password in the URL are sent as Basic authorization. */
   readonly url: string;
@@ -28,12 +29,14 @@ export interface TransportOptions {
  */
 export type Post = (url: string, request: PostRequest) => Promise<PostAnswer>;
 
+/** A request that a transport posts. */
 export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly signal: AbortSignal;
 }
 
+/** An answer, whatever its status. */
 export interface PostAnswer {
   readonly status: number;
   readonly statusText: string;
@@ -68,6 +71,7 @@ export function createPacer(intervalMs: number, clock: NonNullable<TransportOpti
   };
 }
 
+/** Receives warnings; a pino logger fits. */
 export interface Warn {
   warn(fields: object, message: string): void;
 }

@@ -31,29 +31,33 @@ export type AccountBytes = Pick<EncodedAccount, 'address' | 'programAddress' | '
 
 /**
  * Decodes a multisig.
- * @throws Error, as the other decoders here, if another program owns the account, or its bytes are of another kind, too short
- * or malformed.
+ * @throws Error if another program owns the account, or its bytes are of another kind, too short or malformed.
  */
 export function decodeMultisig(account: AccountBytes): MultisigAccount {
   return decode('Multisig', account, MULTISIG_DISCRIMINATOR, multisigDecoder);
 }
 
+/** Decodes a proposal. @throws Error as `decodeMultisig`. */
 export function decodeProposal(account: AccountBytes): ProposalAccount {
   return decode('Proposal', account, PROPOSAL_DISCRIMINATOR, proposalDecoder);
 }
 
+/** Decodes a batch. @throws Error as `decodeMultisig`. */
 export function decodeBatch(account: AccountBytes): BatchAccount {
   return decode('Batch', account, BATCH_DISCRIMINATOR, batchDecoder);
 }
 
+/** Decodes the account of one vault message of a batch. @throws Error as `decodeMultisig`. */
 export function decodeVaultBatchTransaction(account: AccountBytes): VaultBatchTransactionAccount {
   return decode('VaultBatchTransaction', account, VAULT_BATCH_TRANSACTION_DISCRIMINATOR, vaultBatchTransactionDecoder);
 }
 
+/** Decodes a config transaction. @throws Error as `decodeMultisig`. */
 export function decodeConfigTransaction(account: AccountBytes): ConfigTransactionAccount {
   return decode('ConfigTransaction', account, CONFIG_TRANSACTION_DISCRIMINATOR, configTransactionDecoder);
 }
 
+/** Decodes the program’s one global account. @throws Error as `decodeMultisig`. */
 export function decodeProgramConfig(account: AccountBytes): ProgramConfigAccount {
   return decode('ProgramConfig', account, PROGRAM_CONFIG_DISCRIMINATOR, programConfigDecoder);
 }

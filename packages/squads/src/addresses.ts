@@ -47,26 +47,35 @@ export function batchTransactionAddress(multisig: Address, batchIndex: bigint, p
 /** Seeds of a program-derived address, the bump left out. */
 export type Seeds = readonly (string | ReadonlyUint8Array)[];
 
+/** Seeds of `programConfigAddress`. */
 export function programConfigSeeds(): Seeds {
   return [PREFIX, 'program_config'];
 }
 
+/** Seeds of `multisigAddress`. */
 export function multisigSeeds(createKey: Address): Seeds {
   return [PREFIX, 'multisig', addressEncoder.encode(createKey)];
 }
 
+/** Seeds of `vaultAddress`. */
 export function vaultSeeds(multisig: Address, vaultIndex: number): Seeds {
   return [PREFIX, addressEncoder.encode(multisig), 'vault', Uint8Array.of(vaultIndex)];
 }
 
+/** Seeds of `transactionAddress`. */
 export function transactionSeeds(multisig: Address, index: bigint): Seeds {
   return [PREFIX, addressEncoder.encode(multisig), 'transaction', getU64Encoder().encode(index)];
 }
 
+/** Seeds of `proposalAddress`. */
 export function proposalSeeds(multisig: Address, index: bigint): Seeds {
   return [...transactionSeeds(multisig, index), 'proposal'];
 }
 
+/**
+ * Seeds of `batchTransactionAddress`.
+ * @param position counts from 0; the program counts from 1.
+ */
 export function batchTransactionSeeds(multisig: Address, batchIndex: bigint, position: number): Seeds {
   const chainPosition = getU32Encoder().encode(position + 1);
   return [...transactionSeeds(multisig, batchIndex), 'batch_transaction', chainPosition];

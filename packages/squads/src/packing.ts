@@ -76,6 +76,7 @@ export interface BundleRoom {
   readonly last: readonly Instruction[];
 }
 
+/** A transaction of `planTransactions`, unsigned. */
 export interface PlannedTransaction {
   readonly message: UnsignedMessage;
   /** Number of consecutive groups that it holds. */

@@ -303,6 +303,7 @@ export const vaultMessageEncoder: Encoder<VaultTransactionMessage> = /* @__PURE_
   },
 });
 
+/** Decodes a vault message from the bytes that Squads stores. */
 export const vaultMessageDecoder: Decoder<VaultTransactionMessage> = /* @__PURE__ */ (() => {
   const small = { size: getU8Decoder() };
   const indexes = addDecoderSizePrefix(getBytesDecoder(), getU8Decoder());

@@ -11,6 +11,7 @@ import type { Weight } from './packing.ts';
 
 /** Creates the batch and its proposal as a draft. */
 export const CREATE_WEIGHT: Weight = { computeUnits: 60_000, traceLength: 8 };
+/** Activates a proposal that is a draft. */
 export const ACTIVATE_WEIGHT: Weight = { computeUnits: 12_000, traceLength: 1 };
 /** Approves, rejects or cancels a proposal. */
 export const VOTE_WEIGHT: Weight = { computeUnits: 20_000, traceLength: 1 };
@@ -41,6 +42,7 @@ export function executeWeight(vaultInstructions: readonly Instruction[], innerUn
   };
 }
 
+/** Adds up weights. */
 export function sumOfWeights(weights: readonly Weight[]): Weight {
   return {
     computeUnits: weights.reduce((sum, { computeUnits }) => sum + computeUnits, 0),

@@ -13,6 +13,7 @@ import { type ReadAhead, readAhead } from './read-ahead.ts';
 import { type AuditRecord, type AuditReport, addGap, assetTotals, count, createTally } from './report.ts';
 import { type AuditState, STATE_FORMAT } from './state.ts';
 
+/** The vault and the period of an audit. */
 export interface AuditQuery {
   /** Address of the vault. It is public: take it from the project, not from the person who shows the audit. */
   readonly vault: string;
@@ -24,6 +25,7 @@ export interface AuditQuery {
   readonly to?: AuditBound;
 }
 
+/** Options of an audit: how it reads, and who receives its findings. */
 export interface AuditOptions {
   /** `finalized` by default, which can never be rolled back. */
   readonly commitment?: 'confirmed' | 'finalized';
@@ -46,7 +48,7 @@ export interface AuditOptions {
  * transaction. The node is trusted to show transactions as they were: use one of your choice, or two and compare.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one lists the histories, and all are asked for a
  * transaction that it does not have.
- * @throws FlywheelError if no node answers; RangeError for a period that is none; Error for a state of another audit.
+ * @throws FlywheelError if no node answers; RangeError if the period is not valid; Error if the state belongs to another audit.
  *
  * @example
  * const report = await auditVault('https://api.mainnet-beta.solana.com', { vault, from: '2026-01-01T00:00:00Z' });

@@ -10,6 +10,7 @@ export interface AuditEvents {
   readonly byHash: ReadonlyMap<string, { readonly type: string; readonly lines: readonly number[] }>;
 }
 
+/** Result of `matchEvents`: events with a proof in the period, events without one, and proofs of no event. */
 export interface EventMatches {
   readonly events: number;
   readonly proven: number;
@@ -30,7 +31,7 @@ const MAX_LISTED = 1_000;
  * Reads events, one `{"type": …, "payload": …}` a line. A payload that is an object is proven as `JSON.stringify` writes it;
  * other members are ignored, so that the events of `collect` fit. A line with a merged payload is no event: it says which
  * events its proof is for. The hash of each event stays in memory.
- * @returns the events, or the number of the first line that is none.
+ * @returns the events, or the number of the first line that is not an event.
  */
 export async function readAuditEvents(
   lines: AsyncIterable<string>,

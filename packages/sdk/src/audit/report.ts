@@ -28,10 +28,12 @@ export interface AssetTotals extends Readonly<Record<FlowKind, bigint>> {
   readonly closing: bigint;
 }
 
+/** The totals of an audit. Its findings go to `onRecord`. */
 export interface AuditReport {
   readonly vault: string;
   /** null if the vault has executed nothing, so that its multisig is not known. */
   readonly multisig: string | null;
+  /** Genesis hash of the cluster, base58. */
   readonly genesisHash: string;
   readonly period: {
     readonly from: AuditBound | null;

@@ -18,6 +18,7 @@ export interface VaultMovement {
   readonly isDeposit: boolean;
 }
 
+/** The vault, and how many of its transactions are read. */
 export interface VaultMovementsQuery {
   readonly vault: string;
   /** The vault's associated token account of the project's mint. */

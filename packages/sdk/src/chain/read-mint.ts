@@ -4,7 +4,9 @@ import { type Address, unwrapOption } from '@solana/kit';
 import { getMintDecoder, getMintSize } from '@solana-program/token';
 import { readAccounts } from './rpc.ts';
 
+/** A mint as a node holds it now. */
 export interface Mint {
+  /** Fraction digits of a whole token, 0 to 255. */
   readonly decimals: number;
   readonly tokenProgram: Address;
   /** Base units. */

@@ -3,6 +3,7 @@ import { findVaultProofs, type VaultProof } from '@flywheel/squads';
 import { GET_TRANSACTION, parseTransaction, transactionParams } from './read-transaction.ts';
 import { askRpc } from './rpc.ts';
 
+/** The proofs of a vault in one transaction. */
 export interface VaultProofs {
   /** Proofs that the vault wrote by executing pipelines of its multisig, in order; none if the transaction failed. */
   readonly proofs: readonly VaultProof[];
@@ -13,6 +14,7 @@ export interface VaultProofs {
   readonly failure: string | null;
 }
 
+/** The vault and the transaction to read. */
 export interface VaultProofsQuery {
   /** Signature of the transaction, base58. */
   readonly signature: string;

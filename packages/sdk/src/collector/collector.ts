@@ -66,6 +66,7 @@ export interface CollectorOptions extends ReportHandlers {
   readonly retryMs?: readonly [first: number, longest: number];
 }
 
+/** Numbers of a collector at one moment. */
 export interface CollectorMetrics extends ItemCounts {
   /** Batches that are not executed yet. */
   readonly openBatches: number;
@@ -331,6 +332,7 @@ export async function createCollector({
   };
 }
 
+/** The collector that `createCollector` returns. */
 export type Collector = Awaited<ReturnType<typeof createCollector>>;
 
 const MAX_BATCH_ITEMS = 1_000;

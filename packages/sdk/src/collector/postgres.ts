@@ -7,6 +7,7 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
 }
 
+/** The part of a client of the package `pg` that the store uses. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly SqlRow[] }>;
   /** With an error, the connection is closed instead of returned. */

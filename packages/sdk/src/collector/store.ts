@@ -16,6 +16,7 @@ export interface ItemReason {
   readonly message: string;
 }
 
+/** An item when it is accepted. */
 export interface NewItem {
   readonly id: string;
   /** JSON text of its type, payload and actions, which never changes. */
@@ -41,6 +42,7 @@ export interface ItemProgress {
   readonly isReportDue: boolean;
 }
 
+/** An item as the store holds it. */
 export interface StoredItem extends NewItem, ItemProgress {
   /** Position in the order of acceptance. */
   readonly sequence: number;
@@ -83,6 +85,7 @@ export interface StoredRecipient {
   readonly failures: number;
 }
 
+/** A change of one item. */
 export interface ItemChange {
   /** As it was read. A store refuses the whole write if its state or batch is another one by then. */
   readonly item: StoredItem;

@@ -4,6 +4,7 @@ import { connectFromEnvironment, type Environment } from './environment.ts';
 import { nodeProcess } from './process.ts';
 import { readWallet } from './wallet.ts';
 
+/** Options of `createCollectorFromEnvironment`: those of a collector, with files for its store and its wallet. */
 export interface CollectorFiles extends Omit<CollectorOptions, 'client' | 'store' | 'approval' | 'isLocalCluster'> {
   /** SQLite file of the events, on a local disk; created if it is missing. */
   readonly storeFile: string;

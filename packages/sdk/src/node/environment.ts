@@ -35,6 +35,7 @@ export async function connectFromEnvironment(
   return { client, rpcUrl, isLocalCluster: publicClusterOf(genesisHash) === null };
 }
 
+/** Environment variables by name, as `process.env` has them. */
 export interface Environment {
   readonly [name: string]: string | undefined;
 }

@@ -8,6 +8,7 @@ export interface ServeOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** A running server. */
 export interface Served {
   /** For example `http://127.0.0.1:3000`. */
   readonly url: string;

@@ -24,6 +24,7 @@ export type ApprovalStep =
   /** Not part of an approval. */
   | { readonly kind: 'other'; readonly program: Address; readonly bytes: number };
 
+/** A decoded approval transaction. */
 export interface Approval {
   readonly feePayer: Address;
   /** Every required signer; the fee payer is the first. */

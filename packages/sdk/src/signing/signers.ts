@@ -59,6 +59,7 @@ export interface StandardWallet {
   readonly features: { readonly [feature: string]: unknown };
 }
 
+/** A browser wallet, and the account and cluster for which it signs. */
 export interface WalletStandardSignerOptions<Account extends { readonly address: string }> {
   readonly wallet: StandardWallet;
   /** An account of this wallet. */

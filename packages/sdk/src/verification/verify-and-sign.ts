@@ -6,6 +6,7 @@ import type { RegistrationTerms } from './registration-terms.ts';
 import { type VerificationInput, type VerificationResult, verifyApproval } from './verify-approval.ts';
 import { type RegistrationInput, type RegistrationRefusal, verifyRegistration } from './verify-registration.ts';
 
+/** The batch to verify, and the wallet that signs its approval. */
 export interface VerifyAndSignInput extends Omit<VerificationInput, 'wallet'> {
   readonly wallet: ApprovalSigner;
 }
@@ -38,6 +39,7 @@ export async function verifyAndSign(
   return signApproval(input.proposalApproveTx, wallet, { ...input.batch, company });
 }
 
+/** The registration to verify, and the wallet that signs it. */
 export interface VerifyAndSignRegistrationInput extends Omit<RegistrationInput, 'wallet'> {
   readonly wallet: ApprovalSigner;
 }

@@ -47,6 +47,7 @@ export interface ExpectedMultisig {
   readonly operator?: ExpectedAddress;
 }
 
+/** Findings about an approval: its bytes and the batch on chain, compared with the claims. `isVerified` is the verdict. */
 export interface VerificationResult {
   readonly approval: Approval;
   readonly onChain: ProposalOnChain;

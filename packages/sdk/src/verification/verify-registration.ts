@@ -78,10 +78,12 @@ export interface RegistrationInput {
   };
 }
 
+/** Result of `verifyRegistration`: the terms, or the reasons against signing. */
 export type RegistrationVerification =
   | { readonly isVerified: true; readonly issues: readonly []; readonly terms: RegistrationTerms }
   | RegistrationRefusal;
 
+/** A registration that must not be signed, with the reasons. */
 export interface RegistrationRefusal {
   readonly isVerified: false;
   /** A sentence for each reason against signing. */

@@ -17,6 +17,7 @@ export interface Connection {
   readonly onRetry?: (retry: Retry) => void;
 }
 
+/** Options of one call. */
 export interface SendOptions {
   /** True if sending the request twice has the effect of sending it once. Then lost answers are requested again. */
   readonly repeatable: boolean;
