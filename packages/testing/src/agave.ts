@@ -19,8 +19,8 @@ import { createSolanaRpc } from '@solana/kit';
 
 /**
  * The release of Agave that the tests know. Its `solana-test-validator` is a whole Solana cluster in one process, which this
- * project did not write. It is the newest stable release that the crates registry can build: 4.3.0 to 4.4.0 use functions of
- * a RocksDB binding that is not published there.
+ * project did not write. It is the newest stable release whose dependencies are all published as crates: 4.3.0 to 4.4.0 use
+ * functions of a RocksDB binding that is not published.
  */
 export const AGAVE_VERSION = '4.2.2';
 const BINARY = 'solana-test-validator';
