@@ -92,8 +92,9 @@ the same key. Executing needs no key: a batch is never executed twice.
 
 /** Lists the codes that an operation may answer, by status. */
 export function errorsByStatus(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
-  const grouped = Map.groupBy(errorsOf(operation), (code) => ERRORS[code].status);
-  return new Map([...grouped].sort(([a], [b]) => a - b));
+  const codes = [...errorsOf(operation)];
+  const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  return new Map(statuses.map((status) => [status, codes.filter((code) => ERRORS[code].status === status)]));
 }
 
 function describeOperation(operationId: string, operation: Operation, { request, reply }: Example) {

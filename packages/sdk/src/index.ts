@@ -1,3 +1,6 @@
+import type { Address } from '@solana/kit';
+import { TOKEN_2022_PROGRAM_ADDRESS as TOKEN_2022 } from '@solana-program/token-2022';
+
 export type {
   Action,
   Batch,
@@ -41,7 +44,6 @@ export {
   toDecimal,
 } from '@flywheel/protocol';
 export type { RpcUrl } from '@flywheel/solana-rpc';
-export { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 export * from './approve-batch.ts';
 export * from './audit/index.ts';
 export * from './chain/read-mint.ts';
@@ -78,3 +80,6 @@ export * from './verification/verify-registration.ts';
 export { isFinal, type WatchBatchOptions, watchBatch } from './watch-batch.ts';
 export { type Connection, type RequestParts, type SendOptions, sendRequest } from './wire/request.ts';
 export type { Retry } from './wire/retry.ts';
+
+/** Address of the Token-2022 program. Declared here, because the published package contains what it uses of its client. */
+export const TOKEN_2022_PROGRAM_ADDRESS: Address = TOKEN_2022;

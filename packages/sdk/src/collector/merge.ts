@@ -28,13 +28,20 @@ export function pipelinesOf(items: readonly StoredItem[]): Pipeline[] {
 
 /** Groups items by their position, in the order of the positions. */
 export function groupByPosition(items: readonly StoredItem[]): Map<number, StoredItem[]> {
-  const groups = new Map<number, StoredItem[]>();
+  return groupBy(items, ({ id, position }) => {
+    if (position === null) throw new Error(`Item ${id} is in a batch and has no position there.`);
+    return position;
+  });
+}
+
+/** Groups like `Map.groupBy`, which Node 20 does not have. */
+function groupBy<Key>(items: readonly StoredItem[], keyOf: (item: StoredItem) => Key): Map<Key, StoredItem[]> {
+  const groups = new Map<Key, StoredItem[]>();
   for (const item of items) {
-    const { position } = item;
-    if (position === null) throw new Error(`Item ${item.id} is in a batch and has no position there.`);
-    const group = groups.get(position);
+    const key = keyOf(item);
+    const group = groups.get(key);
     if (group) group.push(item);
-    else groups.set(position, [item]);
+    else groups.set(key, [item]);
   }
   return groups;
 }
@@ -104,11 +111,9 @@ export async function readStatuses(
   );
   const paid = places.length === 0 ? [] : await store.read({ paidBy: places });
   const payloads = new Map<string, string>();
-  for (const [batchId, inBatch] of Map.groupBy(paid, ({ batchId: id }) => id)) {
-    for (const [position, group] of groupByPosition(inBatch)) {
-      const [pipeline] = group.length > 1 ? pipelinesOf(group) : [];
-      if (pipeline) payloads.set(`${batchId} ${position}`, pipeline.payload);
-    }
+  for (const [place, group] of groupBy(paid, ({ batchId, position }) => `${batchId} ${position}`)) {
+    const [pipeline] = group.length > 1 ? pipelinesOf(group) : [];
+    if (pipeline) payloads.set(place, pipeline.payload);
   }
   return items.map((item) => statusOf(item, payloads.get(`${item.batchId} ${item.position}`) ?? null));
 }

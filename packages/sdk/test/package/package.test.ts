@@ -65,6 +65,19 @@ describe('the published SDK', () => {
     assert.deepEqual(analysis.problems.filter(isOurs), []);
   });
 
+  it('depends on nothing that asks for a newer Node, or for another release of @solana/kit, than itself', async () => {
+    const readManifest = async (path: string): Promise<Manifest> =>
+      JSON.parse(await readFile(join(path, 'package.json'), 'utf8'));
+    const { dependencies = {}, engines } = await readManifest(installed.packagePath);
+    assert.equal(engines?.node, '>=20.18.0');
+    for (const name of Object.keys(dependencies)) {
+      const manifest = await readManifest(join(installed.path, 'node_modules', name));
+      const [, major = '0'] = /^>=\s*(\d+)/.exec(manifest.engines?.node ?? '') ?? [];
+      assert.ok(Number(major) <= 20, `${name} needs Node ${manifest.engines?.node}`);
+      assert.match(manifest.peerDependencies?.['@solana/kit'] ?? '^8', /^\^8/, name);
+    }
+  });
+
   it('imports only public packages, each one a dependency, and no module of Node', async () => {
     const { stdout } = await run('grep', ['-rhoE', `from ['"][^'"]+['"]`, installed.packagePath, '--include=*.js']);
     // `@noble/hashes/sha2.js` is of `@noble/hashes`.
@@ -109,7 +122,8 @@ describe('the published SDK', () => {
       const counted = JSON.parse((await run(node, [join(installed.path, 'collect.mjs')])).stdout);
       const withoutSqlite = /^openSqliteStore needs node:sqlite, which Node has from 22\.13\./;
       if (major < 22) assert.match(counted.sqlite, withoutSqlite);
-      assert.deepEqual(counted, { memory: 0, sqlite: major < 22 ? counted.sqlite : 0 });
+      const { sqlite } = counted;
+      assert.deepEqual(counted, { accepted: 1, state: 'pending', sqlite: major < 22 ? sqlite : 0 });
     });
   }
 
@@ -132,6 +146,12 @@ describe('the published SDK', () => {
   }
 });
 
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly engines?: { readonly node?: string };
+}
+
 /** A program that only compiles if the types of the package are found, and are not `any`. */
 const CONSUMER = `
 import { type Batch, type FlywheelClient, createFlywheelClient, isFlywheelError, pipeline, burn, runBatch } from '@flywheel/sdk';
@@ -151,13 +171,21 @@ batch.then(({ status }) => {
 });
 `;
 
-/** A program that opens a collector's stores, of which one needs a module that older versions of Node do not have. */
+/** A program that collects an event and opens the stores, of which one needs a module that older versions of Node do not have. */
 const COLLECT = `
-import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { createFlywheelClient } from '@flywheel/sdk';
+import { createCollector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
 const accepted = async (store) => (await store.count()).accepted;
 const sqlite = await openSqliteStore(':memory:').then(accepted, ({ message }) => message);
-process.stdout.write(JSON.stringify({ memory: await accepted(createVolatileMemoryStore()), sqlite }));
+const fetch = async () => new Response(JSON.stringify({ error: 'ERR_INTERNAL', message: 'Down.' }), { status: 500 });
+const client = createFlywheelClient({ url: 'https://flywheel.example', apiKey: 'fw_key', fetch, maxAttempts: 1 });
+const store = createVolatileMemoryStore();
+const collector = await createCollector({ client, store, approval: 'person' });
+await collector.collect({ id: '1', type: 'WATCH_AD', payload: {}, actions: [{ action: 'BURN', amount: 1 }] });
+const { state } = await collector.status('1');
+await collector.stop();
+process.stdout.write(JSON.stringify({ accepted: await accepted(store), state, sqlite }));
 `;
 
 async function bundle(root: string, code: string): Promise<string> {
