@@ -40,7 +40,7 @@ export async function approveBatch(
   batchId: string,
   { wallet, verify, mayApprove = () => true, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: ApproveBatchOptions,
 ): Promise<Batch> {
-  const call = signal ? { signal } : {};
+  const call = { signal };
   try {
     await watchBatch(client, batchId, { ...call, timeoutMs, until: ({ status }) => status !== 'AVAILABLE_TO_QUEUE' });
     const current = await client.getBatch(batchId, { ...call, include: ['pipelines', 'approval'] });

@@ -102,7 +102,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
   /** Reads a page of the project's batches, newest first. */
   async function listBatches({ status, cursor, limit, signal }: ListBatchesOptions = {}): Promise<BatchList> {
     const query = { status, cursor, limit: limit === undefined ? undefined : String(limit) };
-    const reply = await request('listBatches', { query }, signal ? { signal } : {});
+    const reply = await request('listBatches', { query }, { signal });
     return reply.body;
   }
 
@@ -119,7 +119,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       const reply = await request(
         'initBatch',
         { headers, body: isText ? { pipelines: [] } : input },
-        { ...(isText ? { bodyText: input } : {}), ...(signal ? { signal } : {}) },
+        { bodyText: isText ? input : undefined, signal },
       );
       onReplay?.(reply.headers?.['idempotency-replayed'] === 'true');
       return reply.body;
@@ -132,7 +132,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     async isKeyUsed(idempotencyKey: string, { signal }: CallOptions = {}): Promise<boolean> {
       const parts = { headers: { 'x-idempotency-key': idempotencyKey }, body: { pipelines: [] } };
       try {
-        await request('initBatch', parts, signal ? { signal } : {});
+        await request('initBatch', parts, { signal });
       } catch (error) {
         if (isFlywheelError(error, 'ERR_FLYWHEEL_NO_INSTRUCTIONS')) return false;
         if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return true;
@@ -151,7 +151,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       const reply = await request(
         'previewBatch',
         { body: isText ? { pipelines: [] } : input },
-        { ...(isText ? { bodyText: input } : {}), ...(signal ? { signal } : {}) },
+        { bodyText: isText ? input : undefined, signal },
       );
       return reply.body;
     },
@@ -163,7 +163,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     ): Promise<ExecuteBatchResponse | ExecuteBatchPending> {
       const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
       const timeoutMs = ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000;
-      const reply = await request('executeBatch', { headers, body }, { timeoutMs, ...(signal ? { signal } : {}) });
+      const reply = await request('executeBatch', { headers, body }, { timeoutMs, signal });
       return reply.body;
     },
 
@@ -177,7 +177,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     ): Promise<CancelBatchResponse | ExecuteBatchPending> {
       const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
       const timeoutMs = ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000;
-      const options = { timeoutMs, ...(signal ? { signal } : {}) };
+      const options = { timeoutMs, signal };
       const reply = await request('cancelBatch', { headers, params: { batchId } }, options);
       return reply.body;
     },
@@ -208,13 +208,13 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     /** Reads one batch. */
     async getBatch(batchId: string, { include = [], signal }: GetBatchOptions = {}): Promise<Batch> {
       const query = include.length === 0 ? {} : { include: include.join(',') };
-      const reply = await request('getBatch', { params: { batchId }, query }, signal ? { signal } : {});
+      const reply = await request('getBatch', { params: { batchId }, query }, { signal });
       return reply.body;
     },
 
     /** Reads the current batch of the key's token; null if there is none, which is normal. */
     async getCurrentBatch({ signal }: CallOptions = {}): Promise<Batch | null> {
-      const reply = await request('getCurrentBatch', {}, signal ? { signal } : {});
+      const reply = await request('getCurrentBatch', {}, { signal });
       return reply.body;
     },
   };

@@ -88,7 +88,7 @@ export async function followBatch(
   { input, pipelines, idempotencyKey }: BatchToFollow,
   { wallet, verify, onProgress, timeoutMs = DEFAULT_TIMEOUT_MS, signal, beforeSigning }: FollowBatchOptions,
 ): Promise<{ readonly batch: Batch; readonly hadEnded: boolean }> {
-  const call = signal ? { signal } : {};
+  const call = { signal };
   let batchId: string | null = null;
   let lastBlocker: string | undefined;
   let hasAwaitedCompany = false;
@@ -213,7 +213,7 @@ export async function approve(
   const hasExecutionBegun = async () => {
     try {
       const request = { batchId, signedTx: proposalApproveTx };
-      await client.executeBatch(request, { waitSeconds: 0, ...(signal && { signal }) });
+      await client.executeBatch(request, { waitSeconds: 0, signal });
       return true;
     } catch (error) {
       if (isFlywheelError(error, 'ERR_SIGNED_TX_INVALID')) return false;
@@ -252,7 +252,7 @@ export async function executeToEnd(
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
   onOpen: (batch: Batch) => void,
 ): Promise<void> {
-  const call = signal ? { signal } : {};
+  const call = { signal };
   const deadlineMs = Date.now() + timeoutMs;
   // A batch that is rejected or cancelled while this waits has failed, which is a result and not an error.
   const endedOtherwise = async (error: unknown) => {

@@ -44,7 +44,7 @@ export async function runBatch(
 ): Promise<Batch> {
   requireVerification(options);
   const { onProgress, signal } = options;
-  const call = signal ? { signal } : {};
+  const call = { signal };
   const input = isPipelines(work) ? { pipelines: [...work] } : work;
   const pipelines = await parsePipelines(client, input, call);
   if (idempotencyKey !== undefined) {
@@ -111,7 +111,7 @@ export async function followRun(
   for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
     const [group = [], ...later] = groups;
     const key = await runKeyOf(pipelines, { run, rest });
-    if (rest > 0 && !sendRest && failed && !(await client.isKeyUsed(key, signal ? { signal } : {}))) return failed;
+    if (rest > 0 && !sendRest && failed && !(await client.isKeyUsed(key, { signal }))) return failed;
     if (last?.status === 'FAILED') await requireFailed(options, last);
     onProgress?.({ stage: 'begun', idempotencyKey: key, position: { run, rest } });
     // JSON text is sent byte for byte, so that the service sees every digit.

@@ -34,7 +34,7 @@ export async function watchBatch(
   const deadlineMs = Date.now() + timeoutMs;
   let lastState: string | null = null;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LAST_PAUSE_MS)) {
-    const batch = await client.getBatch(batchId, signal ? { signal } : {});
+    const batch = await client.getBatch(batchId, { signal });
     const state = JSON.stringify([batch.status, batch.executionError, batch.initResult, batch.executeResult]);
     if (state !== lastState) {
       // After one change the next one may come soon.

@@ -132,7 +132,7 @@ export async function callRpc(
   signal?: AbortSignal,
 ): Promise<unknown> {
   const payload = { jsonrpc: '2.0', id: 1, method, params };
-  const { result } = await transport<{ readonly result?: unknown }>(signal ? { payload, signal } : { payload });
+  const { result } = await transport<{ readonly result?: unknown }>({ payload, signal });
   return result;
 }
 

@@ -40,7 +40,7 @@ export async function castCancel(
   batchId: string,
   { wallet, rpcUrl, multisig, signal }: CastCancelOptions,
 ): Promise<Signature | null> {
-  const call = signal ? { signal } : {};
+  const call = { signal };
   const batch = await client.getBatch(batchId, call);
   if (batch.status !== 'FAILED') return null;
   const answer = await client.cancelBatch(batchId, call);
