@@ -110,12 +110,14 @@ export function nameBatch(
   names: { readonly batchId?: string | null; readonly idempotencyKey?: string | null },
 ): unknown {
   if (!isFlywheelError(error) || (error.batchId !== null && error.idempotencyKey !== null)) return error;
-  const { code, message, status, requestId, retryAfterSeconds, shard, problems, cap, cause, stack } = error;
+  const { message, cause, stack } = error;
+  // A spread copies every field of the class, but nothing that Error itself sets.
   const named = new FlywheelError({
-    ...{ code, message, status, requestId, retryAfterSeconds, shard, problems, cap },
+    ...error,
+    message,
+    cause,
     batchId: error.batchId ?? names.batchId ?? null,
     idempotencyKey: error.idempotencyKey ?? names.idempotencyKey ?? null,
-    ...(cause !== undefined && { cause }),
   });
   if (stack !== undefined) named.stack = stack;
   return named;
