@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import { castCancel, isFlywheelError } from '@flywheel/sdk';
 import { getProposalCancelInstruction, getProposalRejectInstruction, proposalAddress } from '@flywheel/squads';
 import {
+  AccountRole,
   type Address,
   address,
   appendTransactionMessageInstructions,
@@ -58,6 +59,11 @@ describe('the cancel vote that a service asks for', () => {
     await refused([getProposalRejectInstruction({ multisig: MULTISIG, member: wallet.address, proposal, memo: null })]);
     await refused([{ ...(await vote()), programAddress: OTHER_MULTISIG }]);
     await refused([]);
+  });
+
+  it('is refused with a further account', async () => {
+    const { accounts = [], ...rest } = await vote();
+    await refused([{ ...rest, accounts: [...accounts, { address: thief, role: AccountRole.WRITABLE }] }]);
   });
 
   it('is refused if another account pays', async () => {

@@ -11,7 +11,7 @@ import type { Address, Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, signingRefused } from '../errors.ts';
-import { decodeTransaction } from './decode.ts';
+import { decodeStaticTransaction } from './decode.ts';
 import { type ApprovalSigner, signTransaction } from './sign.ts';
 
 export interface CastCancelOptions {
@@ -64,21 +64,16 @@ function requireCancelVote(
   { multisig, batchIndex }: Pick<Batch, 'multisig' | 'batchIndex'>,
   wallet: Address,
 ): void {
-  const { message } = decodeTransaction(cancelTx);
+  const { feePayer, instructions } = decodeStaticTransaction(cancelTx, 'a cancel vote');
   const owner = address(multisig);
-  const proposal = proposalAddress(owner, BigInt(batchIndex));
-  const [instruction, ...others] = message.version === 0 ? message.instructions : [];
-  const { staticAccounts } = message;
-  const accounts = (instruction?.accountIndices ?? []).map((index) => staticAccounts[index]);
+  const voteAccounts = [owner, wallet, proposalAddress(owner, BigInt(batchIndex))];
+  const [instruction, ...others] = instructions;
   const isVote =
-    instruction !== undefined &&
+    feePayer === wallet &&
     others.length === 0 &&
-    staticAccounts[0] === wallet &&
-    staticAccounts[instruction.programAddressIndex] === SQUADS_PROGRAM_ADDRESS &&
-    hasDiscriminator(instruction.data ?? new Uint8Array(), PROPOSAL_CANCEL_DISCRIMINATOR) &&
-    accounts[0] === owner &&
-    accounts[1] === wallet &&
-    accounts[2] === proposal;
+    instruction?.programAddress === SQUADS_PROGRAM_ADDRESS &&
+    hasDiscriminator(instruction.data, PROPOSAL_CANCEL_DISCRIMINATOR) &&
+    instruction.accounts.join() === voteAccounts.join();
   if (!isVote) throw signingRefused(`it is not only the vote of ${wallet} to cancel batch index ${batchIndex}.`);
 }
 
