@@ -60,11 +60,6 @@ export function pipelineSize(
   };
 }
 
-/** Returns the bytes of `pipelineSize`; at most `MAX_PIPELINE_BYTES` fit. */
-export function estimateBytes(pipeline: Pick<Pipeline, 'type' | 'actions'>, token?: SizeToken): number {
-  return pipelineSize(pipeline, token).bytes;
-}
-
 /** Programs in the project's lookup table, beside the token's. */
 const LISTED_PROGRAMS: readonly string[] = [
   ASSOCIATED_TOKEN_PROGRAM_ADDRESS,

@@ -19,7 +19,6 @@ it('the SDK exports these names and no others', () => {
     'castCancel',
     'createFlywheelClient',
     'decimalOf',
-    'estimateBytes',
     'expectedOfMultisig',
     'expectedOfRegistration',
     'findPin',

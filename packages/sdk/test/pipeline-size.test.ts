@@ -5,7 +5,6 @@ import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protoco
 import {
   airdrop,
   burn,
-  estimateBytes,
   memo,
   packActions,
   pipelineSize,
@@ -71,7 +70,7 @@ describe('pipelineSize', () => {
       pipelines.map(({ payload, actions }) => [payload, actions.length]),
       [7, 7, 6].map((count) => [`{"count":${count}}`, count]),
     );
-    assert.ok(pipelines.every((made) => estimateBytes(made) <= MAX_PIPELINE_BYTES));
+    assert.ok(pipelines.every((made) => pipelineSize(made).bytes <= MAX_PIPELINE_BYTES));
     const sent = pipelines.flatMap(({ actions }) => actions.map((action) => 'toAddress' in action && action.toAddress));
     assert.deepEqual(sent, many);
     assert.throws(

@@ -3,9 +3,9 @@ import {
   airdrop,
   burn,
   createFlywheelClient,
-  estimateBytes,
   isFlywheelError,
   pipeline,
+  pipelineSize,
   proof,
   signApproval,
 } from '@flywheel/sdk';
@@ -31,7 +31,7 @@ export async function smoke() {
   );
   return {
     hash: await proof.hash({ type: 'WATCH_AD', payload: '{"adId":"123"}' }),
-    bytes: estimateBytes(made),
+    bytes: pipelineSize(made).bytes,
     refused: isFlywheelError(refused, 'ERR_KEY_NOT_FOUND') ? refused.status : String(refused),
     unsigned: isFlywheelError(unsigned, 'ERR_SIGNING_REFUSED') ? unsigned.message : String(unsigned),
     attempts: requests.length,
