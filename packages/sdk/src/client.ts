@@ -29,6 +29,7 @@ export interface FlywheelClientOptions extends Connection {
 
 /** Options of every call. `signal` aborts it. */
 export interface CallOptions {
+  /** Aborts the call, which rejects with the signal's reason. A request that was sent may still take effect. */
   readonly signal?: AbortSignal;
 }
 

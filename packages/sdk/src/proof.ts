@@ -10,6 +10,7 @@ import {
 import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { auditVault } from './audit/audit-vault.ts';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
+import type { CallOptions } from './client.ts';
 
 /** A proof, and the transaction that should carry it. */
 export interface ProofQuery extends Proof {
@@ -21,7 +22,7 @@ export interface ProofQuery extends Proof {
   readonly mergedPayload?: string | undefined;
 }
 
-export interface VerifyProofOptions {
+export interface VerifyProofOptions extends CallOptions {
   /** `confirmed` by default. `finalized` can never be rolled back; it comes about 13 s later. */
   readonly commitment?: 'confirmed' | 'finalized';
 }
@@ -57,11 +58,11 @@ export interface ProofVerification {
 export async function verifyProofOnChain(
   rpcUrl: RpcUrl,
   { signature, vault, mergedPayload, ...event }: ProofQuery,
-  { commitment = 'confirmed' }: VerifyProofOptions = {},
+  { commitment = 'confirmed', signal }: VerifyProofOptions = {},
 ): Promise<ProofVerification> {
   const proof = mergedPayload === undefined ? event : { type: event.type, payload: mergedPayload };
   const memo = proofMemo(proof);
-  const transaction = await readVaultProofs(rpcUrl, { signature, vault, commitment });
+  const transaction = await readVaultProofs(rpcUrl, { signature, vault, commitment }, { signal });
   if (!transaction) {
     const reason = `${urlsOf(rpcUrl).length > 1 ? 'No node knows the' : 'The node knows no'} ${commitment} transaction ${signature}.`;
     return { isProven: false, memo, reason, found: [], slot: null, executedAt: null };

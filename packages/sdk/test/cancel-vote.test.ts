@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { castCancel, isFlywheelError } from '@flywheel/sdk';
+import { type CastCancelOptions, castCancel, isFlywheelError } from '@flywheel/sdk';
 import { getProposalCancelInstruction, getProposalRejectInstruction, proposalAddress } from '@flywheel/squads';
 import {
   AccountRole,
@@ -19,6 +19,7 @@ import {
 } from '@solana/kit';
 import { transfer } from './approvals.ts';
 import { BATCH, BATCH_ID } from './batches.ts';
+import { startStubService } from './stub-service.ts';
 
 const MULTISIG = address(BATCH.multisig);
 const OTHER_MULTISIG = address('So11111111111111111111111111111111111111112');
@@ -70,6 +71,25 @@ describe('the cancel vote that a service asks for', () => {
     await refused([await vote()], thief);
   });
 
+  for (const [method, answered] of [
+    ['sendTransaction', 0],
+    ['getSignatureStatuses', 1],
+  ] as const) {
+    it(`ends with the signal’s reason during ${method}, and closes its connection`, async () => {
+      const controller = new AbortController();
+      const reason = new Error('enough');
+      await using node = await startStubService((request, count) => {
+        if (count <= answered) return { status: 200, body: { jsonrpc: '2.0', id: 1, result: 'sent' } };
+        assert.ok(request.body.includes(method));
+        controller.abort(reason);
+        return 'silence';
+      });
+      const options = { rpcUrl: node.url, signal: controller.signal };
+      await assert.rejects(cast([await vote()], options), (error) => error === reason);
+      await node.allGone();
+    });
+  }
+
   interface Vote {
     readonly multisig?: Address;
     /** The multisig that the instruction names, if not the proposal's. */
@@ -84,7 +104,14 @@ describe('the cancel vote that a service asks for', () => {
     return getProposalCancelInstruction({ ...accounts, memo: null });
   }
 
-  function cast(instructions: readonly Instruction[], feePayer: Address = wallet.address) {
+  interface Cast extends Partial<Pick<CastCancelOptions, 'rpcUrl' | 'signal'>> {
+    readonly feePayer?: Address;
+  }
+
+  function cast(
+    instructions: readonly Instruction[],
+    { feePayer = wallet.address, rpcUrl = RPC_URL, signal }: Cast = {},
+  ) {
     const paid = setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version: 0 }));
     const lifetime = { blockhash: BLOCKHASH, lastValidBlockHeight: 1n };
     const message = appendTransactionMessageInstructions(
@@ -97,10 +124,10 @@ describe('the cancel vote that a service asks for', () => {
       getBatch: async () => batch,
       cancelBatch: async () => ({ batchId: BATCH_ID, status: 'FAILED', cancelTx }) as const,
     };
-    return castCancel(client, BATCH_ID, { wallet, rpcUrl: RPC_URL });
+    return castCancel(client, BATCH_ID, { wallet, rpcUrl, signal });
   }
 
-  async function refused(instructions: readonly Instruction[], feePayer?: Address): Promise<void> {
-    await assert.rejects(cast(instructions, feePayer), (error) => isFlywheelError(error, 'ERR_SIGNING_REFUSED'));
+  async function refused(instructions: readonly Instruction[], feePayer: Address = wallet.address): Promise<void> {
+    await assert.rejects(cast(instructions, { feePayer }), (error) => isFlywheelError(error, 'ERR_SIGNING_REFUSED'));
   }
 });

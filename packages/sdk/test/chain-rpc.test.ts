@@ -15,4 +15,36 @@ describe('askRpc', () => {
       return true;
     });
   });
+
+  for (const [moment, answer] of [
+    ['a node that never answers', 'silence'],
+    ['a pause before another attempt', { status: 500, body: '', headers: { 'retry-after': '9' } }],
+  ] as const) {
+    it(`rejects with the signal’s reason at once, during ${moment}, and leaves no timer and no socket`, async () => {
+      const controller = new AbortController();
+      const reason = new Error('enough');
+      const timers = countTimers();
+      await using node = await startStubService(() => {
+        // Later than the answer, so that the pause has begun.
+        setTimeout(() => controller.abort(reason), 100);
+        return answer;
+      });
+      await assert.rejects(askRpc(node.url, 'getSlot', [], controller.signal), (error) => error === reason);
+      assert.equal(node.received.length, 1);
+      assert.equal(countTimers(), timers);
+      if (answer === 'silence') await node.allGone();
+    });
+  }
+
+  it('asks nothing if its signal is aborted already', async () => {
+    await using node = await startStubService(() => 'silence');
+    const reason = new Error('enough');
+    await assert.rejects(askRpc(node.url, 'getSlot', [], AbortSignal.abort(reason)), (error) => error === reason);
+    assert.equal(node.received.length, 0);
+  });
 });
+
+/** Timers that keep this process alive. */
+function countTimers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+}

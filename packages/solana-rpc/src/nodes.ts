@@ -141,7 +141,7 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
 /**
  * Asks one node after the other until one knows the answer; null if none does. Only for what is the same on every node that
  * has it, like a transaction: a node keeps a part of the history.
- * @throws the first error, if no node has answered.
+ * @throws the first error, if no node has answered; the signal's reason as soon as it is aborted.
  *
  * @example
  * const found = await firstKnown(urls, (url) => callRpc(createRpcTransport({ url }), 'getTransaction', [signature]));
@@ -149,6 +149,7 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
 export async function firstKnown<TNode, TAnswer>(
   nodes: readonly TNode[],
   read: (node: TNode) => Promise<TAnswer | null>,
+  signal?: AbortSignal,
 ): Promise<TAnswer | null> {
   const errors: unknown[] = [];
   for (const node of nodes) {
@@ -156,6 +157,7 @@ export async function firstKnown<TNode, TAnswer>(
       const known = await read(node);
       if (known !== null) return known;
     } catch (error) {
+      signal?.throwIfAborted();
       errors.push(error);
     }
   }
@@ -169,19 +171,19 @@ const HEALTH_TIMEOUT_MS = 5_000;
 /**
  * Chooses one node for all calls of a decision, because nodes are not at the same slot: the first healthy one of a list. If
  * none is, the first is chosen, and its error is shown. A single URL is not checked.
- * @throws RangeError if there is no URL, or one is not valid.
+ * @throws RangeError if there is no URL, or one is not valid; the signal's reason if it is aborted.
  *
  * @example
  * const url = await chooseNode(['https://one.example', 'https://two.example']);
  */
-export async function chooseNode(rpcUrl: RpcUrl): Promise<string> {
+export async function chooseNode(rpcUrl: RpcUrl, signal?: AbortSignal): Promise<string> {
   const [first, ...others] = urlsOf(rpcUrl);
   if (first === undefined) throw new RangeError('At least one RPC URL is needed.');
   if (others.length === 0) return first;
   for (const url of [first, ...others]) {
     const transport = createRpcTransport({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxAttempts: 1 });
     try {
-      await callRpc(transport, 'getHealth');
+      await callRpc(transport, 'getHealth', [], signal);
       return url;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;

@@ -120,7 +120,7 @@ export function createRpcTransport(options: TransportOptions): RpcTransport {
 
 /**
  * Calls one JSON-RPC method and returns its result as the node sent it, unchecked. Integers above 2^53 are bigints.
- * @throws RpcError
+ * @throws RpcError; the signal's reason if it is aborted.
  *
  * @example
  * const slot = await callRpc(transport, 'getSlot', [{ commitment: 'confirmed' }]);

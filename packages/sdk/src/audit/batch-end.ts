@@ -80,10 +80,13 @@ async function readEnd(
   { multisig, batchIndex }: BatchProposal,
   signal?: AbortSignal,
 ): Promise<EndOnChain> {
-  const node = await chooseNode(rpcUrl);
+  const node = await chooseNode(rpcUrl, signal);
   const [owner, index] = [address(multisig), BigInt(batchIndex)];
   const read = (commitment: Commitment) =>
-    readAccounts(node, [owner, proposalAddress(owner, index), transactionAddress(owner, index)], commitment);
+    readAccounts(node, [owner, proposalAddress(owner, index), transactionAddress(owner, index)], {
+      commitment,
+      signal,
+    });
   // A finalized answer alone would not show a proposal that the wallet has just signed.
   const newest = stateOf(await read('confirmed'), index);
   if (newest.state !== 'over') return newest;

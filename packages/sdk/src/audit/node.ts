@@ -82,7 +82,7 @@ export interface NodeOptions {
 /** Opens the first healthy node of a list; transactions that it does not have are asked of the others. */
 export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promise<AuditNode> {
   const { commitment, requestsPerSecond, maxAttempts = MAX_ATTEMPTS, signal } = options;
-  const first = await chooseNode(rpcUrl);
+  const first = await chooseNode(rpcUrl, signal);
   const pacer = requestsPerSecond === null ? {} : { pacer: createPacer(1_000 / requestsPerSecond) };
   const transports = [first, ...urlsOf(rpcUrl).filter((url) => url !== first)].map((url) =>
     createRpcTransport({ url, timeoutMs: RPC_TIMEOUT_MS, maxAttempts, ...pacer }),
@@ -135,14 +135,18 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
     },
     readTransaction: async (entry) => {
       const params = transactionParams(entry.signature, commitment);
-      const answer = await firstKnown(transports, async (transport) => {
-        try {
-          return await askTransport(transport, GET_TRANSACTION, params, signal);
-        } catch (error) {
-          if (isHistoryMissing(error)) return null;
-          throw error;
-        }
-      });
+      const answer = await firstKnown(
+        transports,
+        async (transport) => {
+          try {
+            return await askTransport(transport, GET_TRANSACTION, params, signal);
+          } catch (error) {
+            if (isHistoryMissing(error)) return null;
+            throw error;
+          }
+        },
+        signal,
+      );
       if (answer === null) return null;
       const transaction = parseTransaction(answer);
       const signed = fieldOf(fieldOf(fieldOf(answer, 'transaction'), 'signatures'), 0);

@@ -1,4 +1,5 @@
 import type { RpcUrl } from '@flywheel/solana-rpc';
+import type { CallOptions } from '../client.ts';
 import { FlywheelError } from '../errors.ts';
 import { type Change, lamportsOf, tokensIn } from './balances.ts';
 import { type AuditNode, type Entry, openAuditNode } from './node.ts';
@@ -43,8 +44,9 @@ const DEFAULT_LIMIT = 15;
 export async function readVaultMovements(
   rpcUrl: RpcUrl,
   { vault, tokenAccount, limit = DEFAULT_LIMIT }: VaultMovementsQuery,
+  { signal }: CallOptions = {},
 ): Promise<VaultMovement[]> {
-  const options = { commitment: 'confirmed', requestsPerSecond: null, maxAttempts: MAX_ATTEMPTS } as const;
+  const options = { commitment: 'confirmed', requestsPerSecond: null, maxAttempts: MAX_ATTEMPTS, signal } as const;
   const node = await openAuditNode(rpcUrl, options);
   const lists = await Promise.all([vault, tokenAccount].map((account) => listNewest(node, account, limit)));
   const newest = [...new Map(lists.flat().map((entry) => [entry.signature, entry])).values()]

@@ -2,6 +2,7 @@ import { address, isTokenProgram } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { type Address, unwrapOption } from '@solana/kit';
 import { getMintDecoder, getMintSize } from '@solana-program/token';
+import type { CallOptions } from '../client.ts';
 import { readAccounts } from './rpc.ts';
 
 /** A mint as a node holds it now. */
@@ -25,8 +26,8 @@ export interface Mint {
  * @example
  * const { decimals, supply } = await readMint('https://api.mainnet-beta.solana.com', mintAddress);
  */
-export async function readMint(rpcUrl: RpcUrl, mint: string): Promise<Mint> {
-  const [account] = await readAccounts(await chooseNode(rpcUrl), [address(mint)]);
+export async function readMint(rpcUrl: RpcUrl, mint: string, { signal }: CallOptions = {}): Promise<Mint> {
+  const [account] = await readAccounts(await chooseNode(rpcUrl, signal), [address(mint)], { signal });
   if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
   const { programAddress: owner, data } = account;
   if (!isTokenProgram(owner)) throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);

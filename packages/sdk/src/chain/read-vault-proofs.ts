@@ -1,5 +1,6 @@
 import { firstKnown, type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { findVaultProofs, type VaultProof } from '@flywheel/squads';
+import type { CallOptions } from '../client.ts';
 import { GET_TRANSACTION, parseTransaction, transactionParams } from './read-transaction.ts';
 import { askRpc } from './rpc.ts';
 
@@ -37,10 +38,10 @@ export interface VaultProofsQuery {
 export async function readVaultProofs(
   rpcUrl: RpcUrl,
   { signature, vault, commitment }: VaultProofsQuery,
+  { signal }: CallOptions = {},
 ): Promise<VaultProofs | null> {
-  const answer = await firstKnown(urlsOf(rpcUrl), (url) =>
-    askRpc(url, GET_TRANSACTION, transactionParams(signature, commitment)),
-  );
+  const params = transactionParams(signature, commitment);
+  const answer = await firstKnown(urlsOf(rpcUrl), (url) => askRpc(url, GET_TRANSACTION, params, signal), signal);
   if (answer === null) return null;
   const { slot, executedAt, failure, calls } = parseTransaction(answer);
   const proofs = failure === null ? findVaultProofs(calls) : [];

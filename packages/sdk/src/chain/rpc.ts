@@ -1,6 +1,7 @@
 import { address, MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
-import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
+import { callRpc, chooseNode, createRpcTransport, RpcError, type RpcUrl } from '@flywheel/solana-rpc';
 import { type Address, getBase64Encoder, type ReadonlyUint8Array, type RpcTransport } from '@solana/kit';
+import type { CallOptions } from '../client.ts';
 import { FlywheelError } from '../errors.ts';
 
 export interface ChainAccount {
@@ -12,6 +13,11 @@ export interface ChainAccount {
 
 export type Commitment = 'confirmed' | 'finalized';
 
+export interface ReadOptions extends CallOptions {
+  /** `confirmed` by default. */
+  readonly commitment?: Commitment;
+}
+
 /**
  * Reads accounts from a node; null for an account that does not exist.
  * @throws FlywheelError as `askRpc`.
@@ -19,7 +25,7 @@ export type Commitment = 'confirmed' | 'finalized';
 export async function readAccounts(
   rpcUrl: string,
   addresses: readonly Address[],
-  commitment: Commitment = 'confirmed',
+  { commitment = 'confirmed', signal }: ReadOptions = {},
 ): Promise<(ChainAccount | null)[]> {
   const pages = Array.from({ length: Math.ceil(addresses.length / MAX_MULTIPLE_ACCOUNTS) }, (_, page) =>
     addresses.slice(page * MAX_MULTIPLE_ACCOUNTS, (page + 1) * MAX_MULTIPLE_ACCOUNTS),
@@ -27,7 +33,7 @@ export async function readAccounts(
   const read = await Promise.all(
     pages.map(async (page) => {
       const config = { encoding: 'base64', commitment };
-      const value = fieldOf(await askRpc(rpcUrl, GET_ACCOUNTS, [page, config]), 'value');
+      const value = fieldOf(await askRpc(rpcUrl, GET_ACCOUNTS, [page, config], signal), 'value');
       return page.map((asked, i) => toAccount(asked, fieldOf(value, i)));
     }),
   );
@@ -37,9 +43,15 @@ export async function readAccounts(
 /**
  * Calls a reading method of a Solana node directly, without the service. The result is not checked.
  * @throws FlywheelError `ERR_UNREACHABLE`, `ERR_TIMED_OUT`, or `ERR_UNEXPECTED_REPLY` if the node answers with an error.
+ * @throws the signal's reason if it is aborted.
  */
-export async function askRpc(rpcUrl: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  return askTransport(createRpcTransport({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), method, params);
+export async function askRpc(
+  rpcUrl: string,
+  method: string,
+  params: readonly unknown[],
+  signal?: AbortSignal,
+): Promise<unknown> {
+  return askTransport(createRpcTransport({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), method, params, signal);
 }
 
 /** Calls a method as `askRpc` does, over a transport that is used for many calls. */
@@ -63,9 +75,13 @@ export async function askTransport(
   }
 }
 
-/** Reads the hash that identifies a node's cluster. */
-export async function readGenesisHash(rpcUrl: string): Promise<string> {
-  const hash = await askRpc(rpcUrl, 'getGenesisHash', []);
+/**
+ * Reads the hash that identifies a node's cluster.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers.
+ * @throws FlywheelError if the node does not answer.
+ */
+export async function readGenesisHash(rpcUrl: RpcUrl, { signal }: CallOptions = {}): Promise<string> {
+  const hash = await askRpc(await chooseNode(rpcUrl, signal), 'getGenesisHash', [], signal);
   if (typeof hash !== 'string') throw unexpectedAnswer('getGenesisHash', hash);
   return hash;
 }

@@ -60,15 +60,15 @@ interface ProposalId {
  * to sign, with lookup tables resolved.
  * @throws Error if a part of it is missing.
  */
-export async function readBatch(rpcUrl: string, id: ProposalId): Promise<BatchOnChain> {
-  const { transaction, ...onChain } = await readProposal(rpcUrl, id);
+export async function readBatch(rpcUrl: string, id: ProposalId, signal?: AbortSignal): Promise<BatchOnChain> {
+  const { transaction, ...onChain } = await readProposal(rpcUrl, id, signal);
   const { size, vaultIndex } = decodeBatch(required(transaction, 'batch'));
   const [multisig, index] = [address(id.multisig), BigInt(id.batchIndex)];
   const addresses = Array.from({ length: size }, (_, position) => batchTransactionAddress(multisig, index, position));
-  const transactions = (await readAccounts(rpcUrl, addresses)).map((account) =>
+  const transactions = (await readAccounts(rpcUrl, addresses, { signal })).map((account) =>
     decodeVaultBatchTransaction(required(account, 'batch transaction')),
   );
-  const tables = await readTables(rpcUrl, transactions);
+  const tables = await readTables(rpcUrl, transactions, signal);
   return { ...onChain, vaultIndex, pipelines: transactions.map((found) => resolve(found, tables)) };
 }
 
@@ -88,8 +88,8 @@ export interface RotationOnChain extends ProposalOnChain {
  * Reads from the chain what a proposal would change in its multisig.
  * @throws Error if a part of it is missing, or if the proposal is not about a change of the multisig.
  */
-export async function readRotation(rpcUrl: string, id: ProposalId): Promise<RotationOnChain> {
-  const { transaction, ...onChain } = await readProposal(rpcUrl, id);
+export async function readRotation(rpcUrl: string, id: ProposalId, signal?: AbortSignal): Promise<RotationOnChain> {
+  const { transaction, ...onChain } = await readProposal(rpcUrl, id, signal);
   const { actions } = decodeConfigTransaction(required(transaction, 'config transaction'));
   return { ...onChain, changes: actions.map(toChange) };
 }
@@ -97,10 +97,11 @@ export async function readRotation(rpcUrl: string, id: ProposalId): Promise<Rota
 async function readProposal(
   rpcUrl: string,
   { multisig, batchIndex }: ProposalId,
+  signal: AbortSignal | undefined,
 ): Promise<ProposalOnChain & { readonly transaction: ChainAccount | null | undefined }> {
   const [owner, index] = [address(multisig), BigInt(batchIndex)];
   const addresses = [owner, proposalAddress(owner, index), transactionAddress(owner, index)];
-  const [multisigAccount, proposalAccount, transaction] = await readAccounts(rpcUrl, addresses);
+  const [multisigAccount, proposalAccount, transaction] = await readAccounts(rpcUrl, addresses, { signal });
   const { configAuthority, threshold, members, rentCollector, staleTransactionIndex } = decodeMultisig(
     required(multisigAccount, 'multisig'),
   );
@@ -120,10 +121,14 @@ async function readProposal(
 
 type Tables = ReadonlyMap<Address, readonly Address[]>;
 
-async function readTables(rpcUrl: string, transactions: readonly VaultBatchTransactionAccount[]): Promise<Tables> {
+async function readTables(
+  rpcUrl: string,
+  transactions: readonly VaultBatchTransactionAccount[],
+  signal: AbortSignal | undefined,
+): Promise<Tables> {
   const used = transactions.flatMap(({ message }) => message.addressTableLookups.map(({ accountKey }) => accountKey));
   const distinct = [...new Set(used)];
-  const accounts = await readAccounts(rpcUrl, distinct);
+  const accounts = await readAccounts(rpcUrl, distinct, { signal });
   return new Map(distinct.map((table, i) => [table, decodeLookupTable(required(accounts[i], 'lookup table'))]));
 }
 

@@ -1,6 +1,6 @@
 import { LOCAL_SERVICE_URL } from '@flywheel/api';
 import { publicClusterOf } from '@flywheel/protocol';
-import { chooseNode, LOCAL_RPC_URL } from '@flywheel/solana-rpc';
+import { LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import { readGenesisHash } from '../chain/rpc.ts';
 import { createFlywheelClient, type FlywheelClient } from '../client.ts';
 import { nodeProcess } from './process.ts';
@@ -30,7 +30,7 @@ export async function connectFromEnvironment(
   if (!apiKey) throw new Error('FLYWHEEL_API_KEY is not set. flywheel register prints a key.');
   if (url && !nodes) throw new Error('FLYWHEEL_URL is set without SOLANA_RPC_URL. Name a Solana node of your choice.');
   const rpcUrl = (nodes || LOCAL_RPC_URL).split(',').map((each) => each.trim());
-  const genesisHash = await readGenesisHash(await chooseNode(rpcUrl));
+  const genesisHash = await readGenesisHash(rpcUrl);
   const client = createFlywheelClient({ url: url || LOCAL_SERVICE_URL, apiKey });
   return { client, rpcUrl, isLocalCluster: publicClusterOf(genesisHash) === null };
 }

@@ -9,19 +9,18 @@ import {
 } from '@flywheel/squads';
 import type { Address, Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
-import type { FlywheelClient } from '../client.ts';
+import type { CallOptions, FlywheelClient } from '../client.ts';
 import { FlywheelError, signingRefused } from '../errors.ts';
 import { decodeStaticTransaction } from './decode.ts';
 import { type ApprovalSigner, signTransaction } from './sign.ts';
 
-export interface CastCancelOptions {
+export interface CastCancelOptions extends CallOptions {
   /** The project's wallet, as registered. It pays the fee of 5,000 lamports. */
   readonly wallet: ApprovalSigner;
   /** A Solana node of your choice, or several of one cluster: the first healthy one is used. */
   readonly rpcUrl: RpcUrl;
   /** The project's multisig, if you know it; otherwise the service's answer is used. */
   readonly multisig?: string;
-  readonly signal?: AbortSignal;
 }
 
 /**
@@ -47,8 +46,9 @@ export async function castCancel(
   if (!('cancelTx' in answer) || answer.cancelTx === undefined) return null;
   requireCancelVote(answer.cancelTx, { ...batch, ...(multisig !== undefined && { multisig }) }, wallet.address);
   const signed = await signTransaction(answer.cancelTx, wallet);
-  const node = await chooseNode(rpcUrl);
-  const signature = await askRpc(node, SEND, [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
+  const node = await chooseNode(rpcUrl, signal);
+  const params = [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }];
+  const signature = await askRpc(node, SEND, params, signal);
   if (typeof signature !== 'string') throw unexpectedAnswer(SEND, signature);
   await waitUntilConfirmed(node, signature, signal);
   // The service looks for the vote when it is asked again, and closes the accounts.
@@ -85,7 +85,7 @@ async function waitUntilConfirmed(rpcUrl: string, signature: string, signal: Abo
   const deadlineMs = Date.now() + TIMEOUT_MS;
   for (;;) {
     const [method, params] = ['getSignatureStatuses', [[signature], { searchTransactionHistory: true }]] as const;
-    const status = fieldOf(fieldOf(await askRpc(rpcUrl, method, params), 'value'), 0);
+    const status = fieldOf(fieldOf(await askRpc(rpcUrl, method, params, signal), 'value'), 0);
     const err = fieldOf(status, 'err');
     if (err !== null && err !== undefined) throw unexpectedAnswer(method, status);
     const confirmation = fieldOf(status, 'confirmationStatus');

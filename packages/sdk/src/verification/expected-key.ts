@@ -29,10 +29,11 @@ const ROLES: Readonly<Record<KeyRole, string>> = { company: 'vote for the compan
 export async function checkKey(
   rpcUrl: string,
   { role, address, expected, published }: KeyToCheck,
+  signal?: AbortSignal,
 ): Promise<CheckedKey> {
   const known = expectedAddresses(expected);
   if (expected === undefined || known.includes(address)) return { predecessors: [], issues: [] };
-  const genesisHash = await readGenesisHash(rpcUrl);
+  const genesisHash = await readGenesisHash(rpcUrl, { signal });
   const { predecessors, issues } = await followSuccessions({ role, known, to: address, genesisHash, published });
   if (predecessors.length > 0) return { predecessors, issues: [] };
   const reason = `${address} would ${ROLES[role]}, not ${known.join(' or ')}.`;

@@ -1,5 +1,7 @@
 import { type BatchContent, summarizeContent } from '@flywheel/protocol';
+import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { readBatch, readRotation } from '../chain/squads.ts';
+import type { CallOptions } from '../client.ts';
 import { compareRotation, statusIssues, vaultIssues } from './compare.ts';
 
 /** The effects of a proposal, as the chain holds it. */
@@ -12,23 +14,25 @@ export interface ProposalContent {
 /**
  * Reads what a proposal would do, for a person who decides for the company. No claim of the service is used, except which
  * proposal is meant.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws FlywheelError if the node does not answer; Error if the chain lacks a part, or the proposal is of another kind.
  *
  * @example
  * const { content, issues } = await readProposalContent(rpcUrl, { multisig, batchIndex: '12', isRotation: false });
  */
 export async function readProposalContent(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   { isRotation, ...id }: { readonly multisig: string; readonly batchIndex: string; readonly isRotation: boolean },
+  { signal }: CallOptions = {},
 ): Promise<ProposalContent> {
-  return isRotation ? readReplacement(rpcUrl, id) : readPipelines(rpcUrl, id);
+  const node = await chooseNode(rpcUrl, signal);
+  return isRotation ? readReplacement(node, id, signal) : readPipelines(node, id, signal);
 }
 
 type Id = Parameters<typeof readBatch>[1];
 
-async function readPipelines(rpcUrl: string, id: Id): Promise<ProposalContent> {
-  const { vaultIndex, pipelines, proposal } = await readBatch(rpcUrl, id);
+async function readPipelines(rpcUrl: string, id: Id, signal?: AbortSignal): Promise<ProposalContent> {
+  const { vaultIndex, pipelines, proposal } = await readBatch(rpcUrl, id, signal);
   const content = { pipelines: pipelines.map(({ instructions }) => instructions) };
   const issues = [
     ...statusIssues(proposal),
@@ -38,8 +42,8 @@ async function readPipelines(rpcUrl: string, id: Id): Promise<ProposalContent> {
   return { content, issues };
 }
 
-async function readReplacement(rpcUrl: string, id: Id): Promise<ProposalContent> {
-  const { changes, proposal } = await readRotation(rpcUrl, id);
+async function readReplacement(rpcUrl: string, id: Id, signal?: AbortSignal): Promise<ProposalContent> {
+  const { changes, proposal } = await readRotation(rpcUrl, id, signal);
   const [added] = changes;
   const removed = changes.at(-1);
   if (added?.kind !== 'add' || removed?.kind !== 'remove') {

@@ -1,5 +1,6 @@
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
+import type { CallOptions } from '../client.ts';
 import { type FlywheelError, isFlywheelError, signingRefused } from '../errors.ts';
 import { type ApprovalSigner, signApproval, signTransaction } from '../signing/sign.ts';
 import type { RegistrationTerms } from './registration-terms.ts';
@@ -11,10 +12,9 @@ export interface VerifyAndSignInput extends Omit<VerificationInput, 'wallet'> {
   readonly wallet: ApprovalSigner;
 }
 
-export interface VerifyAndSignOptions {
+export interface VerifyAndSignOptions extends CallOptions {
   /** Called with the result before the wallet is asked, whether it is verified or not. */
   readonly onVerification?: (result: VerificationResult) => void;
-  readonly signal?: AbortSignal;
 }
 
 /**
@@ -32,7 +32,8 @@ export async function verifyAndSign(
   { wallet, ...input }: VerifyAndSignInput,
   { onVerification, signal }: VerifyAndSignOptions = {},
 ): Promise<Base64EncodedWireTransaction> {
-  const result = await verifyPatiently(await chooseNode(rpcUrl), { ...input, wallet: wallet.address }, signal);
+  const node = await chooseNode(rpcUrl, signal);
+  const result = await verifyPatiently(node, { ...input, wallet: wallet.address }, signal);
   onVerification?.(result);
   const { isVerified, company } = result;
   if (!isVerified || company === null) throw signingRefused(summaryOf(result));
@@ -44,7 +45,7 @@ export interface VerifyAndSignRegistrationInput extends Omit<RegistrationInput, 
   readonly wallet: ApprovalSigner;
 }
 
-export interface VerifyAndSignRegistrationOptions {
+export interface VerifyAndSignRegistrationOptions extends CallOptions {
   /** Called with what is about to be signed, before the wallet is asked; it may throw. */
   readonly onVerified?: (terms: RegistrationTerms) => Promise<void> | void;
   /** Called with the reasons against signing, before the error is thrown; it may throw another one. */
@@ -63,10 +64,12 @@ export interface VerifyAndSignRegistrationOptions {
 export async function verifyAndSignRegistration(
   rpcUrl: RpcUrl,
   { wallet, ...input }: VerifyAndSignRegistrationInput,
-  { onVerified, onRefused }: VerifyAndSignRegistrationOptions = {},
+  { onVerified, onRefused, signal }: VerifyAndSignRegistrationOptions = {},
 ): Promise<{ readonly signedTransaction: Base64EncodedWireTransaction; readonly terms: RegistrationTerms }> {
-  const node = await chooseNode(rpcUrl);
-  const verification = await verifyRegistration(node, { ...input, wallet: wallet.address }).catch((cause: unknown) => {
+  const node = await chooseNode(rpcUrl, signal);
+  const asked = { ...input, wallet: wallet.address };
+  const verification = await verifyRegistration(node, asked, { signal }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
     if (isFlywheelError(cause)) throw cause;
     throw unreadable('the registration cannot be verified', node, cause);
   });
@@ -76,6 +79,7 @@ export async function verifyAndSignRegistration(
   }
   const { terms } = verification;
   await onVerified?.(terms);
+  signal?.throwIfAborted();
   return { signedTransaction: await signTransaction(input.registration.transaction, wallet), terms };
 }
 
@@ -90,8 +94,9 @@ async function verifyPatiently(
 ): Promise<VerificationResult> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await verifyApproval(rpcUrl, input);
+      return await verifyApproval(rpcUrl, input, { signal });
     } catch (cause) {
+      signal?.throwIfAborted();
       // The transport has retried already.
       if (isFlywheelError(cause)) throw cause;
       if (attempt === MAX_ATTEMPTS) {

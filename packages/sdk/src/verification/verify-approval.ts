@@ -6,6 +6,7 @@ import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { readMint } from '../chain/read-mint.ts';
 import { type ProposalOnChain, readBatch, readRotation } from '../chain/squads.ts';
+import type { CallOptions } from '../client.ts';
 import { type Approval, approvalIssues, decodeApproval } from '../signing/approval.ts';
 import { compareBatch, compareRotation, type Mismatch, statusIssues, vaultIssues } from './compare.ts';
 import type { VaultPipeline, VaultToken } from './expected-instructions.ts';
@@ -82,14 +83,16 @@ export interface VerificationResult {
 export async function verifyApproval(
   rpcUrl: RpcUrl,
   { wallet, batch, proposalApproveTx, expect }: VerificationInput,
+  { signal }: CallOptions = {},
 ): Promise<VerificationResult> {
-  const node = await chooseNode(rpcUrl);
+  const node = await chooseNode(rpcUrl, signal);
   const multisig = address(batch.multisig);
-  const mint = await readMint(node, batch.mintAddress);
+  const mint = await readMint(node, batch.mintAddress, { signal });
   const proposal = proposalAddress(multisig, BigInt(batch.batchIndex));
   const vault = vaultAddress(multisig, VAULT_INDEX);
   const token = { vault, mint: address(batch.mintAddress), ...mint };
-  const { onChain, mismatches: inContent } = await verifyContent(node, batch, { wallet: address(wallet), token });
+  const toCompare = { wallet: address(wallet), token };
+  const { onChain, mismatches: inContent } = await verifyContent(node, batch, toCompare, signal);
   const approval = decodeApproval(proposalApproveTx);
   const { company } = votersOf(onChain.multisig, address(wallet));
   const issues = approvalIssues(approval, { wallet: address(wallet), multisig, proposal, company });
@@ -122,10 +125,11 @@ async function verifyContent(
   rpcUrl: string,
   batch: VerificationInput['batch'],
   { wallet, token }: { readonly wallet: Address; readonly token: VaultToken },
+  signal: AbortSignal | undefined,
 ): Promise<VerifiedContent> {
   const [rotation] = batch.pipelines.flatMap(({ actions }) => actions).filter(isRotation);
-  if (rotation) return verifyRotation(rpcUrl, batch, rotation, wallet);
-  const onChain = await readBatch(rpcUrl, batch);
+  if (rotation) return verifyRotation(rpcUrl, batch, { rotation, wallet }, signal);
+  const onChain = await readBatch(rpcUrl, batch, signal);
   const mismatches = compareBatch(batch.pipelines.map(toVaultPipeline), onChain.pipelines, token);
   return { onChain, mismatches: [...vaultIssues(onChain).map((text) => ({ pipeline: null, text })), ...mismatches] };
 }
@@ -134,10 +138,10 @@ async function verifyContent(
 async function verifyRotation(
   rpcUrl: string,
   batch: VerificationInput['batch'],
-  rotation: RotateAction,
-  wallet: Address,
+  { rotation, wallet }: { readonly rotation: RotateAction; readonly wallet: Address },
+  signal: AbortSignal | undefined,
 ): Promise<VerifiedContent> {
-  const onChain = await readRotation(rpcUrl, batch);
+  const onChain = await readRotation(rpcUrl, batch, signal);
   const shown = batch.pipelines.flatMap(({ actions }) => actions).length;
   const beside =
     shown === 1 ? [] : [{ pipeline: null, text: `${shown} actions are shown; a rotation on chain is a single one.` }];

@@ -7,6 +7,7 @@ import {
 } from '@solana-program/address-lookup-table';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { type ChainAccount, readAccounts } from '../chain/rpc.ts';
+import type { CallOptions } from '../client.ts';
 import { FlywheelError } from '../errors.ts';
 import {
   argumentIssues,
@@ -17,10 +18,9 @@ import {
   tableAddresses,
 } from './registration-terms.ts';
 
-export interface VerifyRegisteredOptions {
+export interface VerifyRegisteredOptions extends CallOptions {
   /** How long a node that is behind is read again; 30 s by default. */
   readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
 }
 
 const LANDING_TIMEOUT_MS = 30_000;
@@ -42,10 +42,7 @@ export async function verifyRegistered(
   project: { readonly multisig: string; readonly vaultAddress: string; readonly mintAddress: string },
   { timeoutMs = LANDING_TIMEOUT_MS, signal }: VerifyRegisteredOptions = {},
 ): Promise<void> {
-  const [multisig, table] = await readCreated(await chooseNode(rpcUrl), terms, {
-    timeoutMs,
-    ...(signal && { signal }),
-  });
+  const [multisig, table] = await readCreated(await chooseNode(rpcUrl, signal), terms, { timeoutMs, signal });
   const issues = [
     ...mismatches('multisig', project.multisig, terms.multisig),
     ...mismatches('vault', project.vaultAddress, terms.vaultAddress),
@@ -64,11 +61,11 @@ const PAUSE_MS = 1_000;
 async function readCreated(
   rpcUrl: string,
   { multisig, lookupTable }: RegistrationTerms,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<readonly [ChainAccount, ChainAccount]> {
   const deadlineMs = Date.now() + timeoutMs;
   for (;;) {
-    const [created, table] = await readAccounts(rpcUrl, [multisig, lookupTable]);
+    const [created, table] = await readAccounts(rpcUrl, [multisig, lookupTable], { signal });
     // Lamports that a stranger sends to the address beforehand make an account of the System program.
     if (created?.programAddress === SQUADS_PROGRAM_ADDRESS && table) return [created, table];
     if (Date.now() > deadlineMs) {

@@ -39,6 +39,7 @@ import {
 } from '@solana-program/address-lookup-table';
 import { readMint } from '../chain/read-mint.ts';
 import { askRpc, fieldOf, readAccounts, unexpectedAnswer } from '../chain/rpc.ts';
+import type { CallOptions } from '../client.ts';
 import { decodeStaticTransaction } from '../signing/decode.ts';
 import { isSame, sentenceOf } from './compare.ts';
 import { toPlain } from './expected-instructions.ts';
@@ -104,24 +105,28 @@ export interface RegistrationRefusal {
  * @example
  * const { isVerified, issues, terms } = await verifyRegistration(rpcUrl, { wallet: wallet.address, mint, registration });
  */
-export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInput): Promise<RegistrationVerification> {
+export async function verifyRegistration(
+  rpcUrl: RpcUrl,
+  input: RegistrationInput,
+  { signal }: CallOptions = {},
+): Promise<RegistrationVerification> {
   const wallet = address(input.wallet);
   const { feePayer, signers, instructions, lifetimeToken } = decodeStaticTransaction(
     input.registration.transaction,
     'a registration',
   );
-  const node = await chooseNode(rpcUrl);
+  const node = await chooseNode(rpcUrl, signal);
   const creation = parseCreation(instructions, wallet);
   if ('issues' in creation) return refused([...creation.issues, ...extraIssues(instructions)]);
   const { args, createKey, company, operator, recovery, recentSlot } = creation;
-  const chain = await readTerms(node, input.mint, args.members.length);
+  const chain = await readTerms(node, { mint: input.mint, members: args.members.length }, signal);
   const multisig = multisigAddress(createKey);
   const vault = vaultAddress(multisig, VAULT_INDEX);
   const table = await findAddressLookupTablePda({ authority: wallet, recentSlot });
   const { successions: published = [] } = input.registration;
   const [asCompany, asOperator] = await Promise.all([
-    checkKey(node, { role: 'company', address: company, expected: input.expect?.company, published }),
-    checkKey(node, { role: 'operator', address: operator, expected: input.expect?.operator, published }),
+    checkKey(node, { role: 'company', address: company, expected: input.expect?.company, published }, signal),
+    checkKey(node, { role: 'operator', address: operator, expected: input.expect?.operator, published }, signal),
   ]);
   const terms: RegistrationTerms = {
     ...{ wallet, multisig, company, operator, recovery },
@@ -151,7 +156,7 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
   ];
   const keyIssues = [...asCompany.issues, ...asOperator.issues];
   if (issues.length > 0) return refused([...issues, ...keyIssues]);
-  if (!(await isBlockhashKnown(node, lifetimeToken))) {
+  if (!(await isBlockhashKnown(node, lifetimeToken, signal))) {
     return refused(['Its blockhash is not known to your node: it is for another cluster, or too old.', ...keyIssues]);
   }
   if (keyIssues.length === 0) return { isVerified: true, issues: [], terms };
@@ -174,22 +179,26 @@ interface ChainTerms {
   readonly creationLamports: bigint;
 }
 
-async function readTerms(rpcUrl: string, mint: string, members: number): Promise<ChainTerms> {
+async function readTerms(
+  rpcUrl: string,
+  { mint, members }: { readonly mint: string; readonly members: number },
+  signal: AbortSignal | undefined,
+): Promise<ChainTerms> {
   const configAddress = programConfigAddress();
   const [{ tokenProgram }, [config], ...rents] = await Promise.all([
-    readMint(rpcUrl, mint),
-    readAccounts(rpcUrl, [configAddress]),
-    readRent(rpcUrl, multisigBytes(members)),
-    readRent(rpcUrl, lookupTableBytes(LOOKUP_TABLE_ADDRESSES)),
+    readMint(rpcUrl, mint, { signal }),
+    readAccounts(rpcUrl, [configAddress], { signal }),
+    readRent(rpcUrl, multisigBytes(members), signal),
+    readRent(rpcUrl, lookupTableBytes(LOOKUP_TABLE_ADDRESSES), signal),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
   const { treasury, multisigCreationFee } = decodeProgramConfig(config);
   return { tokenProgram, treasury, creationLamports: rents.reduce((sum, rent) => sum + rent, multisigCreationFee) };
 }
 
-async function readRent(rpcUrl: string, bytes: number): Promise<bigint> {
+async function readRent(rpcUrl: string, bytes: number, signal: AbortSignal | undefined): Promise<bigint> {
   const method = 'getMinimumBalanceForRentExemption';
-  const rent = await askRpc(rpcUrl, method, [bytes]);
+  const rent = await askRpc(rpcUrl, method, [bytes], signal);
   if (typeof rent === 'bigint') return rent;
   if (typeof rent !== 'number') throw unexpectedAnswer(method, rent);
   return BigInt(rent);
@@ -199,12 +208,12 @@ const MAX_ATTEMPTS = 3;
 const PAUSE_MS = 1_000;
 
 /** A node may be some slots behind the node that the service uses. */
-async function isBlockhashKnown(rpcUrl: string, blockhash: string): Promise<boolean> {
+async function isBlockhashKnown(rpcUrl: string, blockhash: string, signal: AbortSignal | undefined): Promise<boolean> {
   const method = 'isBlockhashValid';
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await sleep(PAUSE_MS);
-    const isValid = fieldOf(await askRpc(rpcUrl, method, [blockhash, { commitment: 'processed' }]), 'value');
-    if (isValid === true) return true;
+    if (attempt > 1) await sleep(PAUSE_MS, signal);
+    const answer = await askRpc(rpcUrl, method, [blockhash, { commitment: 'processed' }], signal);
+    if (fieldOf(answer, 'value') === true) return true;
   }
   return false;
 }
