@@ -36,8 +36,8 @@ function keepPins(pins: Pins): void {
 }
 
 /** This service on the cluster of a node. */
-async function readPlace(rpcUrl: string): Promise<PinPlace> {
-  const cluster = await callRpc(createRpcTransport({ url: rpcUrl }), 'getGenesisHash', []);
+async function readPlace(rpcUrl: string, signal?: AbortSignal): Promise<PinPlace> {
+  const cluster = await callRpc(createRpcTransport({ url: rpcUrl }), 'getGenesisHash', [], signal);
   if (typeof cluster !== 'string') throw new Error('The node did not say which cluster it is of.');
   return { service: location.origin, cluster };
 }
@@ -52,8 +52,9 @@ export interface PinCheck {
 export async function checkPin(
   rpcUrl: string,
   { wallet, ...claimed }: ClaimedProject & { readonly wallet: string },
+  signal?: AbortSignal,
 ): Promise<PinCheck> {
-  const place = await readPlace(rpcUrl);
+  const place = await readPlace(rpcUrl, signal);
   return { place, search: findPin(readPins(), place, { wallet, claimed }) };
 }
 

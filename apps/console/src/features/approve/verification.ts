@@ -52,14 +52,18 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
         { signal },
       );
       const shown = { wallet, multisig, vaultAddress, mintAddress };
-      const known = await checkPin(rpcUrl, shown);
+      const known = await checkPin(rpcUrl, shown, signal);
       const { pin } = known.search;
-      const verification = await verifyApproval(rpcUrl, {
-        wallet,
-        batch: { ...shown, batchIndex, pipelines },
-        proposalApproveTx,
-        ...(pin && { expect: expectedOfMultisig(pin) }),
-      });
+      const verification = await verifyApproval(
+        rpcUrl,
+        {
+          wallet,
+          batch: { ...shown, batchIndex, pipelines },
+          proposalApproveTx,
+          ...(pin && { expect: expectedOfMultisig(pin) }),
+        },
+        { signal },
+      );
       return { verification, shown, known, proposalApproveTx };
     },
     enabled: rpcUrl !== null,

@@ -23,18 +23,23 @@ export function useProposal(batch: WaitingBatch): UseQueryResult<Proposal> {
   const rpcUrl = useEnvironment()?.rpcUrl ?? null;
   return useQuery({
     queryKey: ['proposal-content', batch.id, rpcUrl],
-    queryFn: () => readProposal(rpcUrl, batch),
+    queryFn: ({ signal }) => readProposal(rpcUrl, batch, signal),
     enabled: rpcUrl !== null,
     // Opening the dialog again reads the chain again.
     gcTime: 0,
   });
 }
 
-async function readProposal(rpcUrl: string | null, { id: batchId, projectId, batchIndex, kind }: WaitingBatch) {
+async function readProposal(
+  rpcUrl: string | null,
+  { id: batchId, projectId, batchIndex, kind }: WaitingBatch,
+  signal: AbortSignal,
+) {
   if (rpcUrl === null) throw new Error('The RPC URL of the cluster is not known yet.');
-  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
+  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } }, { signal });
   const { multisig } = batch;
-  const read = await readProposalContent(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' });
+  const proposal = { multisig, batchIndex, isRotation: kind === 'rotation' };
+  const read = await readProposalContent(rpcUrl, proposal, { signal });
   return { ...read, multisig, batchIndex, hash: contentHash(read.content) };
 }
 

@@ -11,9 +11,9 @@ export function useMint(mint: string): UseQueryResult<Mint> {
   const rpcUrl = useEnvironment()?.rpcUrl;
   return useQuery({
     queryKey: ['mint-on-chain', mint, rpcUrl],
-    queryFn: () => {
+    queryFn: ({ signal }) => {
       if (rpcUrl === undefined) throw new Error('The RPC URL of the cluster is not known yet.');
-      return readMint(rpcUrl, mint);
+      return readMint(rpcUrl, mint, { signal });
     },
     enabled: rpcUrl !== undefined,
   });

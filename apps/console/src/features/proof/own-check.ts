@@ -1,6 +1,6 @@
 import type { ProvenPipeline } from '@flywheel/api';
 import { readVaultProofs } from '@flywheel/sdk';
-import { type UseQueryResult, useQueries } from '@tanstack/react-query';
+import { type QueryFunctionContext, type UseQueryResult, useQueries } from '@tanstack/react-query';
 import { useEnvironment } from '../../lib/api/environment.ts';
 
 /**
@@ -17,8 +17,9 @@ export function useOwnChecks(pipelines: readonly ProvenPipeline[]): readonly (Ow
   const rpcUrl = useEnvironment()?.rpcUrl;
   const queries = pipelines.map(({ signature = '', memo = '', vaultAddress: vault }) => ({
     queryKey: ['memo', signature, memo, vault],
-    queryFn: async () => {
-      const read = await readVaultProofs(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
+    queryFn: async ({ signal }: QueryFunctionContext) => {
+      const query = { signature, vault, commitment: 'confirmed' } as const;
+      const read = await readVaultProofs(rpcUrl ?? '', query, { signal });
       if (read === null) return 'unknown';
       return read.proofs.some(({ text }) => text === memo) ? 'found' : 'missing';
     },

@@ -53,7 +53,7 @@ export async function runAudit(
     return saveAudit({ ...key, query, state: last, report, savedAt: new Date().toISOString() }, findings, previous);
   };
   // An audit repeats its requests for a long time. A node that answers nothing is noticed sooner, and nothing is replaced.
-  await readGenesisHash(rpcUrl);
+  await readGenesisHash(rpcUrl, { signal });
   let saved = await save(resumed, null);
   let [savedAtMs, shownAtMs] = [0, 0];
   const report = await auditVault(rpcUrl, query, {

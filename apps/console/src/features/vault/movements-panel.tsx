@@ -23,7 +23,7 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
   const rpcUrl = useEnvironment()?.rpcUrl;
   const movements = useQuery({
     queryKey: ['movements', accounts.vault],
-    queryFn: () => readVaultMovements(rpcUrl ?? '', accounts),
+    queryFn: ({ signal }) => readVaultMovements(rpcUrl ?? '', accounts, { signal }),
     enabled: rpcUrl !== undefined,
     refetchInterval: REFETCH_INTERVAL_MS,
   });

@@ -63,7 +63,7 @@ function KnownDeposit({ project: { wallet, vaultAddress, token } }: { readonly p
   const claimed = { vaultAddress, mintAddress: mint };
   const known = useQuery({
     queryKey: ['pin', rpcUrl, wallet, vaultAddress, mint],
-    queryFn: () => checkPin(rpcUrl, { wallet, ...claimed }),
+    queryFn: ({ signal }) => checkPin(rpcUrl, { wallet, ...claimed }, signal),
     enabled: rpcUrl !== '',
     gcTime: 0,
   });
