@@ -25,8 +25,9 @@ export interface ShownProposal {
 export async function readProposal(
   rpcUrl: string,
   proposal: Parameters<typeof readProposalContent>[1],
+  signal?: AbortSignal,
 ): Promise<ShownProposal> {
-  const { content, issues } = await readProposalContent(rpcUrl, proposal);
+  const { content, issues } = await readProposalContent(rpcUrl, proposal, { signal });
   const { effects, pipelines, recipients } = summarizeContent(content);
   const hash = contentHash(content);
   const instructions = 'pipelines' in content ? content.pipelines.flat().map((each) => describeInstruction(each)) : [];

@@ -84,7 +84,7 @@ export async function approveBatch(context: Context, session: WalletSession, ask
     const setUp = await follow(session, batchId, ({ waitsFor }) => waitsFor === 'setup', signal);
     const isWaiting = setUp.waitsFor === 'wallet' && !isFinal(setUp.batch);
     if (!isWaiting) return setUp;
-    await signAndSubmit(context, session, asked);
+    await signAndSubmit(context, session, asked, signal);
     return follow(session, batchId, isExecuting, signal);
   }, `Continue with flywheel approve ${batchId}.`);
   output.result(after, [describeBatch(after.batch, output.stdout), ...nextStep(after)].join('\n'));
@@ -119,6 +119,7 @@ async function signAndSubmit(
   context: Context,
   { wallet, console, projectId, rpcUrl, pins, trust }: WalletSession,
   { batchId, content, isConfirmed = false, requireAsked, keep }: BatchToApprove,
+  signal: AbortSignal,
 ): Promise<void> {
   const { output } = context;
   const params = { projectId, batchId };
@@ -127,7 +128,7 @@ async function signAndSubmit(
   const { batch, pipelines, kind } = detail;
   const { multisig, batchIndex } = batch;
   const pin = pins.findMultisig(wallet.address, batch, trust);
-  const proposal = await readProposal(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' });
+  const proposal = await readProposal(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' }, signal);
   const { hash, facts, issues } = proposal;
   requireContent(proposal, content);
   if (issues.length > 0) throw new CliError('ERR_CLUSTER', `Nothing was signed: ${issues.join(' ')}`);
@@ -141,6 +142,7 @@ async function signAndSubmit(
   const input = { wallet, ...claimed, ...(pin && { expect: expectedOfMultisig(pin) }) };
   let verification: VerificationResult | null = null;
   const signedTx = await verifyAndSign(rpcUrl, input, {
+    signal,
     onVerification: (result) => {
       verification = result;
     },
