@@ -1,7 +1,14 @@
 import type { Address } from '@solana/kit';
 import papaparse from 'papaparse';
 import { findWalletIssue, isAddress, NOT_A_TYPED_ADDRESS } from './addresses.ts';
-import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits, toDecimal } from './amounts.ts';
+import {
+  groupDigits,
+  isPlainDecimal,
+  MAX_SIGNIFICANT_DIGITS,
+  significantDigits,
+  toBaseUnits,
+  toDecimal,
+} from './amounts.ts';
 import { describeReservedAddress } from './reserved-addresses.ts';
 
 /** One recipient. */
@@ -93,6 +100,12 @@ export function readCsvCells(csv: string): string[][] {
   return parseCsv(csv).map(({ cells }) => cells);
 }
 
+/** Reads the first cells of CSV text, such as addresses. A heading in the first row is skipped, and so are empty cells. */
+export function readAddressColumn(csv: string): string[] {
+  const column = readCsvCells(csv).flatMap(([first = '']) => (first === '' ? [] : [first]));
+  return isHeading(column[0]) ? column.slice(1) : column;
+}
+
 /** Writes CSV rows (RFC 4180), each one ended. */
 export function writeCsv(rows: readonly (readonly string[])[], newline: '\n' | '\r\n' = '\n'): string {
   return rows.map((cells) => papaparse.unparse([[...cells]], { newline }) + newline).join('');
@@ -161,7 +174,7 @@ function readRow(
   if (reserved !== null) return { issue: `${address} is ${reserved}, not a wallet.` };
   const problem = checksCurve ? findWalletIssue(address) : null;
   if (problem !== null) return { issue: `${address} ${problem}` };
-  if (!/^\d+(\.\d+)?$/.test(amount)) {
+  if (!isPlainDecimal(amount)) {
     const given = amount === '' ? 'The amount is missing' : `“${amount.slice(0, MAX_QUOTED)}” is not an amount`;
     return { issue: `${given}: write digits with an optional decimal point, like 1500.25.` };
   }

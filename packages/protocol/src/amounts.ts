@@ -7,6 +7,11 @@ export const MAX_BASE_UNITS = 2n ** 64n - 1n;
 /** A JSON number of at most this many significant digits keeps its decimal value exactly (IEEE 754, DBL_DIG). */
 export const MAX_SIGNIFICANT_DIGITS = 15;
 
+/** Returns true if a text is plain decimal: digits, optionally with a decimal point and further digits. */
+export function isPlainDecimal(text: string): boolean {
+  return PLAIN_DECIMAL.test(text);
+}
+
 /**
  * Converts plain decimal text (digits with an optional decimal point) to base units. There is no upper bound.
  * @returns null if the text is not plain decimal, or has more fraction digits than `decimals`.

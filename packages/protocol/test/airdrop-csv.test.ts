@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ReadAirdropOptions, readAirdropCsv, readCsvCells, writeCsv } from '@flywheel/protocol/airdrop-csv';
+import {
+  type ReadAirdropOptions,
+  readAddressColumn,
+  readAirdropCsv,
+  readCsvCells,
+  writeCsv,
+} from '@flywheel/protocol/airdrop-csv';
 import { generateKeyPairSigner } from '@solana/kit';
 import fc from 'fast-check';
 
@@ -196,6 +202,19 @@ describe('readAirdropCsv', () => {
     const csv = `${PROGRAM_ACCOUNT},1\n${ALICE},1\n`;
     assert.equal(readAirdropCsv(csv, { ...OPTIONS, maxCurveChecks: 1 }).issues.length, 0);
     assert.equal(readAirdropCsv(csv, { ...OPTIONS, maxCurveChecks: 2 }).issues.length, 1);
+  });
+});
+
+describe('readAddressColumn', () => {
+  it('reads the first cells without empty ones, and skips each heading that readAirdropCsv skips', () => {
+    for (const heading of ['address', 'Wallet', 'recipient', '"to"', 'to_address', 'owner']) {
+      const csv = `${heading},note\n${ALICE},first\n\n"${BOB}"\n`;
+      assert.deepEqual(readAddressColumn(csv), [ALICE, BOB], heading);
+      assert.equal(readAirdropCsv(`${heading},amount\n${ALICE},1\n`, OPTIONS).issues.length, 0, heading);
+    }
+    assert.deepEqual(readAddressColumn(`name\n${ALICE}`), ['name', ALICE]);
+    assert.deepEqual(readAddressColumn(`${ALICE}\nowner`), [ALICE, 'owner']);
+    assert.deepEqual(readAddressColumn(''), []);
   });
 });
 

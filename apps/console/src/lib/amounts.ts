@@ -1,5 +1,5 @@
 import type { CompanyTerms } from '@flywheel/api';
-import { groupDigits, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import { groupDigits, isPlainDecimal, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 
 /** Formats base units in whole tokens: `1,234.5`. */
 export function formatBaseUnits(baseUnits: bigint, decimals: number): string {
@@ -43,7 +43,7 @@ export function fromFinestUnits(units: bigint): string {
 
 /** Checks a daily limit of a token with these decimals; returns the issue as a sentence, or null. */
 export function limitIssue(limit: string, decimals: number): string | null {
-  if (!/^\d+(\.\d+)?$/.test(limit)) return 'Enter a number of tokens, for example 1000 or 0.5.';
+  if (!isPlainDecimal(limit)) return 'Enter a number of tokens, for example 1000 or 0.5.';
   return toBaseUnits(limit, decimals) === null ? `The token has ${decimals} decimals; this number has more.` : null;
 }
 

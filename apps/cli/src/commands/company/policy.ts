@@ -17,7 +17,7 @@ import {
   readPolicy,
   writePolicy,
 } from '@flywheel/protocol';
-import { readCsvCells } from '@flywheel/protocol/airdrop-csv';
+import { readAddressColumn } from '@flywheel/protocol/airdrop-csv';
 import { readMint } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
@@ -209,9 +209,7 @@ function readObject(file: string, text: string): object {
 
 /** Reads the first column of a CSV file; a heading is skipped. */
 async function readList(file: string): Promise<string[]> {
-  const cells = readCsvCells(await readTextFile(file, 'Expected a list of recipients, one address a line.'));
-  const column = cells.map(([first = '']) => first).filter((cell) => cell !== '');
-  return /^(address|wallet|recipient)$/i.test(column[0] ?? '') ? column.slice(1) : column;
+  return readAddressColumn(await readTextFile(file, 'Expected a list of recipients, one address a line.'));
 }
 
 function parse(file: string, fields: CompanyPolicy, decimals: number): Policy {

@@ -1,5 +1,5 @@
 import type { AuditAction, AuditEntry } from '@flywheel/api';
-import { groupDigits, shorten } from '@flywheel/protocol';
+import { groupDigits, isPlainDecimal, shorten } from '@flywheel/protocol';
 import { APPROVAL_MODE_NAMES, amountWithUnit, TERMS_NAMES } from '../../lib/format.ts';
 
 /** A changed value as text; null for none. */
@@ -107,7 +107,6 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return { value };
 }
 
-const AMOUNT = /^\d+(\.\d+)?$/;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
 /** Fields that are amounts of the project’s token. */
@@ -130,7 +129,7 @@ function formatValue(value: unknown): string | null {
   if (typeof value === 'object') return formatObject(value);
   const text = String(value);
   if (ID.test(text)) return shorten(text);
-  return AMOUNT.test(text) ? groupDigits(text) : text;
+  return isPlainDecimal(text) ? groupDigits(text) : text;
 }
 
 function formatObject(value: object): string {

@@ -1,5 +1,11 @@
 import { type Action, findPayloadIssue, type Pipeline, PROOF_TYPE } from '@flywheel/api';
-import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
+import {
+  groupDigits,
+  isPlainDecimal,
+  MAX_SIGNIFICANT_DIGITS,
+  significantDigits,
+  toBaseUnits,
+} from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 
 export type ActionKind = Action['action'];
@@ -65,7 +71,7 @@ export function recipientIssue({ kind, toAddress }: ActionDraft): string | null 
 
 /** Checks an amount; returns the issue as a sentence, or null. */
 export function amountIssue({ amount }: ActionDraft, { decimals }: DraftRules): string | null {
-  if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter a number of tokens without commas, for example 1000 or 0.5.';
+  if (!isPlainDecimal(amount)) return 'Enter a number of tokens without commas, for example 1000 or 0.5.';
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
   if (baseUnits === 0n) return 'The amount must be more than zero.';

@@ -1,6 +1,6 @@
 import type { CompanyPolicy } from '@flywheel/api';
 import type { PolicyFields } from '@flywheel/protocol';
-import { readCsvCells } from '@flywheel/protocol/airdrop-csv';
+import { readAddressColumn } from '@flywheel/protocol/airdrop-csv';
 
 /** What the form holds: text, empty for no rule. */
 export interface RulesDraft {
@@ -40,7 +40,7 @@ export function toDraft(policy: CompanyPolicy): RulesDraft {
 
 /** Reads the form. An empty list of allowed recipients allows all, because a list that allows none would be useless. */
 export function fromDraft(draft: RulesDraft): PolicyFields {
-  const [allowed, denied] = [readList(draft.allowed), readList(draft.denied)];
+  const [allowed, denied] = [readAddressColumn(draft.allowed), readAddressColumn(draft.denied)];
   const caps = draft.capsPerType.split('\n').flatMap((line) => {
     // Whatever follows the type is the amount: `1,000` is none, and is refused, while its first part would be a cap of 1.
     const [, type = '', cap = ''] = /^([^\s,;]*)[\s,;]*(.*)$/.exec(line.trim()) ?? [];
@@ -68,9 +68,4 @@ export function describeIssue({ place, problem }: { readonly place: string; read
 
 function amountOf(text: string): string | undefined {
   return text === '' ? undefined : text;
-}
-
-function readList(csv: string): string[] {
-  const column = readCsvCells(csv).flatMap(([first = '']) => (first === '' ? [] : [first]));
-  return /^(address|wallet|recipient)$/i.test(column[0] ?? '') ? column.slice(1) : column;
 }

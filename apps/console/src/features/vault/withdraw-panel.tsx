@@ -1,5 +1,5 @@
 import type { Asset, ProjectOverview, Withdrawal, WithdrawalRequest } from '@flywheel/api';
-import { MIN_VAULT_LAMPORTS, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import { isPlainDecimal, MIN_VAULT_LAMPORTS, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
@@ -220,7 +220,7 @@ function holdingsOf({ funds, token }: ProjectOverview): Readonly<Record<Asset, H
 
 /** Checks the amount of a withdrawal against the known balance; returns the error as a sentence, or null. */
 function amountError(amount: string, { decimals, available, minimum }: Holding, unit: string): string | null {
-  if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter an amount without commas, for example 10 or 0.5.';
+  if (!isPlainDecimal(amount)) return 'Enter an amount without commas, for example 10 or 0.5.';
   const asked = toBaseUnits(amount, decimals);
   if (asked === null) return `An amount may have ${decimals} decimals; this one has more.`;
   if (asked === 0n) return 'The amount must be more than zero.';
