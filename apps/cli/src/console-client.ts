@@ -2,7 +2,9 @@ import {
   type AnswersOfShards,
   askEveryShard,
   askShards,
+  CONFIRM_REGISTRATION_TIMEOUT_MS,
   CONSOLE_OPERATIONS,
+  isOutcomeUnknown,
   isSignInMessageFor,
   NO_SHARD,
   type Operation,
@@ -28,7 +30,7 @@ import {
   verifyAndSignRegistration,
   verifyRegistered,
 } from '@flywheel/sdk';
-import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
+import { createSignableMessage, type KeyPairSigner, type SignatureBytes } from '@solana/kit';
 import { CliError } from './errors.ts';
 
 type Request<O extends Operation> = OperationRequest<O> & RequestParts;
@@ -93,9 +95,6 @@ const ATTEMPTS_PER_SHARD = 2;
 
 const TOO_MANY_REQUESTS = 429;
 
-/** The service answers a registration only when the cluster has confirmed it. */
-const CONFIRM_TIMEOUT_MS = 90_000;
-
 export interface ConsoleClientOptions {
   readonly url: string;
   readonly fetch?: typeof fetch;
@@ -129,7 +128,7 @@ export function createConsoleClient({ url, ...options }: ConsoleClientOptions): 
       await sendRequest(connection, CONSOLE_OPERATIONS.createSignInChallenge, asked, { repeatable: true, ...options })
     ).body;
     requireSignInMessage(message, { url, wallet: wallet.address });
-    const signature = await signText(wallet, message);
+    const signature = encodeBase58(await signText(wallet, message));
     const signed = { headers, body: { ...body, message, signature } };
     return sendRequest(connection, CONSOLE_OPERATIONS.signIn, signed, { repeatable: false, ...options });
   };
@@ -171,8 +170,6 @@ export function createConsoleClient({ url, ...options }: ConsoleClientOptions): 
   };
 }
 
-const SERVER_ERROR = 500;
-
 /**
  * Sends the transaction of a registration that the wallet has signed. It is not repeated after a lost answer.
  * @throws CliError without an answer that tells if the project exists: another registration would be paid for too.
@@ -184,10 +181,10 @@ async function confirmRegistration(
 ): Promise<RegisteredProject> {
   try {
     const request = { params: { registrationId }, body: { signedTransaction } };
-    const options = { repeatable: false, timeoutMs: CONFIRM_TIMEOUT_MS };
+    const options = { repeatable: false, timeoutMs: CONFIRM_REGISTRATION_TIMEOUT_MS };
     return (await sendRequest(connection, CONSOLE_OPERATIONS.confirmRegistration, request, options)).body;
   } catch (error) {
-    if (!isFlywheelError(error) || (error.status !== null && error.status < SERVER_ERROR)) throw error;
+    if (!isFlywheelError(error) || !isOutcomeUnknown(error)) throw error;
     throw new CliError(
       error.code,
       `${error.message} The wallet has signed, so the project may exist. Look with flywheel project show in a minute, before you register again; if it exists, flywheel keys create makes an API key for it.`,
@@ -256,10 +253,10 @@ function requireSignInMessage(
   });
 }
 
-/** Signs a text as its raw bytes. @returns the signature, base58. */
-export async function signText(wallet: KeyPairSigner, text: string): Promise<string> {
+/** Signs a text as its raw bytes. */
+export async function signText(wallet: KeyPairSigner, text: string): Promise<SignatureBytes> {
   const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[wallet.address];
   if (!signature) throw new Error(`The wallet ${wallet.address} returned no signature.`);
-  return encodeBase58(signature);
+  return signature;
 }

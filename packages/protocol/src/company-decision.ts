@@ -6,6 +6,8 @@ import {
   compileTransaction,
   createNoopSigner,
   createTransactionMessage,
+  getBase16Decoder,
+  getBase64Decoder,
   getOffchainMessageDecoder,
   getOffchainMessageEncoder,
   type ReadonlyUint8Array,
@@ -88,6 +90,24 @@ export interface PolicyDecision {
   /** Number of the version that this becomes: one more than the present one, 1 for the first. */
   readonly version: number;
   readonly policy: CompanyPolicy;
+}
+
+/** Time in which a signed decision counts: long enough for a worker that is down or a project that is paused for a night. */
+const DECISION_VALID_MS = 24 * 3_600_000;
+
+/** Bytes of a decision's nonce. */
+export const DECISION_NONCE_BYTES = 16;
+
+/**
+ * Completes a decision that is about to be signed with its nonce and its end.
+ * @param nonce `DECISION_NONCE_BYTES` random bytes.
+ */
+export function startDecision(
+  decision: Omit<CompanyDecision, 'nonce' | 'expiresAt'>,
+  { nonce, now }: { readonly nonce: ReadonlyUint8Array; readonly now: Date },
+): CompanyDecision {
+  const expiresAt = new Date(now.getTime() + DECISION_VALID_MS);
+  return { ...decision, nonce: getBase16Decoder().decode(nonce), expiresAt };
 }
 
 /**
@@ -236,6 +256,20 @@ export async function findDecisionIssue(
   }
   const isSigned = await isSignedBy(operator, signedMessage, signature);
   return isSigned ? null : `The signature is not one of ${operator} over the text of this decision.`;
+}
+
+/** Writes a signed decision as the console's API takes it, with its bytes in base64. */
+export function writeSignedDecision(
+  { nonce, expiresAt }: CompanyDecision,
+  { signedMessage, signature }: SignedDecision,
+): { readonly nonce: string; readonly expiresAt: string; readonly signedMessage: string; readonly signature: string } {
+  const base64 = getBase64Decoder();
+  return {
+    nonce,
+    expiresAt: expiresAt.toISOString(),
+    signedMessage: base64.decode(signedMessage),
+    signature: base64.decode(signature),
+  };
 }
 
 function isTextIn(signedMessage: ReadonlyUint8Array, text: string, operator: Address): boolean {

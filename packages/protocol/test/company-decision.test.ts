@@ -11,8 +11,10 @@ import {
   MAX_DECISION_BYTES,
   memoMessageBytes,
   NO_POLICY,
+  startDecision,
   summarizeContent,
   writeDecisionText,
+  writeSignedDecision,
 } from '@flywheel/protocol';
 import { type Address, generateKeyPairSigner, signBytes } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
@@ -93,6 +95,20 @@ describe('golden company decisions', () => {
 });
 
 describe('a company decision', () => {
+  it('counts for a day from its start, and is written with its bytes in base64', () => {
+    const { nonce: _, expiresAt: __, ...decision } = decisionOf(vectorOf('batch'));
+    const now = new Date('2026-03-01T12:00:00.000Z');
+    const started = startDecision(decision, { nonce: new Uint8Array(16).fill(0xa5), now });
+    assert.deepEqual(started, { ...decision, nonce: 'a5'.repeat(16), expiresAt: new Date('2026-03-02T12:00:00.000Z') });
+    const signed = { signedMessage: Uint8Array.of(1, 2, 3), signature: Uint8Array.of(255) };
+    assert.deepEqual(writeSignedDecision(started, signed), {
+      nonce: 'a5'.repeat(16),
+      expiresAt: '2026-03-02T12:00:00.000Z',
+      signedMessage: 'AQID',
+      signature: '/w==',
+    });
+  });
+
   it('keeps a reason on one line, so that it cannot imitate another line', () => {
     const { subject, ...decision } = decisionOf(vectorOf('batch'));
     assert.ok(subject.type === 'batch');

@@ -23,8 +23,6 @@ export const CONSOLE_OPERATIONS = {
   ...POLICY_OPERATIONS,
 } as const;
 
-export type ConsoleOperationId = keyof typeof CONSOLE_OPERATIONS;
-
 export { BATCH_OPERATIONS } from './batch.ts';
 export { COMPANY_OPERATIONS } from './company.ts';
 export { IDENTITY_OPERATIONS } from './identity.ts';
@@ -32,6 +30,6 @@ export { KEY_OPERATIONS } from './key.ts';
 export { POLICY_OPERATIONS } from './policy.ts';
 export { DEFAULT_USAGE_DAYS, MAX_USAGE_DAYS, PROJECT_OPERATIONS } from './project.ts';
 export { PROOF_OPERATIONS } from './proof.ts';
-export { REGISTRATION_OPERATIONS } from './registration.ts';
+export { CONFIRM_REGISTRATION_TIMEOUT_MS, isOutcomeUnknown, REGISTRATION_OPERATIONS } from './registration.ts';
 export { TREASURY_OPERATIONS } from './treasury.ts';
 export { WEBHOOK_OPERATIONS } from './webhook.ts';

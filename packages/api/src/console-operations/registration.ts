@@ -70,3 +70,15 @@ export const REGISTRATION_OPERATIONS = {
     errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED', 'ERR_NODE_UNAVAILABLE'],
   },
 } as const satisfies { readonly [operationId: string]: Operation };
+
+/** Time to wait for `confirmRegistration`, which answers only when the cluster has confirmed the transaction. */
+export const CONFIRM_REGISTRATION_TIMEOUT_MS = 90_000;
+
+/**
+ * Returns true if the error of a `confirmRegistration` does not tell if the project exists: there was no answer, or the service
+ * failed, perhaps after it had sent the transaction.
+ * @param status the answer's HTTP status; null if there was no answer.
+ */
+export function isOutcomeUnknown({ status }: { readonly status: number | null }): boolean {
+  return status === null || status >= 500;
+}

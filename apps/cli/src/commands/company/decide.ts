@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type DecisionSignature, describeShardFailure, type ShardFailure } from '@flywheel/api';
-import { type DecisionSubject, findDecisionIssue, writeDecisionText } from '@flywheel/protocol';
+import {
+  DECISION_NONCE_BYTES,
+  type DecisionSubject,
+  findDecisionIssue,
+  startDecision,
+  writeDecisionText,
+  writeSignedDecision,
+} from '@flywheel/protocol';
 import { readGenesisHash } from '@flywheel/sdk';
-import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
+import type { KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
-import type { ConsoleClient } from '../../console-client.ts';
+import { type ConsoleClient, signText } from '../../console-client.ts';
 import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
 import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
@@ -57,29 +64,19 @@ export function noteMissing(
   return failures.length === 0 ? {} : { missingShards: failures.map(({ shard }) => shard) };
 }
 
-/** Long enough for a worker that is down or a project that is paused for a night. */
-const VALID_MS = 24 * 3_600_000;
-
 /** Signs a decision as the text that the worker writes as well, for the cluster of the operator's own node. */
 export async function signDecision(
   { wallet, rpcUrl }: Pick<Operator, 'wallet' | 'rpcUrl'>,
   subject: DecisionSubject,
 ): Promise<DecisionSignature> {
-  const nonce = randomBytes(16).toString('hex');
-  const expiresAt = new Date(Date.now() + VALID_MS);
   const genesisHash = await readGenesisHash(rpcUrl);
-  const text = writeDecisionText({ subject, genesisHash, operator: wallet.address, nonce, expiresAt });
-  const signedMessage = new TextEncoder().encode(text);
-  const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
-  const signature = signatures?.[wallet.address];
-  if (!signature) throw new Error('The operator’s wallet gave no signature.');
-  const issue = await findDecisionIssue(text, wallet.address, { signedMessage, signature });
+  const decision = startDecision(
+    { subject, genesisHash, operator: wallet.address },
+    { nonce: randomBytes(DECISION_NONCE_BYTES), now: new Date() },
+  );
+  const text = writeDecisionText(decision);
+  const signed = { signedMessage: new TextEncoder().encode(text), signature: await signText(wallet, text) };
+  const issue = await findDecisionIssue(text, wallet.address, signed);
   if (issue !== null) throw new Error(issue);
-  const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
-  return {
-    nonce,
-    expiresAt: expiresAt.toISOString(),
-    signedMessage: base64(signedMessage),
-    signature: base64(signature),
-  };
+  return writeSignedDecision(decision, signed);
 }

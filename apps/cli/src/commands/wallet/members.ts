@@ -7,6 +7,7 @@ import {
   rotationMessage,
   TREASURY_OPERATIONS,
 } from '@flywheel/api';
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import { signText } from '../../console-client.ts';
 import type { Context } from '../../context.ts';
@@ -95,7 +96,7 @@ async function rotateWallet(context: Context, options: RotateOptions): Promise<v
   const params = { projectId };
   const { multisig } = await console.call(CONSOLE_OPERATIONS.getProject, { params });
   const text = rotationMessage({ projectId, multisig: multisig.address, from, to });
-  const signature = successor === null ? given : await signText(successor, text);
+  const signature = successor === null ? given : encodeBase58(await signText(successor, text));
   if (signature === undefined) {
     output.result({ text, to }, text);
     output.note(`Sign this text with ${to}, and run the same command with --signature.`);

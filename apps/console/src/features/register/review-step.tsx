@@ -1,4 +1,4 @@
-import { REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { CONFIRM_REGISTRATION_TIMEOUT_MS, isOutcomeUnknown, REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import {
   isFlywheelError,
@@ -27,11 +27,6 @@ import { parseDraft } from '../proof-types/draft.ts';
 import { Created, type CreatedProject } from './created.tsx';
 import type { RegistrationDraft } from './draft.ts';
 import { IssueList, KeyNews, UnknownServiceKey } from './service-keys.tsx';
-
-/** The service answers once the cluster has confirmed the transaction. */
-const CONFIRM_TIMEOUT_MS = 90_000;
-/** The service may have sent the transaction before it failed. */
-const SERVER_ERROR = 500;
 
 export interface ReviewStepProps {
   readonly draft: RegistrationDraft;
@@ -236,11 +231,11 @@ async function register(
     const project = await call(
       REGISTRATION_OPERATIONS.confirmRegistration,
       { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
-      { timeoutMs: CONFIRM_TIMEOUT_MS },
+      { timeoutMs: CONFIRM_REGISTRATION_TIMEOUT_MS },
     );
     return { outcome: 'created', project, terms, place, rpcUrl };
   } catch (error) {
-    const isRefusal = isFlywheelError(error) && error.status !== null && error.status < SERVER_ERROR;
+    const isRefusal = isFlywheelError(error) && !isOutcomeUnknown(error);
     if (isRefusal || !(error instanceof Error)) throw error;
     return { outcome: 'unknown', error };
   }

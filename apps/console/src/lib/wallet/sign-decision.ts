@@ -2,18 +2,14 @@ import type { DecisionSignature } from '@flywheel/api';
 import {
   address,
   type CompanyDecision,
+  DECISION_NONCE_BYTES,
   findDecisionIssue,
   memoTransaction,
+  startDecision,
   writeDecisionText,
+  writeSignedDecision,
 } from '@flywheel/protocol';
-import {
-  type Address,
-  compileTransaction,
-  getBase16Decoder,
-  getBase64Decoder,
-  getTransactionDecoder,
-  getTransactionEncoder,
-} from '@solana/kit';
+import { type Address, compileTransaction, getTransactionDecoder, getTransactionEncoder } from '@solana/kit';
 import { findAccount } from './wallets.ts';
 
 /** How the wallet is asked: for a message, or for a transaction that is never sent. */
@@ -27,9 +23,6 @@ export interface DecisionRequest extends Omit<CompanyDecision, 'operator' | 'non
   readonly chain: `solana:${string}`;
 }
 
-/** Long enough for a worker that is down or a project that is paused for a night. */
-const VALID_MS = 24 * 3_600_000;
-
 /**
  * Signs a decision, as the text that the worker writes as well.
  * @throws Error when no wallet holds the address, the wallet signs something else, or the person declines.
@@ -38,22 +31,16 @@ export async function signDecision({
   operator,
   encoding,
   chain,
-  ...decision
+  ...request
 }: DecisionRequest): Promise<DecisionSignature> {
   const by = address(operator);
-  const nonce = getBase16Decoder().decode(crypto.getRandomValues(new Uint8Array(16)));
-  const expiresAt = new Date(Date.now() + VALID_MS);
-  const text = writeDecisionText({ ...decision, operator: by, nonce, expiresAt });
+  const nonce = crypto.getRandomValues(new Uint8Array(DECISION_NONCE_BYTES));
+  const decision = startDecision({ ...request, operator: by }, { nonce, now: new Date() });
+  const text = writeDecisionText(decision);
   const signed = encoding === 'memo' ? await signAsMemo(by, text, chain) : await signAsMessage(by, text);
   const issue = await findDecisionIssue(text, by, signed);
   if (issue !== null) throw new Error(`${issue} Sign it as a memo transaction, or with another wallet.`);
-  const base64 = getBase64Decoder();
-  return {
-    nonce,
-    expiresAt: expiresAt.toISOString(),
-    signedMessage: base64.decode(signed.signedMessage),
-    signature: base64.decode(signed.signature),
-  };
+  return writeSignedDecision(decision, signed);
 }
 
 /** A wallet may wrap the text in an off-chain message: it returns the bytes that it signed. */
