@@ -1,3 +1,4 @@
+import { MAX_SIGNATURES_FOR_ADDRESS } from '@flywheel/protocol';
 import { firstKnown, TRANSACTION_HISTORY_NOT_AVAILABLE } from '@flywheel/solana-rpc';
 import type { Address, Instruction, Signature } from '@solana/kit';
 import type * as z from 'zod';
@@ -59,9 +60,6 @@ export async function readNaming(
   return transactions;
 }
 
-/** Most entries of one answer (Solana RPC, getSignaturesForAddress). */
-const MAX_HISTORY = 1_000;
-
 async function succeededSignatures(
   rpc: ChainRpc,
   address: Address,
@@ -71,11 +69,16 @@ async function succeededSignatures(
   const newestFirst: { readonly signature: Signature; readonly err: string | null }[] = [];
   for (let before: Signature | undefined; ; before = newestFirst.at(-1)?.signature) {
     const page = await floor.await(() => {
-      const config = { commitment, limit: MAX_HISTORY, ...floor.at(commitment), ...(before && { before }) } as const;
+      const config = {
+        commitment,
+        limit: MAX_SIGNATURES_FOR_ADDRESS,
+        ...floor.at(commitment),
+        ...(before && { before }),
+      } as const;
       return ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
     });
     newestFirst.push(...page);
-    if (page.length < MAX_HISTORY) break;
+    if (page.length < MAX_SIGNATURES_FOR_ADDRESS) break;
   }
   return newestFirst
     .filter(({ err }) => err === null)

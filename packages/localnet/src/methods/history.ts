@@ -1,4 +1,4 @@
-import { MAX_SIGNATURE_STATUSES } from '@flywheel/protocol';
+import { MAX_SIGNATURE_STATUSES, MAX_SIGNATURES_FOR_ADDRESS } from '@flywheel/protocol';
 import { FILTER_TRANSACTION_NOT_FOUND } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import { encodeTransaction, memosOf } from '../encoding/transaction-encoding.ts';
@@ -21,16 +21,16 @@ import {
 } from '../rpc/params.ts';
 import { checkContextSlot, requireConfirmed, requireHistory, withContext } from './context.ts';
 
-/** Limit of a validator (rpc-client-api, MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT). */
-const MAX_SIGNATURES = 1_000;
-
 const signaturesConfig = optionalConfig({
   ...contextParam,
   limit: z
     .int()
     .nonnegative()
-    .default(MAX_SIGNATURES)
-    .refine((limit) => limit >= 1 && limit <= MAX_SIGNATURES, whole(`Invalid limit; max ${MAX_SIGNATURES}`)),
+    .default(MAX_SIGNATURES_FOR_ADDRESS)
+    .refine(
+      (limit) => limit >= 1 && limit <= MAX_SIGNATURES_FOR_ADDRESS,
+      whole(`Invalid limit; max ${MAX_SIGNATURES_FOR_ADDRESS}`),
+    ),
   before: signatureParam.nullish(),
   until: signatureParam.nullish(),
 });

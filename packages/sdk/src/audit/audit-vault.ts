@@ -1,4 +1,4 @@
-import { address } from '@flywheel/protocol';
+import { address, MAX_SIGNATURES_FOR_ADDRESS } from '@flywheel/protocol';
 import type { RpcUrl } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS, VAULT_INDEX, vaultAddress } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
@@ -130,12 +130,11 @@ function toState(account: NewAccount, { slot, balance }: { readonly slot: number
   return { ...account, anchorSlot: slot, cursor: null, slot, expected: balance, ...ends };
 }
 
-const PAGE = 1_000;
-
 /** Finds the multisig of a vault in its newest transaction with an instruction of Squads; null if there is none. */
 async function findMultisig(node: AuditNode, vault: Address): Promise<Address | null> {
   for (let before: string | null = null; ; ) {
-    const page: readonly Entry[] = (await node.listOlder(vault, { before, limit: PAGE, minContextSlot: 0 })) ?? [];
+    const page: readonly Entry[] =
+      (await node.listOlder(vault, { before, limit: MAX_SIGNATURES_FOR_ADDRESS, minContextSlot: 0 })) ?? [];
     for (const entry of page) {
       if (entry.hasFailed) continue;
       const transaction = await node.readTransaction(entry);

@@ -1,3 +1,4 @@
+import { MAX_SIGNATURES_FOR_ADDRESS } from '@flywheel/protocol';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
 import type { AccountHistory } from './account-history.ts';
 import type { AuditNode, Entry } from './node.ts';
@@ -16,8 +17,6 @@ export const READS_AT_ONCE = 8;
 const AHEAD = 64;
 /** Entries of all histories that are kept: each takes some 200 bytes. */
 const MAX_ENTRIES = 64_000;
-/** Most entries that a node lists at once. */
-const MAX_PAGE = 1_000;
 
 export function readAhead(node: AuditNode): ReadAhead {
   const reads = new Map<string, { readonly slot: number; readonly result: Promise<ChainTransaction | null> }>();
@@ -35,7 +34,7 @@ export function readAhead(node: AuditNode): ReadAhead {
   return {
     fill: async (histories) => {
       known = histories.filter((history) => !history.isDone());
-      const limit = Math.min(MAX_PAGE, Math.max(1, Math.floor(MAX_ENTRIES / (known.length || 1))));
+      const limit = Math.min(MAX_SIGNATURES_FOR_ADDRESS, Math.max(1, Math.floor(MAX_ENTRIES / (known.length || 1))));
       const empty = known.filter(({ entries }) => entries.length === 0);
       await Promise.all(empty.map((history) => limited(() => history.fill(limit))));
       const newest = known.reduce((slot, { entries }) => Math.max(slot, entries[0]?.slot ?? 0), 0);

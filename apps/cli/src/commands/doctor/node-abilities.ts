@@ -1,4 +1,4 @@
-import { groupDigits, pluralize } from '@flywheel/protocol';
+import { groupDigits, MAX_SIGNATURES_FOR_ADDRESS, pluralize } from '@flywheel/protocol';
 import type { ChainMethod, Config } from '@flywheel/service';
 import {
   callRpc,
@@ -60,9 +60,6 @@ function isAllowed(method: ChainMethod, error: unknown): boolean {
   return isInvalid && (method === 'sendTransaction' || method === 'simulateTransaction');
 }
 
-/** Entries of one answer (Solana RPC, getSignaturesForAddress). */
-const MAX_HISTORY = 1_000;
-
 /** Checks that the node has the operator's transactions, and reaches as far back as a batch may stay open. */
 export async function checkHistory(
   { url, name, slots }: Node,
@@ -71,7 +68,7 @@ export async function checkHistory(
 ): Promise<Check> {
   const transport = openTransport(url);
   try {
-    const config = { ...CONFIRMED, limit: MAX_HISTORY };
+    const config = { ...CONFIRMED, limit: MAX_SIGNATURES_FOR_ADDRESS };
     const listed = await callRpc(transport, 'getSignaturesForAddress', [operator ?? SQUADS_PROGRAM_ADDRESS, config]);
     const oldest = Array.isArray(listed) ? listed.at(-1)?.signature : undefined;
     const missing = oldest === undefined ? null : await findMissing(transport, oldest);
