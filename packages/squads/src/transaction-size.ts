@@ -1,4 +1,4 @@
-import { SIGNATURE_BYTES } from '@flywheel/protocol';
+import { ADDRESS_BYTES, SIGNATURE_BYTES } from '@flywheel/protocol';
 import { AccountRole, type Address, type Instruction, isSignerRole, isWritableRole } from '@solana/kit';
 import type { UnsignedMessage } from './fee.ts';
 import type { LookupTable } from './vault-message.ts';
@@ -24,7 +24,6 @@ interface Use {
 /** Finds the lookup table of an address. */
 export type FindTable = (address: Address) => Address | undefined;
 
-const ADDRESS_BYTES = 32;
 /** Version, header of three bytes, and a blockhash or a nonce. */
 const FIXED_BYTES = 1 + 3 + 32;
 /** Mask of the settings, number of instructions, and number of addresses. */

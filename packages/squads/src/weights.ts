@@ -18,6 +18,16 @@ export const VOTE_WEIGHT: Weight = { computeUnits: 20_000, traceLength: 1 };
 /** Closes the batch and its proposal. */
 export const CLOSE_BATCH_WEIGHT: Weight = { computeUnits: 45_000, traceLength: 1 };
 
+/** Creates a config transaction and its proposal, and activates it: at most 23,400, 19,500 and 8,900 units were measured. */
+export const SETUP_CONFIG_WEIGHT: Weight = { computeUnits: 90_000, traceLength: 9 };
+/**
+ * Executes a config transaction that replaces a member: at most 17,300 units were measured. The multisig does not grow, since one
+ * member comes and one goes.
+ */
+export const EXECUTE_CONFIG_WEIGHT: Weight = { computeUnits: 35_000, traceLength: 1 };
+/** Closes a config transaction and its proposal: at most 17,700 units were measured. */
+export const CLOSE_CONFIG_WEIGHT: Weight = { computeUnits: 45_000, traceLength: 1 };
+
 /** Weighs adding a vault message of these instructions to a batch. */
 export function addWeight(vaultInstructions: readonly Instruction[]): Weight {
   const { instructions, accounts } = countsOf(vaultInstructions);

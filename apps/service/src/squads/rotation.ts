@@ -1,9 +1,11 @@
 import type { Approver } from '@flywheel/api';
 import {
   type AccountBytes,
+  CLOSE_CONFIG_WEIGHT,
   CONFIG_TRANSACTION_DISCRIMINATOR,
   decodeConfigActions,
   decodeConfigTransaction,
+  EXECUTE_CONFIG_WEIGHT,
   encodeConfigActions,
   getConfigTransactionAccountsCloseInstruction,
   getConfigTransactionCreateInstruction,
@@ -11,6 +13,7 @@ import {
   hasDiscriminator,
   type InstructionGroup,
   PERMISSION,
+  SETUP_CONFIG_WEIGHT,
   SQUADS_PROGRAM_ADDRESS,
   type SquadsInstruction,
 } from '@flywheel/squads';
@@ -57,12 +60,12 @@ export function rotationSetupGroup(multisig: Multisig, rotation: Rotation): Inst
     actions: decodeConfigActions(actionsOf(rotation)),
     memo: null,
   });
-  return { instructions: [create, proposalCreate(located), proposalActivate(located)], ...SETUP_WEIGHT };
+  return { instructions: [create, proposalCreate(located), proposalActivate(located)], ...SETUP_CONFIG_WEIGHT };
 }
 
 /** Builds what executes a rotation that both sides have approved. */
 export function rotationExecutionGroup(multisig: Multisig, { batchIndex }: Rotation): InstructionGroup {
-  return { instructions: [configTransactionExecute(locateBatch(multisig, batchIndex))], ...EXECUTE_WEIGHT };
+  return { instructions: [configTransactionExecute(locateBatch(multisig, batchIndex))], ...EXECUTE_CONFIG_WEIGHT };
 }
 
 /** Changes the configuration as approved. All earlier proposals that are not yet approved become stale. */
@@ -85,7 +88,7 @@ export function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rotation)
     transaction: address,
     rentCollector: multisig.rentCollector,
   });
-  return { instructions: [close], ...CLOSE_WEIGHT };
+  return { instructions: [close], ...CLOSE_CONFIG_WEIGHT };
 }
 
 /**
@@ -110,13 +113,3 @@ export function actionsOf({ batchIndex, pipelines }: Rotation): ReadonlyUint8Arr
   if (!pipeline || pipelines.length > 1) throw new Error(`Rotation ${batchIndex} has ${pipelines.length} pipelines.`);
   return pipeline.vaultMessage;
 }
-
-// Compute units were measured on the deployed program and rounded up; the search for an address varies by 1,500 units a
-// try. Trace lengths assume that an account to be created holds lamports already, which takes the most instructions.
-
-/** At most 23,400, 19,500 and 8,900. */
-const SETUP_WEIGHT = { computeUnits: 90_000, traceLength: 9 };
-/** At most 17,300: the account does not grow, since one member comes and one goes. */
-const EXECUTE_WEIGHT = { computeUnits: 35_000, traceLength: 1 };
-/** At most 17,700. */
-const CLOSE_WEIGHT = { computeUnits: 45_000, traceLength: 1 };
