@@ -4,11 +4,10 @@ import {
   countPipelineInstructions,
   MAX_PIPELINE_BYTES,
   MAX_PIPELINE_INSTRUCTIONS,
-  MEMO_PROGRAM_ADDRESS,
   proofMemoBytes,
 } from '@flywheel/protocol';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TABLE_PROGRAMS } from './verification/registration-terms.ts';
 
 /** Size of a pipeline, beside the limits of a transaction. */
 export interface PipelineSize {
@@ -38,7 +37,7 @@ export function pipelineSize(
   token: SizeToken = {},
 ): PipelineSize {
   const listed = new Set<string | undefined>([
-    ...LISTED_PROGRAMS,
+    ...TABLE_PROGRAMS,
     token.tokenProgram ?? TOKEN_PROGRAM_ADDRESS,
     token.mint,
   ]);
@@ -60,12 +59,11 @@ export function pipelineSize(
   };
 }
 
-/** Programs in the project's lookup table, beside the token's. */
-const LISTED_PROGRAMS: readonly string[] = [
-  ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
-  MEMO_PROGRAM_ADDRESS,
-  SYSTEM_PROGRAM_ADDRESS,
-];
+/** Returns the bytes of `pipelineSize`; at most `MAX_PIPELINE_BYTES` fit. */
+export function estimateBytes(pipeline: Pick<Pipeline, 'type' | 'actions'>, token?: SizeToken): number {
+  return pipelineSize(pipeline, token).bytes;
+}
+
 /** Three counts of roles and three of lists; the vault; the lookup table with the counts of its indices. */
 const FIXED_BYTES = 6 + ADDRESS_BYTES + (ADDRESS_BYTES + 2);
 

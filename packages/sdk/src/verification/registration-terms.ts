@@ -50,18 +50,18 @@ export function tableAddresses({
   lookupTable,
 }: RegistrationTerms): Address[] {
   const vaultTokenAccount = associatedTokenAddress({ owner: vault, mint, tokenProgram });
-  return [
-    multisig,
-    vault,
-    vaultTokenAccount,
-    mint,
-    tokenProgram,
-    ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
-    MEMO_PROGRAM_ADDRESS,
-    SYSTEM_PROGRAM_ADDRESS,
-    lookupTable,
-  ];
+  return [multisig, vault, vaultTokenAccount, mint, tokenProgram, ...TABLE_PROGRAMS, lookupTable];
 }
+
+/** Programs of `tableAddresses` that every project has, beside the token's. */
+export const TABLE_PROGRAMS: readonly Address[] = [
+  ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
+  MEMO_PROGRAM_ADDRESS,
+  SYSTEM_PROGRAM_ADDRESS,
+];
+
+/** Length of `tableAddresses`. */
+export const TABLE_LENGTH = 9;
 
 /** Lists how the settings of a multisig differ from those of a project's, a sentence each. */
 export function argumentIssues(

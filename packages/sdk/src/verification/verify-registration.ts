@@ -49,6 +49,7 @@ import {
   describeMember,
   mismatches,
   type RegistrationTerms,
+  TABLE_LENGTH,
   THRESHOLD,
   tableAddresses,
 } from './registration-terms.ts';
@@ -169,7 +170,6 @@ export async function verifyRegistration(
 
 /** About 17 times what a registration costs; the rest is room for a creation fee of Squads, which is zero today. */
 const MAX_COST_LAMPORTS = 100_000_000n;
-const LOOKUP_TABLE_ADDRESSES = 9;
 
 interface ChainTerms {
   readonly tokenProgram: Address;
@@ -186,10 +186,10 @@ async function readTerms(
 ): Promise<ChainTerms> {
   const configAddress = programConfigAddress();
   const [{ tokenProgram }, [config], ...rents] = await Promise.all([
-    readMint(rpcUrl, mint, { signal }),
-    readAccounts(rpcUrl, [configAddress], { signal }),
-    readRent(rpcUrl, multisigBytes(members), signal),
-    readRent(rpcUrl, lookupTableBytes(LOOKUP_TABLE_ADDRESSES), signal),
+    readMint(rpcUrl, mint),
+    readAccounts(rpcUrl, [configAddress]),
+    readRent(rpcUrl, multisigBytes(members)),
+    readRent(rpcUrl, lookupTableBytes(TABLE_LENGTH)),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
   const { treasury, multisigCreationFee } = decodeProgramConfig(config);
