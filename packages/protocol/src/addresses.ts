@@ -75,6 +75,9 @@ export function address(text: string): Address {
   return text as Address; // it has the bytes of one
 }
 
+/** Address of 32 zero bytes, which accounts hold in place of none. It is also the System program's. */
+export const NO_ADDRESS = '11111111111111111111111111111111' as Address;
+
 /** Checks that no private key belongs to an address, which is then a program's. */
 export function isOffCurveAddress(address: Address): boolean {
   return !isOnCurve(bytesOf(address));

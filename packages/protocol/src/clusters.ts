@@ -1,5 +1,6 @@
 import type { Address, ReadonlyUint8Array } from '@solana/kit';
 import { address } from './addresses.ts';
+import { FEATURE_PROGRAM_ADDRESS } from './reserved-addresses.ts';
 
 /** Clusters that everybody shares. Every other one is local. */
 export type PublicCluster = 'mainnet' | 'devnet' | 'testnet';
@@ -18,8 +19,6 @@ export function publicClusterOf(genesisHash: string): PublicCluster | null {
 
 /** Feature of a cluster that accepts transactions of version 1 (SIMD-0385). */
 export const TRANSACTION_V1_FEATURE = /* @__PURE__ */ address('txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL');
-
-const FEATURE_PROGRAM_ADDRESS = 'Feature111111111111111111111111111111111111';
 
 /** Checks a feature’s account, which holds an optional slot: 1 and the slot of its activation (Agave, `Feature`). */
 export function isFeatureActive(

@@ -1,7 +1,6 @@
 import {
   type Address,
   appendTransactionMessageInstruction,
-  type Blockhash,
   bytesEqual,
   compileTransaction,
   createNoopSigner,
@@ -18,6 +17,7 @@ import { getAddMemoInstruction } from '@solana-program/memo';
 import { groupDigits, toDecimal } from './amounts.ts';
 import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
 import { type CompanyPolicy, policyLines } from './company-policy.ts';
+import { NO_BLOCK } from './runtime.ts';
 import { isSignedBy } from './signatures.ts';
 import { MEMO_PROGRAM_ADDRESS } from './vault-instruction.ts';
 
@@ -218,7 +218,7 @@ export const MAX_DECISION_BYTES = 1_000;
 
 /**
  * Builds the message of a transaction that carries a text as a memo, for hardware wallets that sign nothing else. It can
- * never be sent: its blockhash is 32 zero bytes, which is no block's.
+ * never be sent, because `NO_BLOCK` is its lifetime.
  */
 export function memoMessageBytes(text: string, operator: Address): ReadonlyUint8Array {
   return compileTransaction(memoTransaction(text, operator)).messageBytes;
@@ -232,8 +232,6 @@ export function memoTransaction(text: string, operator: Address) {
   const timed = setTransactionMessageLifetimeUsingBlockhash(NO_BLOCK, payable);
   return appendTransactionMessageInstruction(memo, timed);
 }
-
-const NO_BLOCK = { blockhash: '11111111111111111111111111111111' as Blockhash, lastValidBlockHeight: 0n };
 
 /** The bytes that a wallet signed, and its signature. */
 export interface SignedDecision {

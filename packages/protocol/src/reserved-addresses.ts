@@ -2,7 +2,14 @@ import type { Address } from '@solana/kit';
 
 /** Owns every sysvar. */
 export const SYSVAR_OWNER_ADDRESS = 'Sysvar1111111111111111111111111111111111111' as Address;
+export const SYSVAR_CLOCK_ADDRESS = 'SysvarC1ock11111111111111111111111111111111' as Address;
 export const VOTE_PROGRAM_ADDRESS = 'Vote111111111111111111111111111111111111111' as Address;
+export const STAKE_PROGRAM_ADDRESS = 'Stake11111111111111111111111111111111111111' as Address;
+export const CONFIG_PROGRAM_ADDRESS = 'Config1111111111111111111111111111111111111' as Address;
+/** Owns the accounts of the cluster's features. */
+export const FEATURE_PROGRAM_ADDRESS = 'Feature111111111111111111111111111111111111' as Address;
+/** Burns what it receives. */
+export const INCINERATOR_ADDRESS = '1nc1nerator11111111111111111111111111111111' as Address;
 
 /**
  * Describes an address that belongs to the cluster itself, so that no wallet can have it: a native or common program, a
@@ -15,8 +22,8 @@ export function describeReservedAddress(address: string): string | null {
 const PROGRAMS = {
   '11111111111111111111111111111111': 'System',
   [VOTE_PROGRAM_ADDRESS]: 'Vote',
-  Stake11111111111111111111111111111111111111: 'Stake',
-  Config1111111111111111111111111111111111111: 'Config',
+  [STAKE_PROGRAM_ADDRESS]: 'Stake',
+  [CONFIG_PROGRAM_ADDRESS]: 'Config',
   ComputeBudget111111111111111111111111111111: 'Compute Budget',
   AddressLookupTab1e1111111111111111111111111: 'Address Lookup Table',
   Ed25519SigVerify111111111111111111111111111: 'Ed25519',
@@ -37,7 +44,7 @@ const PROGRAMS = {
 } as const;
 
 const SYSVARS = {
-  SysvarC1ock11111111111111111111111111111111: 'Clock',
+  [SYSVAR_CLOCK_ADDRESS]: 'Clock',
   SysvarEpochRewards1111111111111111111111111: 'EpochRewards',
   SysvarEpochSchedu1e111111111111111111111111: 'EpochSchedule',
   SysvarFees111111111111111111111111111111111: 'Fees',
@@ -53,18 +60,19 @@ const SYSVARS = {
 
 const OTHERS = {
   [SYSVAR_OWNER_ADDRESS]: 'the owner of the sysvars',
-  Feature111111111111111111111111111111111111: 'the owner of the cluster’s features',
+  [FEATURE_PROGRAM_ADDRESS]: 'the owner of the cluster’s features',
   StakeConfig11111111111111111111111111111111: 'the cluster’s stake configuration',
-  '1nc1nerator11111111111111111111111111111111': 'the incinerator, whose tokens are lost',
+  [INCINERATOR_ADDRESS]: 'the incinerator, whose tokens are lost',
   So11111111111111111111111111111111111111112: 'the mint of wrapped SOL',
   '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9': 'the mint of wrapped SOL of Token-2022',
 } as const;
 
-const RESERVED: ReadonlyMap<string, string> = new Map([
-  ...Object.entries(PROGRAMS).map(([address, name]) => [address, `the ${name} program`] as const),
-  ...Object.entries(SYSVARS).map(([address, name]) => [address, `the sysvar ${name}`] as const),
-  ...Object.entries(OTHERS),
-]);
+const RESERVED: ReadonlyMap<string, string> = /* @__PURE__ */ (() =>
+  new Map([
+    ...Object.entries(PROGRAMS).map(([address, name]) => [address, `the ${name} program`] as const),
+    ...Object.entries(SYSVARS).map(([address, name]) => [address, `the sysvar ${name}`] as const),
+    ...Object.entries(OTHERS),
+  ]))();
 
 /** Every address that `describeReservedAddress` describes. */
-export const RESERVED_ADDRESSES: readonly string[] = [...RESERVED.keys()];
+export const RESERVED_ADDRESSES: readonly string[] = /* @__PURE__ */ (() => [...RESERVED.keys()])();

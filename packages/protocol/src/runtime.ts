@@ -1,4 +1,4 @@
-import { BASE_ACCOUNT_SIZE, type Signature } from '@solana/kit';
+import { BASE_ACCOUNT_SIZE, type Blockhash, type Signature } from '@solana/kit';
 import { ADDRESS_BYTES } from './addresses.ts';
 import { sha256Hex } from './sha256.ts';
 
@@ -40,6 +40,12 @@ export const MAX_MULTIPLE_ACCOUNTS = 100;
 /** Signatures in one `getSignatureStatuses` (Agave, rpc-client-api, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const MAX_SIGNATURE_STATUSES = 256;
 export const MAX_SIGNATURES_FOR_ADDRESS = 1_000;
+
+/** Lifetime of a transaction that can never land: its blockhash is 32 zero bytes, which no block has. */
+export const NO_BLOCK = {
+  blockhash: '11111111111111111111111111111111' as Blockhash,
+  lastValidBlockHeight: 0n,
+} as const;
 
 /** Computes a priority fee in lamports: the price of every unit of the limit, used or not, rounded up. */
 export function priorityFeeLamports(computeUnitLimit: number | bigint, priceMicroLamports: bigint): bigint {

@@ -1,4 +1,4 @@
-import { address, addressDecoder } from '@flywheel/protocol';
+import { address, addressDecoder, NO_ADDRESS } from '@flywheel/protocol';
 import type { Address, ReadonlyUint8Array } from '@solana/kit';
 
 // The program as it is deployed: where its bytes are on chain, and their hash.
@@ -27,7 +27,8 @@ export interface ProgramData {
 export function decodeProgramData(data: ReadonlyUint8Array): ProgramData | null {
   if (data.length <= HEADER_BYTES || data[0] !== PROGRAM_DATA_KIND) return null;
   const authority = data[AUTHORITY_OFFSET] === 0 ? null : addressDecoder.decode(data, AUTHORITY_OFFSET + 1);
-  return { upgradeAuthority: authority === NO_KEY ? null : authority, bytes: data.slice(HEADER_BYTES) };
+  // `solana-test-validator` writes it for programs of its command line.
+  return { upgradeAuthority: authority === NO_ADDRESS ? null : authority, bytes: data.slice(HEADER_BYTES) };
 }
 
 /**
@@ -37,8 +38,6 @@ export function decodeProgramData(data: ReadonlyUint8Array): ProgramData | null 
 const HEADER_BYTES = 45;
 const PROGRAM_DATA_KIND = 3;
 const AUTHORITY_OFFSET = 12;
-/** No key has the address of zeros, which `solana-test-validator` writes for programs of its command line. */
-const NO_KEY = '11111111111111111111111111111111';
 
 /** Decodes the account of an upgradeable program: the address of its program data account; null if it is something else. */
 export function decodeProgramAccount(data: ReadonlyUint8Array): Address | null {

@@ -1,4 +1,10 @@
-import { SYSVAR_OWNER_ADDRESS, VOTE_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import {
+  CONFIG_PROGRAM_ADDRESS,
+  NO_ADDRESS,
+  STAKE_PROGRAM_ADDRESS,
+  SYSVAR_OWNER_ADDRESS,
+  VOTE_PROGRAM_ADDRESS,
+} from '@flywheel/protocol';
 import { parseJson } from '@flywheel/solana-rpc';
 import { UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { type Address, type EncodedAccount, isSolanaError, type ReadonlyUint8Array } from '@solana/kit';
@@ -14,13 +20,8 @@ import {
 } from '@solana/sysvars';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 
-const STAKE_PROGRAM = 'Stake11111111111111111111111111111111111111';
-const CONFIG_PROGRAM = 'Config1111111111111111111111111111111111111';
 /** First key of the config accounts that describe validators. */
 const VALIDATOR_INFO = 'Va1idator1nfo111111111111111111111111111111';
-
-/** Fills the room of voters that a vote account has not had. */
-const NO_VOTER = '11111111111111111111111111111111';
 
 export interface ParsedState {
   readonly type: string;
@@ -47,9 +48,9 @@ type Parser = (bytes: Uint8Array, address: Address) => ParsedState | null;
 const PROGRAMS: Readonly<Record<string, { readonly program: string; readonly parse: Parser }>> = {
   [SYSVAR_OWNER_ADDRESS]: { program: 'sysvar', parse: parseSysvar },
   [UPGRADEABLE_LOADER_ADDRESS]: { program: 'bpf-upgradeable-loader', parse: parseLoaderAccount },
-  [STAKE_PROGRAM]: { program: 'stake', parse: parseStake },
+  [STAKE_PROGRAM_ADDRESS]: { program: 'stake', parse: parseStake },
   [VOTE_PROGRAM_ADDRESS]: { program: 'vote', parse: parseVote },
-  [CONFIG_PROGRAM]: { program: 'config', parse: parseConfig },
+  [CONFIG_PROGRAM_ADDRESS]: { program: 'config', parse: parseConfig },
 };
 
 function parseSysvar(bytes: Uint8Array, address: Address): ParsedState | null {
@@ -231,7 +232,8 @@ function readPriorVoters(reader: ByteReader, skippedBytes = 0) {
     reader.bytes(skippedBytes);
     return voter;
   });
-  return ring.filter(({ authorizedPubkey }) => authorizedPubkey !== NO_VOTER);
+  // It fills the room of voters that the account has not had.
+  return ring.filter(({ authorizedPubkey }) => authorizedPubkey !== NO_ADDRESS);
 }
 
 /** Reads entries behind their u64 count. */

@@ -1,10 +1,8 @@
-import { addressEncoder } from '@flywheel/protocol';
+import { addressEncoder, NO_ADDRESS } from '@flywheel/protocol';
 import { type Address, isSome, type Option } from '@solana/kit';
 import { AccountState } from '@solana-program/token';
 import { type Extension, ExtensionType, getMintDecoder, getTokenDecoder } from '@solana-program/token-2022';
 
-/** Stands for no address where an extension has room for one. */
-const NO_ADDRESS = '11111111111111111111111111111111' as Address;
 /** Names of a token account's states as `jsonParsed` shows them. */
 export const STATE_NAMES = {
   [AccountState.Uninitialized]: 'uninitialized',

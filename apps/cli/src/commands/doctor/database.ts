@@ -1,6 +1,7 @@
 import { maxRentLamports, pluralize } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
 import type { Address } from '@solana/kit';
+import { getNonceSize } from '@solana-program/system';
 import { formatSol, roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import { checkDatabaseClock } from './clocks.ts';
@@ -181,8 +182,7 @@ function checkStrandedNonces(nonces: ServiceState['nonces']): Check[] {
   });
 }
 
-/** A nonce account has 80 bytes. */
-const NONCE_LAMPORTS = maxRentLamports(80);
+const NONCE_LAMPORTS = maxRentLamports(getNonceSize());
 
 /** A worker maintains the queue every five seconds. */
 const WORKER_SILENCE_SECONDS = 30;

@@ -1,4 +1,4 @@
-import { address, publicClusterOf, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
+import { publicClusterOf, SYSVAR_CLOCK_ADDRESS, TRANSACTION_V1_FEATURE } from '@flywheel/protocol';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
@@ -42,7 +42,12 @@ export async function readNode(url: string, isOnlyNode: boolean): Promise<Node |
   const { host } = new URL(url);
   const rpc = createSolanaRpcFromTransport(openTransport(url));
   try {
-    const addresses = [SQUADS_PROGRAM_ADDRESS, programConfigAddress(), TRANSACTION_V1_FEATURE, CLOCK_ADDRESS] as const;
+    const addresses = [
+      SQUADS_PROGRAM_ADDRESS,
+      programConfigAddress(),
+      TRANSACTION_V1_FEATURE,
+      SYSVAR_CLOCK_ADDRESS,
+    ] as const;
     const [genesisHash, version, slots, [squadsProgram, squadsConfig, version1Feature, clock]] = await Promise.all([
       rpc.getGenesisHash().send(),
       rpc
@@ -73,8 +78,6 @@ export function openTransport(
 }
 
 export const TIMEOUT_MS = 5_000;
-
-export const CLOCK_ADDRESS = /* @__PURE__ */ address('SysvarC1ock11111111111111111111111111111111');
 
 /** The oldest first, so that none is below the one before on a node that only moves forward. */
 async function readSlots(rpc: NodeRpc): Promise<Node['slots']> {

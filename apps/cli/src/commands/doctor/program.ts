@@ -1,4 +1,4 @@
-import { isFeatureActive, MEMO_PROGRAM_ADDRESS, sha256Hex } from '@flywheel/protocol';
+import { isFeatureActive, MEMO_PROGRAM_ADDRESS, NO_BLOCK, sha256Hex } from '@flywheel/protocol';
 import {
   decodeProgramAccount,
   decodeProgramData,
@@ -10,7 +10,6 @@ import {
 import {
   type Address,
   appendTransactionMessageInstruction,
-  type Blockhash,
   compileTransaction,
   createSolanaRpcFromTransport,
   createTransactionMessage,
@@ -111,7 +110,7 @@ function emptyTransaction(payer: Address) {
     createTransactionMessage({ version: 1 }),
     (empty) => setTransactionMessageFeePayer(payer, empty),
     (paid) => setTransactionMessageConfig({ computeUnitLimit: 10_000, loadedAccountsDataSizeLimit: 65_536 }, paid),
-    (limited) => setTransactionMessageLifetimeUsingBlockhash(REPLACED_LIFETIME, limited),
+    (limited) => setTransactionMessageLifetimeUsingBlockhash(NO_BLOCK, limited),
     (timed) =>
       appendTransactionMessageInstruction(
         { programAddress: MEMO_PROGRAM_ADDRESS, data: new TextEncoder().encode('hi') },
@@ -120,5 +119,3 @@ function emptyTransaction(payer: Address) {
   );
   return getBase64EncodedWireTransaction(compileTransaction(message));
 }
-
-const REPLACED_LIFETIME = { blockhash: '11111111111111111111111111111111' as Blockhash, lastValidBlockHeight: 0n };

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { address, MAX_BUNDLE_TRANSACTIONS } from '@flywheel/protocol';
+import { INCINERATOR_ADDRESS, MAX_BUNDLE_TRANSACTIONS } from '@flywheel/protocol';
 import {
   appendIfFits,
   type PlannedTransaction,
@@ -96,7 +96,10 @@ export function operatorLimits(
   const { isTipped, ...prices } = terms;
   return {
     ...prices,
-    ...(isTipped && { bundles: { size: MAX_BUNDLE_TRANSACTIONS, taken, last: [tipOf(operator, INCINERATOR, 0n)] } }),
+    // No transaction of ours names the incinerator, which stands for the tip account here.
+    ...(isTipped && {
+      bundles: { size: MAX_BUNDLE_TRANSACTIONS, taken, last: [tipOf(operator, INCINERATOR_ADDRESS, 0n)] },
+    }),
     feePayer: operator,
     lookupTables: [lookupTable],
     ...(phase === 'execution' && { heapBytes: EXECUTION_HEAP_BYTES }),
@@ -110,9 +113,6 @@ export function simulationLimits(multisig: Multisig): TransactionLimits {
   const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE, isTipped: false } as const;
   return { ...operatorLimits(multisig, 'execution', terms), computeUnitLimit: MAX_COMPUTE_UNIT_LIMIT };
 }
-
-/** An account that no transaction of ours names, in place of the tip account. */
-const INCINERATOR = address('1nc1nerator11111111111111111111111111111111');
 
 /** About 25 burns exhaust the default heap of 32 KiB. */
 const EXECUTION_HEAP_BYTES = 256 * 1_024;
