@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { isJsonObject, tryParseJson } from '@flywheel/protocol';
+import { isJsonObject, messageOf, tryParseJson } from '@flywheel/protocol';
 import { parseWallet } from '@flywheel/sdk/node';
 import type { KeyPairSigner } from '@solana/kit';
 import { CliError } from './errors.ts';
@@ -40,7 +40,7 @@ export async function readRequestFile(path: string): Promise<string> {
   try {
     JSON.parse(text);
   } catch (cause) {
-    throw new CliError('ERR_FILE', `${path} is not JSON: ${cause instanceof Error ? cause.message : cause}.`, {
+    throw new CliError('ERR_FILE', `${path} is not JSON: ${messageOf(cause)}.`, {
       cause,
     });
   }

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { messageOf } from '@flywheel/protocol';
 import { type FlywheelError, isFlywheelError } from '@flywheel/sdk';
 import { CliError, exitCodeOf, nextStepOf } from './errors.ts';
 
@@ -88,7 +89,7 @@ function describeError(error: unknown): ErrorReport {
     const { code, message, requestId, problems } = error;
     return { code, message, nextStep: nextStepOf(error), requestId, problems, stack: null };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const stack = error instanceof Error ? (error.stack ?? null) : null;
   return { code: 'ERR_INTERNAL', message, nextStep: null, requestId: null, problems: [], stack };
 }

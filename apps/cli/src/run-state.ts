@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { extname, isAbsolute, join, resolve } from 'node:path';
 import type { Batch } from '@flywheel/api';
-import { pluralize, sha256Hex } from '@flywheel/protocol';
+import { messageOf, pluralize, sha256Hex } from '@flywheel/protocol';
 import { type FlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
@@ -45,7 +45,7 @@ export function openRunState(context: Context, project: string, file: string): R
   const keptFile = join(folder, `${name}.sent${extname(path)}`);
   const unable = (error: unknown) =>
     context.output.note(
-      `Note: the state of this run cannot be kept in ${folder} (${error instanceof Error ? error.message : error}). It can be resumed without it.`,
+      `Note: the state of this run cannot be kept in ${folder} (${messageOf(error)}). It can be resumed without it.`,
     );
   const tryWrite = (destination: string, text: string) => {
     try {

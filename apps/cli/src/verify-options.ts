@@ -1,4 +1,5 @@
 import type { ProjectSummary } from '@flywheel/api';
+import { messageOf } from '@flywheel/protocol';
 import { type BatchProgress, isFlywheelError, readMint, type VerifyOptions } from '@flywheel/sdk';
 import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from './context.ts';
 import { CliError } from './errors.ts';
@@ -45,7 +46,7 @@ async function requireMint(rpcUrl: string, mint: string): Promise<void> {
     await readMint(rpcUrl, mint);
   } catch (cause) {
     if (isFlywheelError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     const message = `${new URL(rpcUrl).host} does not have the project’s token: ${reason} Set SOLANA_RPC_URL to a node of the service’s cluster.`;
     throw new CliError('ERR_CLUSTER', message, { cause });
   }

@@ -1,4 +1,4 @@
-import { BUNDLES_PATH } from '@flywheel/protocol';
+import { BUNDLES_PATH, messageOf } from '@flywheel/protocol';
 import { type Bank, BankError, bankSigner, createFaucet, createLedgerBank } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
 import { countEngineRequests } from './engine-requests.ts';
@@ -246,7 +246,7 @@ async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = fals
     // A start without a network must not wait for further attempts.
     await fetchSquadsProgram({ timeoutMs: START_FETCH_MS, maxAttempts: 1, ...options });
   } catch (error) {
-    return { ...found, note: `${found.note} ${error instanceof Error ? error.message : String(error)}` };
+    return { ...found, note: `${found.note} ${messageOf(error)}` };
   }
   return findSquadsProgram(wanted, options.cacheDirectory);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { MEMO_PROGRAM_ADDRESS, messageOf } from '@flywheel/protocol';
 import { createRpcTransport, RpcError, transactionErrorText } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -55,7 +55,7 @@ export async function requestAirdrop(rpcUrl: string, recipient: Address, amountL
     .requestAirdrop(recipient, lamports(amountLamports), { commitment: 'confirmed' })
     .send()
     .catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       throw new BankError(`The faucet gave no ${amountLamports} lamports: ${reason}`, { cause });
     });
   for (const deadline = Date.now() + FAUCET_MS; Date.now() < deadline; await sleep(POLL_INTERVAL_MS)) {

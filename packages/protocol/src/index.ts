@@ -2,6 +2,7 @@ export * from './addresses.ts';
 export * from './amounts.ts';
 export * from './base58.ts';
 export * from './batch-content.ts';
+export * from './chunks-of.ts';
 export * from './clusters.ts';
 export * from './company-decision.ts';
 export * from './company-policy.ts';

@@ -5,6 +5,11 @@ export function pluralize(count: number, singular: string, plural = `${singular}
   return `${groupDigits(String(count))} ${count === 1 ? singular : plural}`;
 }
 
+/** Returns the message of an error, or the text of something else that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Shortens an address, signature or id to `7Fq2…9dKe`; texts of up to 12 characters stay whole. */
 export function shorten(text: string): string {
   return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;

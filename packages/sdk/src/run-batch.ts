@@ -1,5 +1,5 @@
 import { type Batch, InitBatchRequest, MAX_PIPELINES_PER_BATCH, type Pipeline } from '@flywheel/api';
-import { tryParseJson } from '@flywheel/protocol';
+import { chunksOf, tryParseJson } from '@flywheel/protocol';
 import { requireEnd } from './audit/batch-end.ts';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { FlywheelError, signingRefused } from './errors.ts';
@@ -73,12 +73,9 @@ export async function* runBatches(
   pipelines: readonly Pipeline[],
   options: Omit<RunBatchOptions, 'idempotencyKey'>,
 ): AsyncGenerator<Batch, void, undefined> {
-  const count = Math.ceil(pipelines.length / MAX_PIPELINES_PER_BATCH);
-  const parts = Array.from({ length: count }, (_, i) =>
-    pipelines.slice(i * MAX_PIPELINES_PER_BATCH, (i + 1) * MAX_PIPELINES_PER_BATCH),
-  );
+  const parts = chunksOf(pipelines, MAX_PIPELINES_PER_BATCH);
   const keys = new Set(await Promise.all(parts.map((part) => runKeyOf(part))));
-  if (keys.size < count) {
+  if (keys.size < parts.length) {
     throw new RangeError('Two batches of 1,000 pipelines are equal. Give each pipeline a payload of its own.');
   }
   for (const part of parts) {

@@ -1,4 +1,4 @@
-import { MAX_BASE_UNITS, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { MAX_BASE_UNITS, messageOf, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { callLocalnet, createMint, createRpcTransport, fundAccount } from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -155,7 +155,7 @@ function addFetchPrograms(localnet: Command, context: Context): void {
         const path = await fetchSquadsProgram({ rpcUrl });
         context.output.result({ path }, path);
       } catch (cause) {
-        throw new CliError('ERR_CLUSTER', cause instanceof Error ? cause.message : String(cause), { cause });
+        throw new CliError('ERR_CLUSTER', messageOf(cause), { cause });
       }
     });
 }

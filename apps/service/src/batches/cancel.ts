@@ -1,4 +1,5 @@
 import { ApiError, type BatchKind, isFinalStatus } from '@flywheel/api';
+import { chunksOf } from '@flywheel/protocol';
 import { decodeProposal, proposalAddress } from '@flywheel/squads';
 import {
   type Address,
@@ -8,7 +9,6 @@ import {
   setTransactionMessageFeePayer,
 } from '@solana/kit';
 import type { Batch, BatchWithoutPipelines } from '../model/batch.ts';
-import { chunksOf } from '../model/chunks-of.ts';
 import type { Project } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
 import { compileUnsigned } from '../solana/transactions.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { describePolicyChange, NO_POLICY } from '@flywheel/protocol';
+import { describePolicyChange, messageOf, NO_POLICY } from '@flywheel/protocol';
 import { findVoterMismatch } from '../batches/check/multisig.ts';
 import { findIssueOfDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
@@ -72,7 +72,7 @@ async function reviewChange(deps: Deps, change: UnreviewedChange | DamagedChange
 /** Refuses a change that cannot be applied: it must not hold up those after it. The database and the node may answer later. */
 function toRefusal(error: unknown): string {
   if (isDatabaseError(error) || isNodeUnavailable(error)) throw error;
-  return `It cannot be applied: ${error instanceof Error ? error.message : String(error)}`;
+  return `It cannot be applied: ${messageOf(error)}`;
 }
 
 async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange): Promise<string | null> {

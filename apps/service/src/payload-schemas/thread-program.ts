@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { truncate } from '@flywheel/protocol/wording';
+import { messageOf, truncate } from '@flywheel/protocol/wording';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 
 /**
@@ -133,7 +133,7 @@ function describeError(error: ErrorObject | undefined): string {
 }
 
 function sentenceOf(error: unknown): string {
-  return truncate(error instanceof Error ? error.message : String(error), MAX_QUOTED_CHARACTERS);
+  return truncate(messageOf(error), MAX_QUOTED_CHARACTERS);
 }
 
 /** Schemas and payloads stand in the messages of Ajv and V8. */

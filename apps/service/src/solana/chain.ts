@@ -1,4 +1,4 @@
-import { MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
+import { chunksOf, MAX_MULTIPLE_ACCOUNTS } from '@flywheel/protocol';
 import { createNodes, isNodeFailure, type NodesOptions, sleep } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -9,7 +9,6 @@ import {
   type RpcTransport,
   type Signature,
 } from '@solana/kit';
-import { chunksOf } from '../model/chunks-of.ts';
 import {
   AccountsAnswer,
   BlockhashAnswer,

@@ -1,4 +1,4 @@
-import { MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
+import { chunksOf, MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -22,7 +22,6 @@ import {
   NonceVersion,
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
-import { chunksOf } from '../model/chunks-of.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Chain, ChainAccount } from './chain.ts';
 import { sendAndConfirm } from './send-and-confirm.ts';

@@ -1,4 +1,4 @@
-import { firstParseIssue, isAddress } from '@flywheel/protocol';
+import { firstParseIssue, isAddress, messageOf } from '@flywheel/protocol';
 import { RpcError, transactionErrorText } from '@flywheel/solana-rpc';
 import {
   type Address,
@@ -48,7 +48,7 @@ export async function ask<T>(
   try {
     answer = await request.send();
   } catch (cause) {
-    throw new Error(`${method}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    throw new Error(`${method}: ${messageOf(cause)}`, { cause });
   }
   const parsed = shape.safeParse(answer);
   if (parsed.success) return parsed.data;

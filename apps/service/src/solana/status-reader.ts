@@ -1,6 +1,5 @@
-import { MAX_SIGNATURE_STATUSES } from '@flywheel/protocol';
+import { chunksOf, MAX_SIGNATURE_STATUSES } from '@flywheel/protocol';
 import type { Signature } from '@solana/kit';
-import { chunksOf } from '../model/chunks-of.ts';
 import { type LandedSignature, paired, StatusesAnswer } from './answers.ts';
 import { ask, type ChainRpc } from './rpc.ts';
 

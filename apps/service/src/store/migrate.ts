@@ -1,3 +1,4 @@
+import { messageOf } from '@flywheel/protocol';
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import * as projectsAndBatches from '../../migrations/0001-projects-and-batches.ts';
@@ -193,7 +194,7 @@ async function migrateNext(connection: Db, migrator: Migrator): Promise<string[]
     requireKnown(state);
     if (state.unknown.length > 0) return [];
     const failed = results.find(({ status }) => status === 'Error')?.migrationName;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(failed ? `Migration ${failed} failed: ${reason}` : `The schema cannot be migrated: ${reason}`, {
       cause: error,
     });

@@ -1,3 +1,4 @@
+import { messageOf } from '@flywheel/protocol';
 import type { Clock } from '../model/clock.ts';
 import type { DeliveryOutcome, DueDelivery } from '../store/webhooks/due-deliveries.ts';
 import { type PostAnswer, type PostDeps, post } from './post.ts';
@@ -95,5 +96,5 @@ function signedHeaders({ clock, secrets }: AttemptDeps, due: DueDelivery): Recor
 /** Describes an error. Node collects the errors of a name's addresses in an AggregateError without a message. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_PIPELINES_PER_BATCH, type Pipeline } from '@flywheel/api';
+import { chunksOf } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import { airdrop, packActions, runKeyOf, type SizeToken } from '@flywheel/sdk';
 
@@ -63,11 +64,7 @@ export function planAirdrop(
     next += pipeline.actions.length;
     return { pipeline, rows: pipeline.actions.map((_, i) => first + i) };
   });
-  const partCount = Math.ceil(planned.length / pipelinesPerBatch);
-  const parts = Array.from({ length: partCount }, (_, i) =>
-    planned.slice(i * pipelinesPerBatch, (i + 1) * pipelinesPerBatch),
-  );
-  return { identity, parts };
+  return { identity, parts: chunksOf(planned, pipelinesPerBatch) };
 }
 
 /**

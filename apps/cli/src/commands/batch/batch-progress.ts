@@ -1,4 +1,4 @@
-import { pluralize } from '@flywheel/protocol';
+import { messageOf, pluralize } from '@flywheel/protocol';
 import type { BatchProgress } from '@flywheel/sdk';
 import type { Progress } from '../../progress.ts';
 
@@ -52,5 +52,5 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
 }
 
 function describeCause(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

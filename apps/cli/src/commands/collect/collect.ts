@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
-import { pluralize, toBaseUnits } from '@flywheel/protocol';
+import { messageOf, pluralize, toBaseUnits } from '@flywheel/protocol';
 import { isFlywheelError } from '@flywheel/sdk';
 import {
   type Collector,
@@ -180,7 +180,7 @@ async function openStore(file: string): Promise<CollectorStore> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return await openSqliteStore(file);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new CliError('ERR_FILE', `The events cannot be stored in ${file}: ${reason}. Pass another file as --store.`, {
       cause,
     });

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { messageOf } from '@flywheel/protocol';
 import { isFlywheelError } from '@flywheel/sdk';
 import { COLLECT_ERROR_STATUS, type ItemStatus } from '@flywheel/sdk/collector';
 import { CliError } from '../../errors.ts';
@@ -55,7 +56,7 @@ export async function openEventServer(options: EventServerOptions): Promise<Even
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new CliError('ERR_USAGE', `Port ${options.port} cannot be used: ${reason}. Pass another one as --listen.`, {
       cause,
     });
@@ -166,7 +167,7 @@ function fail(response: ServerResponse, error: unknown): void {
       ...(problems.length > 0 && { problems }),
     });
   } else {
-    const message = `The event may not be stored: ${error instanceof Error ? error.message : error}. Send it again.`;
+    const message = `The event may not be stored: ${messageOf(error)}. Send it again.`;
     send(response, 500, { error: 'ERR_INTERNAL', message });
   }
 }

@@ -1,5 +1,5 @@
 import type { Action } from '@flywheel/api';
-import { decimalOf, isJsonObject, toBaseUnits } from '@flywheel/protocol';
+import { decimalOf, isJsonObject, messageOf, toBaseUnits } from '@flywheel/protocol';
 import { FlywheelError } from '@flywheel/sdk';
 import type { CollectedItem } from '@flywheel/sdk/collector';
 import { decodeUtf8 } from '../../lines.ts';
@@ -52,7 +52,7 @@ function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw invalid('', `It is not JSON: ${cause instanceof Error ? cause.message : cause}.`, cause);
+    throw invalid('', `It is not JSON: ${messageOf(cause)}.`, cause);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   describePolicy,
   firstParseIssue,
   isJsonObject,
+  messageOf,
   type CompanyPolicy as Policy,
   type PolicyDecision,
   pluralize,
@@ -200,7 +201,7 @@ function readObject(file: string, text: string): object {
     const parsed: unknown = JSON.parse(text);
     if (isJsonObject(parsed)) return parsed;
   } catch (cause) {
-    throw new CliError('ERR_FILE', `${file} is not JSON: ${cause instanceof Error ? cause.message : cause}.`, {
+    throw new CliError('ERR_FILE', `${file} is not JSON: ${messageOf(cause)}.`, {
       cause,
     });
   }

@@ -1,4 +1,4 @@
-import { pluralize } from '@flywheel/protocol';
+import { messageOf, pluralize } from '@flywheel/protocol';
 import type { Diagnostics } from '@flywheel/service';
 import type { Address } from '@solana/kit';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -16,9 +16,7 @@ type Role = 'operator' | 'company';
 /** Checks that both signers can be read, differ, and match the projects. */
 export async function checkSigners({ diagnostics, members, nonces }: SignersInput): Promise<Check[]> {
   const read = async (role: Role | 'previousOperator' | 'previousCompany') =>
-    diagnostics
-      .signer(role)
-      .catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
+    diagnostics.signer(role).catch((error: unknown) => ({ error: messageOf(error) }));
   const [operator, company] = await Promise.all([read('operator'), read('company')]);
   const [previousOperator, previousCompany] = await Promise.all([read('previousOperator'), read('previousCompany')]);
   const checks = [

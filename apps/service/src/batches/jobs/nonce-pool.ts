@@ -1,3 +1,4 @@
+import { chunksOf } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -8,7 +9,6 @@ import {
   type TransactionPartialSigner,
 } from '@solana/kit';
 import { getAuthorizeNonceAccountInstruction, getWithdrawNonceAccountInstruction } from '@solana-program/system';
-import { chunksOf } from '../../model/chunks-of.ts';
 import type { ChainView } from '../../solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';

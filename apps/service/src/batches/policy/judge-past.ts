@@ -1,5 +1,4 @@
-import type { CompanyPolicy } from '@flywheel/protocol';
-import { chunksOf } from '../../model/chunks-of.ts';
+import { type CompanyPolicy, chunksOf } from '@flywheel/protocol';
 import { utcDay } from '../../model/clock.ts';
 import { answerOthers } from '../../model/in-slices.ts';
 import type { Project } from '../../model/project.ts';
