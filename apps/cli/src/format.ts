@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { writeSol } from '@flywheel/protocol';
 
 /** Lays out a table: dimmed headings, each column as wide as its widest cell, one line per row. */
 export function layOutTable(
@@ -32,7 +32,7 @@ export function describeNextPage(nextCursor: string | undefined): string[] {
 
 /** Writes lamports as `1,000.5 SOL`. */
 export function formatSol(lamports: bigint | string): string {
-  return `${groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS))} SOL`;
+  return writeSol(BigInt(lamports));
 }
 
 const DURATION_UNITS = [

@@ -104,6 +104,11 @@ export function writeTokens(baseUnits: bigint, { decimals }: { readonly decimals
   return `${groupDigits(amount)} ${amount === '1' ? 'token' : 'tokens'}`;
 }
 
+/** Writes lamports with their unit: `1,000.5 SOL`. */
+export function writeSol(lamports: bigint): string {
+  return `${groupDigits(toDecimal(lamports, SOL_DECIMALS))} SOL`;
+}
+
 const PLAIN_DECIMAL = /^(\d+)(?:\.(\d+))?$/;
 
 /** u64 has 20 digits. */

@@ -1,7 +1,7 @@
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import { groupDigits, SOL_DECIMALS, toDecimal, writeTokens } from './amounts.ts';
+import { writeSol, writeTokens } from './amounts.ts';
 import {
   type DescribedInstruction,
   MEMO_PROGRAM_ADDRESS,
@@ -18,24 +18,19 @@ export interface InstructionDescription {
 
 /**
  * Describes in words what an instruction does, read from its own bytes.
- * @param showAddress how an address is written; in full by default.
  *
  * @example
  * const { program, text } = describeInstruction(instruction);
  * console.log(`${program} ${text}`);
  */
-export function describeInstruction(
-  instruction: DescribedInstruction,
-  showAddress: (address: string) => string = (address) => address,
-): InstructionDescription {
+export function describeInstruction(instruction: DescribedInstruction): InstructionDescription {
   const { programAddress, accounts, data } = instruction;
-  const program = PROGRAM_NAMES[programAddress] ?? showAddress(programAddress);
+  const program = PROGRAM_NAMES[programAddress] ?? programAddress;
   const known = readVaultInstruction(instruction);
   if (known === null) {
     return { program, text: `is called with ${data.length} bytes and ${accounts.length} accounts` };
   }
-  const show = (address: string | undefined) => (address === undefined ? '(no account)' : showAddress(address));
-  return { program, text: describe(known, show) };
+  return { program, text: describe(known) };
 }
 
 const PROGRAM_NAMES: Readonly<Record<string, string>> = {
@@ -46,23 +41,23 @@ const PROGRAM_NAMES: Readonly<Record<string, string>> = {
   [MEMO_PROGRAM_ADDRESS]: 'Memo',
 };
 
-function describe(instruction: VaultInstruction, show: (address: string | undefined) => string): string {
+const NO_ACCOUNT = '(no account)';
+
+function describe(instruction: VaultInstruction): string {
   switch (instruction.kind) {
     case 'memo':
       return `writes “${instruction.text}”`;
     case 'tokenAccountCreation':
-      return `creates the token account of ${show(instruction.owner)} if it is missing`;
-    case 'solTransfer': {
-      const sol = groupDigits(toDecimal(instruction.lamports, SOL_DECIMALS));
-      return `transfers ${sol} SOL to ${show(instruction.recipient)}`;
-    }
+      return `creates the token account of ${instruction.owner ?? NO_ACCOUNT} if it is missing`;
+    case 'solTransfer':
+      return `transfers ${writeSol(instruction.lamports)} to ${instruction.recipient ?? NO_ACCOUNT}`;
     case 'burn':
     case 'tokenTransfer': {
       const { kind, baseUnits, accounts } = instruction;
       const tokens = writeTokens(baseUnits, instruction);
       return kind === 'burn'
-        ? `burns ${tokens} of ${show(accounts[0])}`
-        : `transfers ${tokens} to the token account ${show(accounts[2])}`;
+        ? `burns ${tokens} of ${accounts[0] ?? NO_ACCOUNT}`
+        : `transfers ${tokens} to the token account ${accounts[2] ?? NO_ACCOUNT}`;
     }
     default:
       return instruction satisfies never;

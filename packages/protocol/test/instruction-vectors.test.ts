@@ -28,11 +28,17 @@ describe('golden instructions', () => {
     const descriptions = airdrop?.instructions.map(({ base64 }) => {
       const { accounts, ...instruction } = decodeInstruction(base64);
       const addresses = accounts.map(({ address }) => address);
-      return describeInstruction({ ...instruction, accounts: addresses }, (address) => address.slice(0, 4));
+      return describeInstruction({ ...instruction, accounts: addresses });
     });
     assert.deepEqual(descriptions?.slice(1), [
-      { program: 'Associated Token', text: 'creates the token account of 9Qqh if it is missing' },
-      { program: 'Token', text: 'transfers 0.000000001 tokens to the token account EHnr' },
+      {
+        program: 'Associated Token',
+        text: 'creates the token account of 9Qqhn8ffraDwVnXWKAV7Y1um2p1uhdhq1N2F9cVN52UM if it is missing',
+      },
+      {
+        program: 'Token',
+        text: 'transfers 0.000000001 tokens to the token account EHnrqd6utUbpguDwDKFiVbtb1ZngTTZedvAhtqvqU7gt',
+      },
     ]);
   });
 });

@@ -85,15 +85,15 @@ export function proposalBytes(memberCount: number): number {
 
 /**
  * Size of the account that holds one vault message of a batch, in bytes. It has what the message has, and counts every list in
- * four bytes.
+ * four bytes. No signer of the message is ephemeral.
  * @throws Error when the bytes are not a vault message.
  */
-export function vaultBatchTransactionBytes(vaultMessage: ReadonlyUint8Array, ephemeralSignerCount = 0): number {
+export function vaultBatchTransactionBytes(vaultMessage: ReadonlyUint8Array): number {
   const { instructions, lookups } = countVaultMessageParts(vaultMessage);
   // The message counts its three lists, and the indices of instructions and lookups, in one byte, and data in two.
   const countsOfOne = 3 + instructions + 2 * lookups;
   const wider = countsOfOne * (COUNT_BYTES - 1) + instructions * (COUNT_BYTES - 2);
-  const before = DISCRIMINATOR_BYTES + BUMP_BYTES + COUNT_BYTES + ephemeralSignerCount;
+  const before = DISCRIMINATOR_BYTES + BUMP_BYTES + COUNT_BYTES;
   return before + vaultMessage.length + wider;
 }
 

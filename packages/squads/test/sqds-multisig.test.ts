@@ -107,7 +107,7 @@ describe('account layouts of the package', () => {
           assert.equal(squads.proposalBytes(keys.length), size('Proposal', full));
           const bumps = ephemeralSignerBumps.length;
           const bytes = squads.encodeVaultMessage(message);
-          assert.equal(squads.vaultBatchTransactionBytes(bytes, bumps), size('VaultBatchTransaction', vbt));
+          assert.equal(squads.vaultBatchTransactionBytes(bytes) + bumps, size('VaultBatchTransaction', vbt));
           const actions = config.actions as squads.ConfigAction[];
           assert.equal(squads.configTransactionBytes(actions), size('ConfigTransaction', config));
         },

@@ -1,5 +1,5 @@
 import type { CompanyTerms } from '@flywheel/api';
-import { groupDigits, isPlainDecimal, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import { groupDigits, isPlainDecimal, SOL_DECIMALS, toBaseUnits, toDecimal, writeSol } from '@flywheel/protocol';
 
 /** Formats base units in whole tokens: `1,234.5`. */
 export function formatBaseUnits(baseUnits: bigint, decimals: number): string {
@@ -13,7 +13,7 @@ export function toSol(lamports: bigint | string): string {
 
 /** Formats lamports: `1,234.5 SOL`. */
 export function formatSol(lamports: bigint | string): string {
-  return `${groupDigits(toSol(lamports))} SOL`;
+  return writeSol(BigInt(lamports));
 }
 
 /** Share of a part in a whole, 0 to 1; any part of a whole of zero counts as 1. */

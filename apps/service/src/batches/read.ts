@@ -39,9 +39,8 @@ export async function readBatchWithoutPipelines(
   { db }: Pick<Deps, 'db'>,
   project: Project,
   batchId: string,
-  kind?: BatchKind,
 ): Promise<BatchWithoutPipelines> {
-  const batch = await findBatchWithoutPipelines(db, batchId, project.id, kind);
+  const batch = await findBatchWithoutPipelines(db, batchId, project.id);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }

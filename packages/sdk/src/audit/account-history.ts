@@ -1,4 +1,4 @@
-import { groupDigits, SOL_DECIMALS, toDecimal, writeTokens } from '@flywheel/protocol';
+import { groupDigits, writeSol, writeTokens } from '@flywheel/protocol';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
 import { unexpectedAnswer } from '../chain/rpc.ts';
 import { type Change, lamportsOf, type TokensChange, tokensIn } from './balances.ts';
@@ -151,7 +151,7 @@ interface BalanceUnit {
 
 /** Writes a balance of an account with its unit; in base units while the decimals of its mint are not known. */
 export function writeBalance(balance: bigint, kind: AccountState['kind'], { mint, decimals }: BalanceUnit): string {
-  if (kind !== 'tokens') return `${groupDigits(toDecimal(balance, SOL_DECIMALS))} SOL`;
+  if (kind !== 'tokens') return writeSol(balance);
   const known = mint === null ? undefined : decimals.get(mint);
   return known === undefined ? `${groupDigits(String(balance))} base units` : writeTokens(balance, { decimals: known });
 }

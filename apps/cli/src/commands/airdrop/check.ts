@@ -1,5 +1,5 @@
 import { CONSOLE_OPERATIONS, type Pipeline, type PreviewBatchResponse, type ProjectSummary } from '@flywheel/api';
-import { groupDigits, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import { groupDigits, toBaseUnits, toDecimal, writeSol } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import type { FlywheelClient } from '@flywheel/sdk';
 import type { ConsoleClient } from '../../console-client.ts';
@@ -129,7 +129,6 @@ function totalIssues(
 ): string[] {
   const unitsOf = (tokens: string) => toBaseUnits(tokens, decimals) ?? 0n;
   const format = (units: bigint) => groupDigits(toDecimal(units, decimals));
-  const sol = (lamports: bigint) => `${groupDigits(toDecimal(lamports, SOL_DECIMALS))} SOL`;
   const { left, resetsAt } = limits.airdrop;
   const vaultBaseUnits = unitsOf(funds.tokens.available);
   const vaultLamports = BigInt(funds.lamports.available);
@@ -143,7 +142,7 @@ function totalIssues(
       ? [`All batches together need ${format(baseUnits)} tokens; the vault holds ${format(vaultBaseUnits)}.`]
       : []),
     ...(lamportsNeeded > vaultLamports
-      ? [`New token accounts need ${sol(lamportsNeeded)}; the vault holds ${sol(vaultLamports)}.`]
+      ? [`New token accounts need ${writeSol(lamportsNeeded)}; the vault holds ${writeSol(vaultLamports)}.`]
       : []),
   ];
 }

@@ -56,9 +56,8 @@ export async function findBatchWithoutPipelines(
   db: Db,
   batchId: string,
   projectId?: string,
-  kind?: BatchKind,
 ): Promise<BatchWithoutPipelines | null> {
-  const row = await selectBatch(db, batchId, projectId, kind).executeTakeFirst();
+  const row = await selectBatch(db, batchId, projectId).executeTakeFirst();
   return row ? toBatch(row) : null;
 }
 
@@ -247,7 +246,7 @@ function endEvent({ cause, initResult, executeResult }: BatchEnd, status: BatchS
   } as const;
 }
 
-function selectBatch(db: Db, batchId: string, projectId: string | undefined, kind: BatchKind | undefined) {
+function selectBatch(db: Db, batchId: string, projectId: string | undefined, kind?: BatchKind) {
   let query = db.selectFrom('batches').select(BATCH_COLUMNS).where('id', '=', batchId);
   if (projectId !== undefined) query = query.where('project_id', '=', projectId);
   if (kind !== undefined) query = query.where('kind', '=', kind);
