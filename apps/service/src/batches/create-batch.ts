@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
 import { isJsonObject } from '@flywheel/protocol';
-import type { Batch, CompiledPipeline } from '../model/batch.ts';
+import { type Batch, type CompiledPipeline, expiresAtOf } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
 import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
@@ -171,7 +171,7 @@ async function writeBatch(
   key: BatchKey,
   { keyId, pipelines, read, warnings: known = [], audit, asked }: WrittenBatch,
 ): Promise<CreatedBatch & Pick<Lease, 'isShareRunningOut'>> {
-  const { jobs, clock, batchExpirySeconds } = deps;
+  const { jobs, clock } = deps;
   const { project, kind, idempotencyKey, requestHash } = key;
   const { token, flywheel } = project;
   // Batches of one project are created one after another, so that the counts that admission reads stay true.
@@ -207,10 +207,9 @@ async function writeBatch(
   await insertBatch(trx, batch, { idempotencyKey, requestHash, keyId }, admission.reserved, warnings);
   if (audit !== null) await insertAuditEntry(trx, { ...audit, at: now, projectId: project.id, batchId: id });
   const job = { batchId: id, multisig: flywheel.multisig.address };
-  const expiresAt = new Date(now.getTime() + batchExpirySeconds * 1_000);
   await jobs.enqueueAll(trx, [
     { job: { type: 'setup', ...job } },
-    { job: { type: 'expire', ...job }, startAfter: expiresAt },
+    { job: { type: 'expire', ...job }, startAfter: expiresAtOf(batch, deps) },
   ]);
   await admitUnadmitted(deps, trx, candidate, asked, admission);
   return { batch, warnings, replayed: false, isShareRunningOut };

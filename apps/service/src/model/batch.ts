@@ -124,6 +124,14 @@ export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatu
   }
 }
 
+/** Returns the time at which an open batch ends. */
+export function expiresAtOf(
+  { createdAt }: Pick<Batch, 'createdAt'>,
+  { batchExpirySeconds }: { readonly batchExpirySeconds: number },
+): Date {
+  return new Date(createdAt.getTime() + batchExpirySeconds * 1_000);
+}
+
 /** A batch without its pipelines, so that polling a large batch costs no more than polling a small one. */
 export type BatchWithoutPipelines = Omit<Batch, 'pipelines'>;
 

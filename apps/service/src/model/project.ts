@@ -8,6 +8,11 @@ export interface DailyTotals {
   readonly airdropBaseUnits: bigint;
 }
 
+/** Returns the unused part of a limit, which may have been lowered below its use. */
+export function leftOf(capBaseUnits: bigint, usedBaseUnits: bigint): bigint {
+  return capBaseUnits > usedBaseUnits ? capBaseUnits - usedBaseUnits : 0n;
+}
+
 /** A project: one token, one multisig, and one wallet that approves. */
 export interface Project {
   readonly id: string;

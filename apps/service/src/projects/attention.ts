@@ -1,6 +1,6 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
 import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { describeExecutionIssue } from '../model/batch.ts';
+import { describeExecutionIssue, expiresAtOf } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { OpenBatch } from '../store/batches/open-batches.ts';
 import type { StoredKey } from '../store/projects/api-keys.ts';
@@ -43,7 +43,7 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
       forWallet,
       'APPROVE',
       ({ createdAt }) =>
-        `It waits for the approval of the project’s wallet. Without it the batch ends at ${expiryOf(createdAt, rules)}.`,
+        `It waits for the approval of the project’s wallet. Without it the batch ends at ${expiresAtOf({ createdAt }, rules).toISOString()}.`,
     ),
     ...inBatches(forCompany, 'COMPANY', () => 'It waits for the company’s approval.'),
     ...usedUp(state),
@@ -101,10 +101,6 @@ function emptyVault({ tokens, lamports }: VaultNeeds): Attention[] {
   if (empty.length === 0) return [];
   const message = `The vault has no ${empty.join(' and no ')}. Deposit ${empty.join(' and ')} so that batches can execute.`;
   return [{ kind: 'UNDERFUNDED', message }];
-}
-
-function expiryOf(createdAt: Date, { batchExpirySeconds }: AttentionRules): string {
-  return new Date(createdAt.getTime() + batchExpirySeconds * 1_000).toISOString();
 }
 
 /** Share of a daily limit from which on it is reported. */

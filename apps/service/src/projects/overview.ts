@@ -3,7 +3,7 @@ import { toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { vaultOf } from '../compile/vault.ts';
 import { DAY_MS, startOfNextUtcDay, utcDay } from '../model/clock.ts';
-import type { DailyTotals, Project } from '../model/project.ts';
+import { type DailyTotals, leftOf, type Project } from '../model/project.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { type LamportsUse, readLamportsUse } from '../store/batches/exposure.ts';
 import { findOpenBatches } from '../store/batches/open-batches.ts';
@@ -118,15 +118,11 @@ function presentLimits(
   used: DailyTotals,
   resetsAt: Date,
 ): ProjectOverview['limits'] {
-  const limitOf = (kind: keyof DailyTotals) => {
-    // A limit may have been lowered below its use.
-    const leftBaseUnits = dailyLimits[kind] > used[kind] ? dailyLimits[kind] - used[kind] : 0n;
-    return {
-      cap: toDecimal(dailyLimits[kind], decimals),
-      used: toDecimal(used[kind], decimals),
-      left: toDecimal(leftBaseUnits, decimals),
-      resetsAt: resetsAt.toISOString(),
-    };
-  };
+  const limitOf = (kind: keyof DailyTotals) => ({
+    cap: toDecimal(dailyLimits[kind], decimals),
+    used: toDecimal(used[kind], decimals),
+    left: toDecimal(leftOf(dailyLimits[kind], used[kind]), decimals),
+    resetsAt: resetsAt.toISOString(),
+  });
   return { burn: limitOf('burnBaseUnits'), airdrop: limitOf('airdropBaseUnits') };
 }

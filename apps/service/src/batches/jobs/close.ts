@@ -10,7 +10,7 @@ import {
   transactionAddress,
   VOTE_WEIGHT,
 } from '@flywheel/squads';
-import { type Batch, toApiError } from '../../model/batch.ts';
+import { type Batch, expiresAtOf, toApiError } from '../../model/batch.ts';
 import { utcDay } from '../../model/clock.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { closeGroups } from '../../squads/groups.ts';
@@ -152,8 +152,7 @@ async function executeAgain(deps: RunDeps, project: Project, batch: Batch): Prom
   }
   const issue = 'issue' in outcome ? outcome.issue : outcome.unapproved;
   deps.log.error({ batchId: batch.id, issue }, 'what a fork undid cannot be executed again now');
-  const expiresAt = batch.createdAt.getTime() + deps.batchExpirySeconds * 1_000;
-  if (deps.clock.now().getTime() >= expiresAt) await endUndone(deps, project, batch, END_REASONS.expired);
+  if (deps.clock.now() >= expiresAtOf(batch, deps)) await endUndone(deps, project, batch, END_REASONS.expired);
   // No client can sign the batch again or request its execution: it reads EXECUTED.
   else if ('unapproved' in outcome && issue.code !== 'ERR_VAULT_UNDERFUNDED') {
     await endUndone(deps, project, batch, toApiError(issue).message);

@@ -28,7 +28,7 @@ import {
 } from '../../model/batch.ts';
 import { mapInSlices } from '../../model/in-slices.ts';
 import type { Page } from '../../model/page.ts';
-import type { Project, Token } from '../../model/project.ts';
+import { leftOf, type Project, type Token } from '../../model/project.ts';
 import type { Balance } from '../../model/vault-balance.ts';
 
 /** Optional fields that a caller may request with `?include=`. */
@@ -167,13 +167,11 @@ function presentLimit(
   { capBaseUnits: cap, usedBaseUnits: used, askedBaseUnits: asked, resetsAt }: DailyLimit,
   present: (baseUnits: bigint) => string,
 ) {
-  // A limit may have been lowered below what is used already.
-  const left = cap > used ? cap - used : 0n;
   return {
     cap: present(cap),
     used: present(used),
     asked: present(asked),
-    left: present(left),
+    left: present(leftOf(cap, used)),
     resetsAt: resetsAt.toISOString(),
   };
 }

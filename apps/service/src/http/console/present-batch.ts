@@ -4,7 +4,7 @@ import { type BatchDetails, signaturesByPipeline } from '../../batches/details/d
 import { describeFailure, type Failure } from '../../batches/details/failure.ts';
 import type { ListItem } from '../../batches/details/list.ts';
 import { buildTimeline, type Step } from '../../batches/details/timeline.ts';
-import type { CompiledPipeline } from '../../model/batch.ts';
+import { type CompiledPipeline, expiresAtOf } from '../../model/batch.ts';
 import type { Project, Token } from '../../model/project.ts';
 import { presentBatch, presentLedger } from '../batches/present.ts';
 
@@ -41,11 +41,10 @@ interface Decimals {
 export function presentProgress(
   details: BatchDetails,
   project: Project,
-  { batchExpirySeconds }: { readonly batchExpirySeconds: number },
+  rules: { readonly batchExpirySeconds: number },
 ): BatchProgress {
   const { record, bundles, ledger, executed } = details;
   const failure = describeFailure(details, project);
-  const expiresAt = new Date(record.createdAt.getTime() + batchExpirySeconds * 1_000);
   return {
     batch: presentBatch(record, project, { ledger: presentLedger(ledger) }),
     projectId: record.projectId,
@@ -56,7 +55,7 @@ export function presentProgress(
     bundles: bundles.map(presentBundle),
     executedPipelines: executed,
     ...(failure && { failure: presentFailure(failure) }),
-    ...(!isFinalStatus(record.status) && { expiresAt: expiresAt.toISOString() }),
+    ...(!isFinalStatus(record.status) && { expiresAt: expiresAtOf(record, rules).toISOString() }),
   };
 }
 
