@@ -61,7 +61,10 @@ export function decodeInstruction(encoded: string): WireInstruction {
   }
   return {
     programAddress,
-    accounts: accounts.map(({ address, isSigner, isWritable }) => ({ address, role: roleOf(isSigner, isWritable) })),
+    accounts: accounts.map(({ address, isSigner, isWritable }) => ({
+      address,
+      role: accountRole(isSigner, isWritable),
+    })),
     data,
   };
 }
@@ -81,7 +84,8 @@ const decoder = getStructDecoder([
   ['data', addDecoderSizePrefix(getBytesDecoder(), getU32Decoder())],
 ]);
 
-function roleOf(isSigner: boolean, isWritable: boolean): AccountRole {
+/** Returns the role of an account that signs or not, and is writable or not. */
+export function accountRole(isSigner: boolean, isWritable: boolean): AccountRole {
   if (isSigner) return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER;
   return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY;
 }

@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { invalidParams } from '../rpc/call-error.ts';
-import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
+import { addressParam, integerParam, MAX_U64, parseParams } from '../rpc/params.ts';
 import type { WebsocketGate } from '../subscriptions/websocket.ts';
 import { throwCallError } from './context.ts';
 
@@ -18,7 +18,6 @@ const MAX_WARP_SLOTS = 1_000_000_000_000n;
 /** About the number of slots whose earlier states are kept. */
 const MAX_BEHIND_SLOTS = 500;
 const MAX_NODES = 100;
-const MAX_U64 = 2n ** 64n - 1n;
 
 const odds = {
   times: z.int().positive().optional(),

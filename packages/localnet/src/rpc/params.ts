@@ -9,12 +9,12 @@ export const signatureParam = base58Param<Signature>({ bytes: 64, maxLength: 88,
 /** Its error has no prefix (rpc, is_blockhash_valid). */
 export const blockhashParam = base58Param<string>({ bytes: 32, maxLength: 44, prefix: '' });
 
-const U64_MAX = 2n ** 64n - 1n;
+export const MAX_U64 = 2n ** 64n - 1n;
 
 export const integerParam = z
   .union([z.int().nonnegative(), z.bigint().nonnegative()])
   .transform((number) => BigInt(number))
-  .refine((number) => number <= U64_MAX, 'more than a u64 holds');
+  .refine((number) => number <= MAX_U64, 'more than a u64 holds');
 
 const commitment = z.enum(['processed', 'confirmed', 'finalized']);
 

@@ -1,3 +1,4 @@
+import { accountRole } from '@flywheel/protocol';
 import {
   type MultisigAccount,
   PERMISSION,
@@ -105,7 +106,7 @@ function resolveAccounts(call: Call, message: VaultTransactionMessage, signers: 
 
   const staticAccounts = message.accountKeys.map((address, each) => ({
     address,
-    role: roleOf(isSignerIndex(message, each), isStaticWritableIndex(message, each)),
+    role: accountRole(isSignerIndex(message, each), isStaticWritableIndex(message, each)),
   }));
   const loaded = message.addressTableLookups.map((lookup) => {
     const addresses = lookupTableAddresses(call.chain.read(lookup.accountKey));
@@ -124,11 +125,6 @@ function resolveAccounts(call: Call, message: VaultTransactionMessage, signers: 
     ...loaded.flatMap(({ writable }) => writable),
     ...loaded.flatMap(({ readonly }) => readonly),
   ];
-}
-
-function roleOf(isSigner: boolean, isWritable: boolean): AccountRole {
-  if (isSigner) return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER;
-  return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY;
 }
 
 function loadedAccount(address: Address | undefined, role: AccountRole): AccountMeta {
