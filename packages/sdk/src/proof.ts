@@ -10,7 +10,7 @@ import {
 import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { auditVault } from './audit/audit-vault.ts';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
-import type { CallOptions } from './client.ts';
+import type { Commitment } from './chain/rpc.ts';
 
 /** A proof, and the transaction that should carry it. */
 export interface ProofQuery extends Proof {
@@ -24,7 +24,7 @@ export interface ProofQuery extends Proof {
 
 export interface VerifyProofOptions extends CallOptions {
   /** `confirmed` by default. `finalized` can never be rolled back; it comes about 13 s later. */
-  readonly commitment?: 'confirmed' | 'finalized';
+  readonly commitment?: Commitment;
 }
 
 /** Result of `verifyProofOnChain`. */

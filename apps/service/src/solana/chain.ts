@@ -20,7 +20,7 @@ import {
   type Simulation,
   SimulationAnswer,
 } from './answers.ts';
-import { createFloor, type Floor, NO_FLOOR } from './floor.ts';
+import { createFloor, type DecisiveCommitment, type Floor, NO_FLOOR } from './floor.ts';
 import { createPastReads, type NamingTransaction, type PastReads, readNaming } from './past-transactions.ts';
 import { postByHttp } from './post-by-http.ts';
 import { ask, type ChainRpc, nodeErrorOf, shapes } from './rpc.ts';
@@ -68,7 +68,7 @@ export interface Chain extends PastReads {
    */
   transactionsNaming(
     address: Address,
-    options: { readonly commitment: 'confirmed' | 'finalized' },
+    options: { readonly commitment: DecisiveCommitment },
   ): Promise<readonly NamingTransaction[] | 'incomplete'>;
   /** Simulates at commitment `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;

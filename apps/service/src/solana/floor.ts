@@ -13,6 +13,9 @@ export interface Floor {
   await<T>(request: () => Promise<T>): Promise<T>;
 }
 
+/** Commitment of an answer that decides something. A fork takes away what is only `processed` too easily. */
+export type DecisiveCommitment = Exclude<Commitment, 'processed'>;
+
 export const NO_FLOOR: Floor = { at: () => ({}), raise: () => undefined, await: (request) => request() };
 
 /** A slot or so: behind a load balancer the next request may reach another node. */

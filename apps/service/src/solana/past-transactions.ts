@@ -3,7 +3,7 @@ import { firstKnown, TRANSACTION_HISTORY_NOT_AVAILABLE } from '@flywheel/solana-
 import type { Address, Instruction, Signature } from '@solana/kit';
 import type * as z from 'zod';
 import { HistoryAnswer, LogsAnswer, TransactionAnswer, type TransactionCosts } from './answers.ts';
-import type { Floor } from './floor.ts';
+import type { DecisiveCommitment, Floor } from './floor.ts';
 import { type LandedTransaction, LandedTransactionAnswer } from './landed-transaction.ts';
 import { ask, type ChainRpc, nodeErrorOf } from './rpc.ts';
 
@@ -40,7 +40,7 @@ export interface NamingTransaction {
 export async function readNaming(
   rpc: ChainRpc,
   address: Address,
-  commitment: 'confirmed' | 'finalized',
+  commitment: DecisiveCommitment,
   floor: Floor,
 ): Promise<readonly NamingTransaction[] | 'incomplete'> {
   const transactions: NamingTransaction[] = [];
@@ -63,7 +63,7 @@ export async function readNaming(
 async function succeededSignatures(
   rpc: ChainRpc,
   address: Address,
-  commitment: 'confirmed' | 'finalized',
+  commitment: DecisiveCommitment,
   floor: Floor,
 ): Promise<Signature[]> {
   const newestFirst: { readonly signature: Signature; readonly err: string | null }[] = [];
@@ -89,7 +89,7 @@ async function succeededSignatures(
 function readTransaction<T>(
   rpc: ChainRpc,
   signature: Signature,
-  commitment: 'confirmed' | 'finalized',
+  commitment: DecisiveCommitment,
   shape: z.ZodType<T>,
 ): Promise<T> {
   const config = { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 } as const;

@@ -3,6 +3,7 @@ import type { RpcUrl } from '@flywheel/solana-rpc';
 import { SQUADS_PROGRAM_ADDRESS, VAULT_INDEX, vaultAddress } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
+import type { Commitment } from '../chain/rpc.ts';
 import { type AccountHistory, type AccountState, openHistory, writeBalance } from './account-history.ts';
 import { ownedTokensOf, tokensIn } from './balances.ts';
 import { movementsOf } from './flows.ts';
@@ -28,7 +29,7 @@ export interface AuditQuery {
 /** Options of an audit: how it reads, and who receives its findings. */
 export interface AuditOptions {
   /** `finalized` by default, which can never be rolled back. */
-  readonly commitment?: 'confirmed' | 'finalized';
+  readonly commitment?: Commitment;
   /** Limits the rate of requests, for nodes that refuse more; no limit by default. */
   readonly requestsPerSecond?: number;
   /** Receives every finding of the period, newest first. The audit waits for it, so that it may write a file. */

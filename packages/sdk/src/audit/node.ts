@@ -21,7 +21,7 @@ import {
   parseTransaction,
   transactionParams,
 } from '../chain/read-transaction.ts';
-import { askTransport, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
+import { askTransport, type Commitment, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
 import { isFlywheelError } from '../errors.ts';
 import { toAmount } from './balances.ts';
 
@@ -71,7 +71,7 @@ export interface Page {
 }
 
 export interface NodeOptions {
-  readonly commitment: 'confirmed' | 'finalized';
+  readonly commitment: Commitment;
   /** Limits the rate of requests; null for no limit. */
   readonly requestsPerSecond: number | null;
   /** Attempts of each call; 7 by default. */

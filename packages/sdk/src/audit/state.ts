@@ -1,3 +1,4 @@
+import type { Commitment } from '../chain/rpc.ts';
 import type { AccountState } from './account-history.ts';
 import type { MultisigHistory } from './multisig-history.ts';
 import type { Period } from './period.ts';
@@ -8,7 +9,7 @@ export interface AuditState {
   readonly format: typeof STATE_FORMAT;
   readonly genesisHash: string;
   readonly vault: string;
-  readonly commitment: 'confirmed' | 'finalized';
+  readonly commitment: Commitment;
   readonly period: Period;
   /** null if the vault has executed nothing. */
   readonly multisig: MultisigHistory | null;

@@ -2,7 +2,7 @@ import { firstKnown, type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { findVaultProofs, type VaultProof } from '@flywheel/squads';
 import type { CallOptions } from '../client.ts';
 import { GET_TRANSACTION, parseTransaction, transactionParams } from './read-transaction.ts';
-import { askRpc } from './rpc.ts';
+import { askRpc, type Commitment } from './rpc.ts';
 
 /** The proofs of a vault in one transaction. */
 export interface VaultProofs {
@@ -22,7 +22,7 @@ export interface VaultProofsQuery {
   /** Address of the vault. */
   readonly vault: string;
   /** `finalized` can never be rolled back; it comes about 13 s after `confirmed`. */
-  readonly commitment: 'confirmed' | 'finalized';
+  readonly commitment: Commitment;
 }
 
 /**

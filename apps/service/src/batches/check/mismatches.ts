@@ -6,6 +6,7 @@ import {
 } from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
+import type { DecisiveCommitment } from '../../solana/floor.ts';
 import { readNonces } from '../../solana/nonces.ts';
 import { isRotation } from '../../squads/rotation.ts';
 import type { Deps } from '../deps.ts';
@@ -18,7 +19,7 @@ export async function findMismatchedPipeline(
   { chain }: { readonly chain: Pick<Deps['chain'], 'accounts'> },
   multisig: Multisig,
   batch: Batch,
-  commitment: 'confirmed' | 'finalized' = 'confirmed',
+  commitment: DecisiveCommitment = 'confirmed',
 ): Promise<number | 'unseen' | null> {
   const { batchIndex, pipelines } = batch;
   if (batch.kind === 'rotation') {

@@ -11,6 +11,7 @@ import type { Address, Signature } from '@solana/kit';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { LandedSignature } from '../../solana/chain.ts';
+import type { DecisiveCommitment } from '../../solana/floor.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { WorkerDeps } from '../deps.ts';
 
@@ -65,7 +66,7 @@ export async function readBatchAccounts(
   { chain }: Pick<WorkerDeps, 'chain'>,
   multisig: Multisig,
   { batchIndex }: Pick<Batch, 'batchIndex'>,
-  commitment: 'confirmed' | 'finalized',
+  commitment: DecisiveCommitment,
 ): Promise<{ readonly transactionIndex: bigint; readonly accounts: BatchAccounts | null }> {
   const addresses = [
     multisig.address,

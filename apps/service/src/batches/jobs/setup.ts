@@ -2,6 +2,7 @@ import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@flywheel/squads';
 import { type Batch, heldUp } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
+import type { DecisiveCommitment } from '../../solana/floor.ts';
 import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
 import { accountSizes } from '../../squads/rent.ts';
 import { isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
@@ -182,7 +183,7 @@ async function readSetupCursor(
   deps: RunDeps,
   multisig: Multisig,
   batch: Batch,
-  commitment: 'confirmed' | 'finalized' = 'confirmed',
+  commitment: DecisiveCommitment = 'confirmed',
 ): Promise<SetupCursor | 'finished' | 'taken' | 'gone'> {
   const { batchIndex, pipelines } = batch;
   const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, commitment);
@@ -279,7 +280,7 @@ async function skipUsedIndices(deps: RunDeps, multisig: Multisig, { flywheelId }
 async function readTransactionIndex(
   { chain }: RunDeps,
   multisig: Multisig,
-  commitment: 'confirmed' | 'finalized' = 'confirmed',
+  commitment: DecisiveCommitment = 'confirmed',
 ): Promise<bigint> {
   const [account] = await chain.accounts([multisig.address], { commitment });
   if (!account) throw new Error(`The multisig ${multisig.address} is not on chain.`);
