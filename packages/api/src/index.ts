@@ -16,4 +16,5 @@ export * from './schemas.ts';
 export * from './shard-pages.ts';
 export * from './shards.ts';
 export * from './signed-messages.ts';
+export * from './uuid.ts';
 export * from './webhook-events.ts';

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { isUuid } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import type { Admin } from '@flywheel/service';
 import type { Command } from 'commander';
@@ -57,7 +58,7 @@ function addRetry(jobs: Command, context: Context): void {
       if (stuck === ids.length > 0) {
         throw new CliError('ERR_USAGE', 'Pass job ids or --stuck. flywheel jobs lists the ids.');
       }
-      const invalid = ids.find((id) => !UUID.test(id));
+      const invalid = ids.find((id) => !isUuid(id));
       if (invalid !== undefined) {
         throw new CliError('ERR_USAGE', `${invalid} is not a job id. flywheel jobs lists the ids.`);
       }
@@ -77,8 +78,6 @@ function addRetry(jobs: Command, context: Context): void {
       output.result({ retried, left }, lines.join('\n'));
     });
 }
-
-export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];
 

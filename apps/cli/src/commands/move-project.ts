@@ -1,9 +1,10 @@
+import { isUuid } from '@flywheel/api';
 import type { MoveStep } from '@flywheel/service';
 import type { Command } from 'commander';
 import { confirmEffect } from '../confirm.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { UUID, withAdminOf } from './jobs.ts';
+import { withAdminOf } from './jobs.ts';
 
 /** `flywheel move-project`: for administrators, on the databases of two shards. */
 export function addMoveProjectCommand(program: Command, context: Context): void {
@@ -24,7 +25,7 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
     )
     .action(async (projectId: string, options: Options) => {
       const { discard: isDiscarded = false, abandon: isAbandoned = false, yes } = options;
-      if (!UUID.test(projectId)) throw new CliError('ERR_USAGE', `${projectId} is not the id of a project.`);
+      if (!isUuid(projectId)) throw new CliError('ERR_USAGE', `${projectId} is not the id of a project.`);
       if (isDiscarded && isAbandoned) throw new CliError('ERR_USAGE', 'Give --discard or --abandon, not both.');
       if (isDiscarded) await confirmEffect(context, describeDiscard(projectId), { question: 'Discard it?', yes });
       const { MoveRefused } = await import('@flywheel/service');

@@ -1,4 +1,4 @@
-import type { BatchRow } from '@flywheel/api';
+import { type BatchRow, isUuid } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { batchKindName, batchState } from '../features/batch/batch-summary.ts';
@@ -86,13 +86,12 @@ export function useBatchSearch(text: string, projectId: string | undefined): Bat
   };
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** `205`, `#205` or `batch 205`; of 18 digits at most, as the service takes. */
 const NUMBER = /^(?:[a-z]+ +)?#?0*([1-9]\d{0,17})$/i;
 
 /** Reads the name of a batch from a text; null if it is none. */
 function readName(text: string): BatchName | null {
-  if (UUID.test(text)) return { batchId: text.toLowerCase() };
+  if (isUuid(text)) return { batchId: text.toLowerCase() };
   const batchIndex = NUMBER.exec(text)?.[1];
   return batchIndex === undefined ? null : { batchIndex };
 }

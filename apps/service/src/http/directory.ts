@@ -1,4 +1,4 @@
-import { API_KEY_PREFIX_PATTERN, CONSOLE_OPERATIONS } from '@flywheel/api';
+import { API_KEY_PREFIX_PATTERN, CONSOLE_OPERATIONS, isUuid } from '@flywheel/api';
 import { isAddress, proofHash } from '@flywheel/protocol';
 import type { FastifyReply, RouteOptions } from 'fastify';
 import type { ShardQuestion, Whereabouts } from '../model/shard-question.ts';
@@ -29,12 +29,11 @@ export function directoryRoutes(locate: Locate): RouteOptions[] {
 }
 
 const STATUSES = { here: 204, moving: 409, elsewhere: 404 } as const satisfies Record<Whereabouts, number>;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function parseQuestion(kind: string, value: string): ShardQuestion | null {
   if (kind === 'key') return API_KEY_PREFIX_PATTERN.test(value) ? { kind, prefix: value } : null;
-  if (kind === 'project') return UUID.test(value) ? { kind, projectId: value } : null;
-  if (kind === 'batch') return UUID.test(value) ? { kind, batchId: value } : null;
+  if (kind === 'project') return isUuid(value) ? { kind, projectId: value } : null;
+  if (kind === 'batch') return isUuid(value) ? { kind, batchId: value } : null;
   if (kind === 'wallet') return isAddress(value) ? { kind, wallet: value } : null;
   if (kind === 'vault') return isAddress(value) ? { kind, vault: value } : null;
   return null;

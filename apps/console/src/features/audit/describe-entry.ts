@@ -1,4 +1,4 @@
-import type { AuditAction, AuditEntry } from '@flywheel/api';
+import { type AuditAction, type AuditEntry, isUuid } from '@flywheel/api';
 import { groupDigits, isPlainDecimal, shorten } from '@flywheel/protocol';
 import { APPROVAL_MODE_NAMES, amountWithUnit, TERMS_NAMES } from '../../lib/format.ts';
 
@@ -107,8 +107,6 @@ function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   return { value };
 }
 
-const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
-
 /** Fields that are amounts of the project’s token. */
 const TOKEN_FIELDS: ReadonlySet<string> = new Set(['burnLimit', 'airdropLimit']);
 
@@ -128,7 +126,7 @@ function formatValue(value: unknown): string | null {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'object') return formatObject(value);
   const text = String(value);
-  if (ID.test(text)) return shorten(text);
+  if (isUuid(text)) return shorten(text);
   return isPlainDecimal(text) ? groupDigits(text) : text;
 }
 
