@@ -1,3 +1,4 @@
+import { tryParseJson } from '@flywheel/protocol';
 import {
   type ClaimedProject,
   expectedOfRegistration,
@@ -24,7 +25,7 @@ const KEY = 'flywheel.pins';
  */
 function readPins(): Pins {
   const text = localStorage.getItem(KEY);
-  const pins = text === null ? NO_PINS : parsePins(parseJson(text));
+  const pins = text === null ? NO_PINS : parsePins(tryParseJson(text));
   if (pins !== null) return pins;
   throw new Error(
     'What this browser knows of your multisigs is damaged. Clear the data of this site to trust it on first use again.',
@@ -94,12 +95,4 @@ export async function readRegistrationPins(rpcUrl: string, trusted: readonly str
 /** Keeps a registration that was compared with the chain. */
 export function keepRegistration(place: PinPlace, terms: RegistrationTerms): void {
   keepPins(pinRegistration(readPins(), place, terms, new Date()));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

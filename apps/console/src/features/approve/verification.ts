@@ -2,7 +2,7 @@ import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { expectedOfMultisig, type Mismatch, type VerificationResult, verifyApproval } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
-import { useEnvironment } from '../../lib/api/environment.ts';
+import { requireRpcUrl, useEnvironment } from '../../lib/api/environment.ts';
 import { checkPin, describePinMismatch, type PinCheck } from '../../lib/pins.ts';
 import { rpcErrorOf } from '../../ui/feedback.tsx';
 
@@ -27,7 +27,7 @@ interface VerificationInput {
  * A refetch fetches and verifies both again.
  */
 export function useVerification({ projectId, batch, wallet }: VerificationInput): UseQueryResult<VerifiedApproval> {
-  const rpcUrl = useEnvironment()?.rpcUrl ?? null;
+  const environment = useEnvironment();
   const batchId = batch.batch.id;
   const { multisig, batchIndex, vaultAddress, mintAddress } = batch.batch;
   const { pipelines } = batch;
@@ -37,7 +37,7 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
       'verification',
       batchId,
       wallet,
-      rpcUrl,
+      environment?.rpcUrl,
       multisig,
       batchIndex,
       vaultAddress,
@@ -45,7 +45,7 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
       identityOf(pipelines),
     ],
     queryFn: async ({ signal }): Promise<VerifiedApproval> => {
-      if (rpcUrl === null) throw new Error('The RPC URL of the cluster is not known yet.');
+      const rpcUrl = requireRpcUrl(environment);
       const { proposalApproveTx } = await call(
         BATCH_OPERATIONS.getApproval,
         { params: { projectId, batchId } },
@@ -66,7 +66,7 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
       );
       return { verification, shown, known, proposalApproveTx };
     },
-    enabled: rpcUrl !== null,
+    enabled: environment !== undefined,
     // What does not match is a result, and stays.
     retry: (failures, error) => failures < MAX_RETRIES && isNodeAway(error),
     // The messages of an active proposal cannot change any more.

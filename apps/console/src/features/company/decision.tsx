@@ -3,7 +3,7 @@ import type { DecisionSubject } from '@flywheel/protocol';
 import { readGenesisHash } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
-import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
+import { requireRpcUrl, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { type DecisionEncoding, signDecision } from '../../lib/wallet/sign-decision.ts';
 import { Button } from '../../ui/button.tsx';
@@ -86,9 +86,7 @@ function useSignDecision() {
   const environment = useEnvironment();
   return async (subject: DecisionSubject, encoding: DecisionEncoding) => {
     if (wallet === undefined) throw new Error('You are signed out. Sign in, then decide again.');
-    const rpcUrl = environment?.rpcUrl ?? null;
-    if (rpcUrl === null) throw new Error('The RPC URL of the cluster is not known yet. Retry in a moment.');
-    const genesisHash = await readGenesisHash(rpcUrl);
+    const genesisHash = await readGenesisHash(requireRpcUrl(environment));
     return signDecision({ subject, genesisHash, operator: wallet, encoding, chain: walletChain(environment) });
   };
 }

@@ -11,7 +11,7 @@ import { readProposalContent } from '@flywheel/sdk';
 
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
-import { useEnvironment } from '../../lib/api/environment.ts';
+import { requireRpcUrl, useEnvironment } from '../../lib/api/environment.ts';
 import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList, LoadMore } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
@@ -20,23 +20,18 @@ type Proposal = Awaited<ReturnType<typeof readProposal>>;
 
 /** Reads from the chain what a waiting batch does, on this page’s own connection. */
 export function useProposal(batch: WaitingBatch): UseQueryResult<Proposal> {
-  const rpcUrl = useEnvironment()?.rpcUrl ?? null;
+  const environment = useEnvironment();
   return useQuery({
-    queryKey: ['proposal-content', batch.id, rpcUrl],
-    queryFn: ({ signal }) => readProposal(rpcUrl, batch, signal),
-    enabled: rpcUrl !== null,
+    queryKey: ['proposal-content', batch.id, environment?.rpcUrl],
+    queryFn: () => readProposal(requireRpcUrl(environment), batch),
+    enabled: environment !== undefined,
     // Opening the dialog again reads the chain again.
     gcTime: 0,
   });
 }
 
-async function readProposal(
-  rpcUrl: string | null,
-  { id: batchId, projectId, batchIndex, kind }: WaitingBatch,
-  signal: AbortSignal,
-) {
-  if (rpcUrl === null) throw new Error('The RPC URL of the cluster is not known yet.');
-  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } }, { signal });
+async function readProposal(rpcUrl: string, { id: batchId, projectId, batchIndex, kind }: WaitingBatch) {
+  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
   const { multisig } = batch;
   const proposal = { multisig, batchIndex, isRotation: kind === 'rotation' };
   const read = await readProposalContent(rpcUrl, proposal, { signal });

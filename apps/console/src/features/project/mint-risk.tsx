@@ -1,21 +1,18 @@
 import { describeFreezeRisk } from '@flywheel/protocol';
 import { type Mint, readMint } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { useEnvironment } from '../../lib/api/environment.ts';
+import { requireRpcUrl, useEnvironment } from '../../lib/api/environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { Notice, sentenceOf } from '../../ui/feedback.tsx';
 import { MessageText } from '../../ui/text.tsx';
 
 /** Reads a mint from the chain, on this page’s own connection. */
 export function useMint(mint: string): UseQueryResult<Mint> {
-  const rpcUrl = useEnvironment()?.rpcUrl;
+  const environment = useEnvironment();
   return useQuery({
-    queryKey: ['mint-on-chain', mint, rpcUrl],
-    queryFn: ({ signal }) => {
-      if (rpcUrl === undefined) throw new Error('The RPC URL of the cluster is not known yet.');
-      return readMint(rpcUrl, mint, { signal });
-    },
-    enabled: rpcUrl !== undefined,
+    queryKey: ['mint-on-chain', mint, environment?.rpcUrl],
+    queryFn: () => readMint(requireRpcUrl(environment), mint),
+    enabled: environment !== undefined,
   });
 }
 

@@ -12,7 +12,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
-import { type Environment, useEnvironment, walletChain } from '../../lib/api/environment.ts';
+import { type Environment, requireRpcUrl, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { APPROVAL_MODE_NAMES, amountWithUnit } from '../../lib/format.ts';
 import { readRegistrationPins } from '../../lib/pins.ts';
@@ -44,7 +44,7 @@ export function ReviewStep({ draft, wallet, onSigned, onCreated }: ReviewStepPro
   const [trusted, setTrusted] = useState<readonly string[]>([]);
   const preview = useMutation({
     mutationFn: (accepted: readonly string[]) =>
-      previewRegistration(draft, { wallet, trusted: accepted, rpcUrl: rpcUrlOf(environment) }),
+      previewRegistration(draft, { wallet, trusted: accepted, rpcUrl: requireRpcUrl(environment) }),
   });
   const registration = useMutation({
     mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
@@ -221,7 +221,7 @@ async function register(
   { wallet, mint, company, operator, recovery }: RegistrationTerms,
   environment: Environment | undefined,
 ): Promise<Outcome> {
-  const rpcUrl = rpcUrlOf(environment);
+  const rpcUrl = requireRpcUrl(environment);
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
   const { place } = await readRegistrationPins(rpcUrl, []);
   const signer = await walletSigner(wallet, walletChain(environment));
@@ -239,11 +239,6 @@ async function register(
     if (isRefusal || !(error instanceof Error)) throw error;
     return { outcome: 'unknown', error };
   }
-}
-
-function rpcUrlOf(environment: Environment | undefined): string {
-  if (!environment) throw new Error('The RPC URL of the cluster is not known yet. Retry in a moment.');
-  return environment.rpcUrl;
 }
 
 function requestOf(draft: RegistrationDraft) {

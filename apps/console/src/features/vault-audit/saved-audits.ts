@@ -1,4 +1,5 @@
 /** Audits that this browser keeps, so that one that was cancelled goes on, in IndexedDB. One for each vault and node. */
+
 import {
   type AuditQuery,
   type AuditRecord,
@@ -8,6 +9,7 @@ import {
   stringifyAuditState,
 } from '@flywheel/sdk';
 import type { ListedFindings } from '@flywheel/sdk/audit-findings';
+import { resultOf } from '../../lib/indexed-db.ts';
 
 export interface AuditKey {
   readonly vault: string;
@@ -126,13 +128,6 @@ function openDatabase(): Promise<IDBDatabase> {
     throw new Error(message, { cause });
   });
   return opened;
-}
-
-function resultOf<Result>(request: IDBRequest<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
 }
 
 function endOf(transaction: IDBTransaction): Promise<void> {

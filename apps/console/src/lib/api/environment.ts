@@ -26,6 +26,12 @@ export function walletChain(environment: Environment | undefined): `solana:${str
   return `solana:${environment.cluster}`;
 }
 
+/** The RPC URL for browsers. @throws Error until the environment is loaded. */
+export function requireRpcUrl(environment: Environment | undefined): string {
+  if (!environment) throw new Error('The RPC URL of the cluster is not known yet. Retry in a moment.');
+  return environment.rpcUrl;
+}
+
 /** Explorer URL of an address or a transaction; null until the environment is loaded. */
 export function explorerLink(
   environment: Environment | undefined,

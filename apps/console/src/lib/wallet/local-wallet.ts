@@ -15,6 +15,7 @@ import type {
 } from '@solana/wallet-standard-features';
 import { getWallets } from '@wallet-standard/app';
 import type { WalletAccount } from '@wallet-standard/base';
+import { resultOf } from '../indexed-db.ts';
 import { LOCAL_WALLET_NAME, type SolanaWallet } from './wallets.ts';
 
 const CHAINS = ['solana:localnet'] as const;
@@ -96,12 +97,12 @@ function openLocalKey(): Promise<CryptoKeyPair> {
 
 async function loadOrCreateKey(): Promise<CryptoKeyPair> {
   const database = await openDatabase();
-  const found: unknown = await settle(database.transaction(STORE).objectStore(STORE).get(KEY));
+  const found: unknown = await resultOf(database.transaction(STORE).objectStore(STORE).get(KEY));
   if (isKeyPair(found)) return found;
   const created = await generateKeyPair();
   // Another tab may have stored its key first; that one stays.
-  await settle(database.transaction(STORE, 'readwrite').objectStore(STORE).add(created, KEY)).catch(() => null);
-  const stored: unknown = await settle(database.transaction(STORE).objectStore(STORE).get(KEY));
+  await resultOf(database.transaction(STORE, 'readwrite').objectStore(STORE).add(created, KEY)).catch(() => null);
+  const stored: unknown = await resultOf(database.transaction(STORE).objectStore(STORE).get(KEY));
   if (!isKeyPair(stored))
     throw new Error('The browser did not store the test wallet’s key. Private windows may not store keys.');
   return stored;
@@ -110,14 +111,7 @@ async function loadOrCreateKey(): Promise<CryptoKeyPair> {
 function openDatabase(): Promise<IDBDatabase> {
   const request = indexedDB.open(DATABASE, 1);
   request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-  return settle(request);
-}
-
-function settle<Result>(request: IDBRequest<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
+  return resultOf(request);
 }
 
 function isKeyPair(value: unknown): value is CryptoKeyPair {
