@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { isJsonObject, messageOf, tryParseJson } from '@flywheel/protocol';
+import { isJsonObject, messageOf } from '@flywheel/protocol';
 import { parseWallet } from '@flywheel/sdk/node';
 import type { KeyPairSigner } from '@solana/kit';
 import { CliError } from './errors.ts';
@@ -37,13 +37,7 @@ async function readWalletText(path: string): Promise<string> {
  */
 export async function readRequestFile(path: string): Promise<string> {
   const text = await readTextFile(path, 'Expected an init request, like examples/rewards.json.');
-  try {
-    JSON.parse(text);
-  } catch (cause) {
-    throw new CliError('ERR_FILE', `${path} is not JSON: ${messageOf(cause)}.`, {
-      cause,
-    });
-  }
+  parseJson(path, text);
   return text;
 }
 
@@ -53,10 +47,17 @@ export async function readRequestFile(path: string): Promise<string> {
  * @throws CliError `ERR_FILE`.
  */
 export async function readJsonObject(path: string, expected: string): Promise<Record<string, unknown>> {
-  const text = await readTextFile(path, `Expected ${expected}.`);
-  const parsed = tryParseJson(text);
+  const parsed = parseJson(path, await readTextFile(path, `Expected ${expected}.`));
   if (isJsonObject(parsed)) return { ...parsed };
-  throw new CliError('ERR_FILE', `${path} is not ${expected}: one JSON object.`);
+  throw new CliError('ERR_FILE', `${path} is not one JSON object. Expected ${expected}.`);
+}
+
+function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CliError('ERR_FILE', `${path} is not JSON: ${messageOf(cause)}.`, { cause });
+  }
 }
 
 /**

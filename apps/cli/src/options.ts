@@ -10,6 +10,16 @@ export function addWalletOption(command: Command): Command {
   return command.requiredOption('--wallet <file>', 'keypair file of the project’s wallet (Solana CLI format)');
 }
 
+/** Adds `<file>`, which `readRequestFile` reads. */
+export function addRequestArgument(command: Command): Command {
+  return command.argument('<file>', 'init request as JSON: {"pipelines": [...]}');
+}
+
+/** Adds `<batch-id>` of a command that goes on with a batch of `init`. */
+export function addBatchArgument(command: Command): Command {
+  return command.argument('<batch-id>', 'batch.id in the answer of init');
+}
+
 /** Adds `--url`, the service. */
 export function addUrlOption(command: Command): Command {
   return command.option('--url <url>', `service URL; default: FLYWHEEL_URL or ${LOCAL_SERVICE_URL}`);
@@ -53,8 +63,13 @@ export interface PaymentOptions extends UrlOption, RpcUrlOption, RunNumberOption
 
 /** Adds `--wallet`, `--trust`, `--rpc-url`, `--url`, and which payment of the same file a command line means. */
 export function addPaymentOptions(command: Command): Command {
-  const described = addTrustOption(addWalletOption(command), 'the vault of a project that this computer does not know');
+  const described = addVaultTrustOption(addWalletOption(command));
   return addUrlOption(addRpcUrlOption(addRunNumberOptions(described)));
+}
+
+/** Adds `--trust`, which names the vault of a project. */
+export function addVaultTrustOption(command: Command): Command {
+  return addTrustOption(command, 'the vault of a project that this computer does not know');
 }
 
 /** Adds `--trust`. @param what it names. */
@@ -119,6 +134,9 @@ export function parseWholeNumber(min: number, max: number): (text: string) => nu
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
 }
+
+/** Parses a TCP port; 0 is any free one. */
+export const parsePort = parseWholeNumber(0, 65_535);
 
 /** The expiry of a key that does not expire. */
 export const NEVER = 'never';

@@ -119,7 +119,8 @@ export function withPin(verify: VerifyOptions, pin: MultisigPin | null): VerifyO
   return { ...verify, vaultAddress, mintAddress, expect: expectedOfMultisig(pin) };
 }
 
-async function readGenesisHash(rpcUrl: string): Promise<string> {
+/** Reads the hash that identifies a node's cluster. @throws CliError `ERR_CLUSTER` if the node does not answer it. */
+export async function readGenesisHash(rpcUrl: string): Promise<string> {
   try {
     return await createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl }))
       .getGenesisHash()

@@ -6,7 +6,13 @@ import { toClusterError } from '../cluster-error.ts';
 import { type Context, localRpcUrl, type OptionalRpcUrlOption, optionalRpcUrl, type RpcUrlOption } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { interruptible } from '../interrupt.ts';
-import { addLocalRpcUrlOption, addOptionalRpcUrlOption, parseAddress, parseWholeNumber } from '../options.ts';
+import {
+  addLocalRpcUrlOption,
+  addOptionalRpcUrlOption,
+  parseAddress,
+  parsePort,
+  parseWholeNumber,
+} from '../options.ts';
 
 interface StartOptions {
   readonly port: number;
@@ -39,7 +45,6 @@ interface FundOptions extends RpcUrlOption {
 }
 
 const DEFAULT_PORT = 8_899;
-const MAX_PORT = 65_535;
 const MAX_SLOT_MS = 60_000;
 const MAX_ENGINE_REQUESTS = 1_000_000;
 /** About 300 years of seconds. */
@@ -70,7 +75,7 @@ function addStart(localnet: Command, { output, environment }: Context): void {
     .command('start')
     .summary('run a cluster until Ctrl-C')
     .description('Run a cluster until Ctrl-C. npm start includes one.')
-    .option('--port <port>', 'RPC port; 0: any free port', parseWholeNumber(0, MAX_PORT), DEFAULT_PORT)
+    .option('--port <port>', 'RPC port; 0: any free port', parsePort, DEFAULT_PORT)
     .option('--state <directory>', 'keep the chain in this directory; default: in memory')
     .option('--reset', 'delete the chain in --state first')
     .option(

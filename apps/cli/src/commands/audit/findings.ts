@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sha256Hex } from '@flywheel/protocol';
 import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { type AuditRecord, type AuditState, parseAuditState, stringifyAuditState } from '@flywheel/sdk';
 import { FINDING_COLUMNS, findingCells } from '@flywheel/sdk/audit-findings';
@@ -105,7 +105,7 @@ interface SavedState {
 /** The file's first line is the hash of the others, so that a damaged or edited state is noticed. */
 function writeState(path: string, { bytes, state }: SavedState): void {
   const body = `${bytes}\n${stringifyAuditState(state)}\n`;
-  writeWhole(path, `${sha256(body)}\n${body}`, OWNER_ONLY);
+  writeWhole(path, `${sha256Hex(body)}\n${body}`, OWNER_ONLY);
 }
 
 async function readState(path: string): Promise<SavedState | null> {
@@ -116,7 +116,7 @@ async function readState(path: string): Promise<SavedState | null> {
   if (text === null) return null;
   const [hash = '', bytes = '', state = ''] = text.split('\n');
   try {
-    if (sha256(text.slice(hash.length + 1)) !== hash) throw new Error('Its hash is another one.');
+    if (sha256Hex(text.slice(hash.length + 1)) !== hash) throw new Error('Its hash is another one.');
     return { bytes: Number(bytes), state: parseAuditState(state) };
   } catch (cause) {
     const message = `${path} is not the state of an audit by this release, or is damaged. Name another file, or delete it to begin again.`;
@@ -142,8 +142,4 @@ async function openList(path: string, bytes: number | null): Promise<FileHandle>
 
 function parseRecord(line: string): AuditRecord {
   return JSON.parse(line, (key, value) => (key === 'amountBaseUnits' ? BigInt(String(value)) : value)) as AuditRecord; // written above
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

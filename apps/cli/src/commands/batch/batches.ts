@@ -15,7 +15,13 @@ import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { describeNextPage, layOutTable } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addTrustOption, addUrlOption, parseWholeNumber } from '../../options.ts';
+import {
+  addBatchArgument,
+  addRpcUrlOption,
+  addUrlOption,
+  addVaultTrustOption,
+  parseWholeNumber,
+} from '../../options.ts';
 import { openPins, type TrustOption } from '../../pins.ts';
 import { findProjectOfBatch } from '../project/sign-in.ts';
 import { describeBatch } from './describe-batch.ts';
@@ -70,15 +76,13 @@ interface CancelOptions extends UrlOption, RpcUrlOption, TrustOption {
 
 /** `flywheel cancel BATCH_ID`: ends an open batch. */
 export function addCancelCommand(program: Command, context: Context): void {
-  const command = program
-    .command('cancel')
+  const command = addBatchArgument(program.command('cancel'))
     .summary('cancel an open batch')
     .description(
       'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. Withdrawals and replacements are cancelled with --wallet. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports, and only in a multisig that this computer knows for the wallet.',
     )
-    .argument('<batch-id>', 'batch.id in the answer of init')
     .option('--wallet <file>', 'keypair file of the project’s wallet, for its batches and its cancel vote');
-  addUrlOption(addRpcUrlOption(addTrustOption(command, 'the vault of a project that this computer does not know')))
+  addUrlOption(addRpcUrlOption(addVaultTrustOption(command)))
     .addHelpText('after', '\nExample:\n  flywheel cancel 0198a3c2-… --wallet wallet.json')
     .action(async (batchId: string, { wallet: walletFile, ...options }: CancelOptions) => {
       const { output } = context;

@@ -5,18 +5,16 @@ import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile } from '../../files.ts';
 import { formatSol, layOutPairs } from '../../format.ts';
-import { addUrlOption } from '../../options.ts';
+import { addRequestArgument, addUrlOption } from '../../options.ts';
 
 /** `flywheel preview FILE` */
 export function addPreviewCommand(program: Command, context: Context): void {
   const { output } = context;
-  const command = program
-    .command('preview')
+  const command = addRequestArgument(program.command('preview'))
     .summary('check a batch and its cost without creating it')
     .description(
       'Check the pipelines in FILE as init and execute would: limits, the vault’s funds, recipients, a simulation of each pipeline. Print the cost and everything that would stop the batch now; create nothing. Exits with 3 if something would.',
-    )
-    .argument('<file>', 'init request as JSON: {"pipelines": [...]}');
+    );
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel preview examples/rewards.json')
     .action(async (file: string, options: UrlOption) => {

@@ -8,7 +8,7 @@ import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../options.ts';
+import { addPaymentOptions, addRequestArgument, type PaymentOptions, runNumberOf } from '../../options.ts';
 import { createProgress } from '../../progress.ts';
 import { alreadyPaid, recordRun } from '../../run-recorder.ts';
 import { openRunState, requireUnchanged } from '../../run-state.ts';
@@ -31,13 +31,11 @@ const STEPS = {
 
 /** `flywheel run FILE --wallet FILE`: init, sign, execute, and follow to the end. */
 export function addRunCommand(program: Command, context: Context): void {
-  const command = program
-    .command('run')
+  const command = addRequestArgument(program.command('run'))
     .summary('init, sign, execute and follow a batch')
     .description(
       'Do everything for one batch: compile the pipelines in FILE, verify that the batch on chain matches FILE, approve it with your wallet, execute it and follow it until it ends. Run the same command again to resume the same batch. Nothing is paid twice: the idempotency key depends only on the project, the pipelines and the number of the run. Exits with 3 if the batch failed, and with 5 if an earlier command has paid it.',
     )
-    .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
     .addOption(
       new Option('--idempotency-key <uuid>', 'a key of your own, instead of the key of the run').conflicts([
         'again',

@@ -3,7 +3,7 @@ import type { FlywheelClient } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addUrlOption } from '../../options.ts';
+import { addBatchArgument, addUrlOption } from '../../options.ts';
 import type { Output } from '../../output.ts';
 import { openStepDisplay } from '../../progress.ts';
 import { describeBatch, requireNotFailed } from './describe-batch.ts';
@@ -15,13 +15,11 @@ interface StatusOptions extends UrlOption {
 
 /** `flywheel status BATCH_ID [--watch]` */
 export function addStatusCommand(program: Command, context: Context): void {
-  const command = program
-    .command('status')
+  const command = addBatchArgument(program.command('status'))
     .summary('show a batch, or follow it until it ends')
     .description(
       'Show a batch. With --watch, follow it until it ends: live steps on a terminal, otherwise a line per event. With --watch it exits with 3 if the batch failed.',
     )
-    .argument('<batch-id>', 'batch.id in the answer of init')
     .option('--watch', 'follow the batch until it ends');
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel status 0198a3c2-… --watch')

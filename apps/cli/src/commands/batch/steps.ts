@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
-import { addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
+import { addBatchArgument, addRequestArgument, addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
 import { describeBatch, requireNotFailed } from './describe-batch.ts';
 
 interface InitOptions extends UrlOption {
@@ -15,11 +15,9 @@ interface InitOptions extends UrlOption {
 
 /** `flywheel init FILE` prints the answer of init as it came. */
 export function addInitCommand(program: Command, context: Context): void {
-  const command = program
-    .command('init')
+  const command = addRequestArgument(program.command('init'))
     .summary('compile pipelines into a batch to approve')
     .description('Send the init request in FILE and print the answer: the batch, and proposalApproveTx to sign.')
-    .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
     .option('--idempotency-key <uuid>', 'the same key returns the same batch; default: a random key');
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel init examples/rewards.json > batch.json')
@@ -92,13 +90,11 @@ interface ExecuteOptions extends UrlOption {
 
 /** `flywheel execute BATCH_ID SIGNED_TX [--wait SECONDS]` */
 export function addExecuteCommand(program: Command, context: Context): void {
-  const command = program
-    .command('execute')
+  const command = addBatchArgument(program.command('execute'))
     .summary('execute an approved batch')
     .description(
       'Submit the signed approval and execute the batch. Safe to repeat: a batch is never executed twice. Exits with 3 if the batch failed.',
     )
-    .argument('<batch-id>', 'batch.id in the answer of init')
     .argument('<signed-tx>', 'output of flywheel sign')
     .option(
       '--wait <seconds>',

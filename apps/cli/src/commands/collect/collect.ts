@@ -19,7 +19,14 @@ import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
 import { OWNER_ONLY, readWallet, writeWhole } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addTrustOption, addUrlOption, addWalletOption, parseWholeNumber } from '../../options.ts';
+import {
+  addRpcUrlOption,
+  addUrlOption,
+  addVaultTrustOption,
+  addWalletOption,
+  parsePort,
+  parseWholeNumber,
+} from '../../options.ts';
 import type { Output } from '../../output.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
 import { stateDirectory } from '../../run-state.ts';
@@ -44,8 +51,6 @@ interface CollectOptions extends UrlOption, RpcUrlOption {
   readonly drop: readonly string[];
 }
 
-const MAX_PORT = 65_535;
-
 /** `flywheel collect`: pays events from standard input, or from `POST /events`, each once for its id. */
 export function addCollectCommand(program: Command, context: Context): void {
   const add = (text: string, previous: readonly string[]) => [...previous, text];
@@ -55,11 +60,7 @@ export function addCollectCommand(program: Command, context: Context): void {
     .description(
       'Pay events: {"id": …, "type": …, "payload": …, "actions": […]}, one per line on stdin, or with --listen as POST /events on this machine. Each is stored before it counts, and paid once for its id, however often it is sent and wherever the command stops. Every result is a line of JSON on stdout. Ends when all events of stdin are paid; SIGTERM and Ctrl-C stop it after the present step, and the next start continues. Exits with 3 if a line is invalid or an event was quarantined.',
     )
-    .option(
-      '--listen <port>',
-      'take events by POST /events on 127.0.0.1; 0 takes a free port',
-      parseWholeNumber(0, MAX_PORT),
-    )
+    .option('--listen <port>', 'take events by POST /events on 127.0.0.1; 0 takes a free port', parsePort)
     .option('--hourly-tokens <amount>', 'with --listen: whole tokens that an hour may burn and airdrop', parseTokens)
     .option(
       '--hourly-events <number>',
@@ -72,7 +73,7 @@ export function addCollectCommand(program: Command, context: Context): void {
     .option('--merge-airdrops', 'pay airdrops of one type to one recipient with one transfer of their sum')
     .option('--requeue <id>', 'make a quarantined event pending again; repeat for more', add, [])
     .option('--drop <id>', 'decide that an event is never paid; repeat for more', add, []);
-  addTrustOption(addWalletOption(command), 'the vault of a project that this computer does not know');
+  addVaultTrustOption(addWalletOption(command));
   addUrlOption(addRpcUrlOption(command))
     .addHelpText(
       'after',

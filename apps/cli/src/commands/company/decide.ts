@@ -8,7 +8,6 @@ import {
   writeDecisionText,
   writeSignedDecision,
 } from '@flywheel/protocol';
-import { readGenesisHash } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
 import { type ConsoleClient, signText } from '../../console-client.ts';
@@ -16,6 +15,7 @@ import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '
 import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { addRpcUrlOption, addUrlOption } from '../../options.ts';
+import { readGenesisHash } from '../../pins.ts';
 
 export interface OperatorOptions extends UrlOption, RpcUrlOption {
   readonly wallet: string;

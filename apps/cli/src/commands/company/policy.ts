@@ -9,8 +9,6 @@ import {
   address,
   describePolicy,
   firstParseIssue,
-  isJsonObject,
-  messageOf,
   type CompanyPolicy as Policy,
   type PolicyDecision,
   pluralize,
@@ -24,7 +22,7 @@ import type { Command } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { readTextFile } from '../../files.ts';
+import { readJsonObject, readTextFile } from '../../files.ts';
 import {
   addDecisionOptions,
   addOperatorOptions,
@@ -185,27 +183,15 @@ function describeTrial({ since, byRule, examples, ...counts }: PolicyTrial): str
 
 /** Reads the rules of a file, with the lists of recipients that options name in their place. */
 async function readFields(file: string, { allow, deny }: ListOptions): Promise<CompanyPolicy> {
-  const text = await readTextFile(file, 'Expected rules, such as {"personPerBatch":"1000"}.');
+  const fields = await readJsonObject(file, 'rules, such as {"personPerBatch":"1000"}');
   const lists = {
     ...(allow !== undefined && { allowed: await readList(allow) }),
     ...(deny !== undefined && { denied: await readList(deny) }),
   };
-  const parsed = CompanyPolicy.safeParse({ ...readObject(file, text), ...lists });
+  const parsed = CompanyPolicy.safeParse({ ...fields, ...lists });
   if (parsed.success) return parsed.data;
   const { place, message } = firstParseIssue(parsed.error, 'the object');
   throw new CliError('ERR_FILE', `${file}: ${place} ${message}.`);
-}
-
-function readObject(file: string, text: string): object {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (isJsonObject(parsed)) return parsed;
-  } catch (cause) {
-    throw new CliError('ERR_FILE', `${file} is not JSON: ${messageOf(cause)}.`, {
-      cause,
-    });
-  }
-  throw new CliError('ERR_FILE', `${file} is not an object of rules, such as {"personPerBatch":"1000"}.`);
 }
 
 /** Reads the first column of a CSV file; a heading is skipped. */

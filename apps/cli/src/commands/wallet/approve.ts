@@ -9,7 +9,7 @@ import { type Context, type RpcUrlOption, trustedRpcUrl } from '../../context.ts
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addTrustOption } from '../../options.ts';
+import { addRpcUrlOption, addVaultTrustOption } from '../../options.ts';
 import { openPins, type PinFile, type TrustOption, type VerifiedBatch } from '../../pins.ts';
 import { addContentOption, readProposal, requireContent } from '../../proposal.ts';
 import { describeBatch, requireNotFailed } from '../batch/describe-batch.ts';
@@ -19,9 +19,7 @@ export interface WalletOptions extends ProjectOptions, RpcUrlOption, TrustOption
 
 /** Adds the options of a command that signs an approval with the project's wallet. */
 export function addWalletOptions(command: Command): Command {
-  return addRpcUrlOption(
-    addTrustOption(addProjectOptions(command), 'the vault of a project that this computer does not know'),
-  );
+  return addRpcUrlOption(addVaultTrustOption(addProjectOptions(command)));
 }
 
 /** The project's wallet, signed in, and the holder's own node and records. */
