@@ -40,6 +40,11 @@ export function percent(part: number, whole: number): string {
   return `${((100 * part) / whole).toFixed(0)} %`;
 }
 
+/** Writes a figure with three digits, since no figure is more exact. */
+export function significant(value: number): string {
+  return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execute, getBatch, getCurrent, init } from '@flywheel/testing/client';
 import { requireOk, signWith, type TestProject } from '@flywheel/testing/project';
-import { type Figures, markdownTable, percentile } from '../figures.ts';
+import { type Figures, markdownTable, percentile, significant } from '../figures.ts';
 import { makePipelines } from '../init.ts';
 import { readPart } from '../results.ts';
 import { createProjects, untilNonces } from '../separate-world.ts';
@@ -94,10 +94,6 @@ export async function benchFleets(): Promise<Figures> {
 function errorOf(predicted: number, measured: number): string {
   if (measured === 0) return predicted === 0 ? '0 %' : 'measured 0';
   return `${(100 * (predicted / measured - 1)).toFixed(0)} %`;
-}
-
-function significant(value: number): string {
-  return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
 async function measureMix(mix: Mix): Promise<MixFigures> {

@@ -1,4 +1,4 @@
-import { markdownTable } from '../figures.ts';
+import { markdownTable, significant } from '../figures.ts';
 import { readPart } from '../results.ts';
 
 /** The measured costs of one operation. Those of a batch depend on the number of pipelines. */
@@ -76,11 +76,6 @@ export function formatCosts(costs: readonly UnitCost[]): string {
     ...AMOUNTS.map((amount) => significant(cost[amount])),
   ]);
   return markdownTable(['operation', 'pipelines', ...COLUMNS.map(([, title]) => title)], rows);
-}
-
-/** Three digits: no figure is more exact. */
-function significant(value: number): string {
-  return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
 /** Reads the rows of the table that begins with this column: cells by column, without the head. @throws Error if there is none. */
