@@ -1,6 +1,7 @@
 import type { Action, Pipeline } from '@flywheel/api';
 import {
   decimalOf,
+  FINEST_DECIMALS,
   isReservedMemo,
   MAX_SIGNIFICANT_DIGITS,
   significantDigits,
@@ -97,9 +98,6 @@ interface CountedAction {
   readonly action: string;
   readonly amount?: unknown;
 }
-
-/** More decimals than any token has, so that amounts are added exactly. */
-const FINEST_DECIMALS = 20;
 
 /**
  * Adds up what pipelines burn and airdrop; exact.

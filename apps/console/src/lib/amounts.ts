@@ -1,5 +1,13 @@
 import type { CompanyTerms } from '@flywheel/api';
-import { groupDigits, isPlainDecimal, SOL_DECIMALS, toBaseUnits, toDecimal, writeSol } from '@flywheel/protocol';
+import {
+  FINEST_DECIMALS,
+  groupDigits,
+  isPlainDecimal,
+  SOL_DECIMALS,
+  toBaseUnits,
+  toDecimal,
+  writeSol,
+} from '@flywheel/protocol';
 
 /** Formats base units in whole tokens: `1,234.5`. */
 export function formatBaseUnits(baseUnits: bigint, decimals: number): string {
@@ -22,9 +30,6 @@ export function shareOf(part: bigint, whole: bigint): number {
   // Four digits are more than a bar can show.
   return Math.min(1, Number((part * 10_000n) / whole) / 10_000);
 }
-
-/** More decimals than any token has, so that amounts of different tokens can be added and compared exactly. */
-const FINEST_DECIMALS = 20;
 
 /**
  * Converts decimal text to an integer that can be added and compared exactly. Never shown to people.

@@ -120,3 +120,8 @@ export function LoadMore({ label, children }: LoadMoreProps) {
     </details>
   );
 }
+
+/** Says how many items a list has beside those that it shows; nothing if it shows all. */
+export function MoreItems({ count }: { readonly count: number }) {
+  return count > 0 && <li>and {count.toLocaleString('en')} more</li>;
+}

@@ -357,7 +357,7 @@ function focusRow(index: number, frame = 0): void {
 const WIDE_QUERY = '(min-width: 48rem)';
 
 /** True if the window is wider than a phone; the virtual list needs the row height, which CSS cannot tell it. */
-export function useIsWide(): boolean {
+function useIsWide(): boolean {
   return useSyncExternalStore(subscribe, () => matchMedia(WIDE_QUERY).matches);
 }
 

@@ -7,6 +7,7 @@ import { formatBaseUnits } from '../../lib/amounts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { FileDrop } from '../../ui/file-drop.tsx';
+import { MoreItems } from '../../ui/layout.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 import { type AirdropFile, packAirdrop, readAirdropFile } from './airdrop-file.ts';
 import { typeIssue } from './pipeline-draft.ts';
@@ -190,8 +191,4 @@ function RowIssues({ issues }: { readonly issues: readonly RowIssue[] }) {
       </ul>
     </Notice>
   );
-}
-
-function MoreItems({ count }: { readonly count: number }) {
-  return count > 0 ? <li>and {count.toLocaleString('en')} more</li> : null;
 }

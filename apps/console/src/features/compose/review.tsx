@@ -7,7 +7,7 @@ import { type ReactNode, useState } from 'react';
 import { call } from '../../lib/api/call.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
-import { Panel } from '../../ui/layout.tsx';
+import { MoreItems, Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { AddressText, MessageText } from '../../ui/text.tsx';
 import { PipelineList } from '../batch/pipeline-list.tsx';
@@ -273,7 +273,7 @@ function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, batches
                 </li>
               );
             })}
-            <More count={problems.length - MAX_SHOWN} />
+            <MoreItems count={problems.length - MAX_SHOWN} />
           </ul>
         </Notice>
       )}
@@ -285,7 +285,7 @@ function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, batches
                 {rule}
               </li>
             ))}
-            <More count={rules.length - MAX_SHOWN} />
+            <MoreItems count={rules.length - MAX_SHOWN} />
           </ul>
         </Notice>
       )}
@@ -297,15 +297,10 @@ function PreviewIssues({ sums: { problems, rules, warnings, isBlocked }, batches
                 Pipeline {positionOf(batch, pipeline)}: {message}
               </li>
             ))}
-            <More count={warnings.length - MAX_SHOWN} />
+            <MoreItems count={warnings.length - MAX_SHOWN} />
           </ul>
         </Notice>
       )}
     </>
   );
-}
-
-/** Says how many entries a list has beside those that it shows; nothing if it shows all. */
-function More({ count }: { readonly count: number }) {
-  return count > 0 && <li>and {count.toLocaleString('en')} more</li>;
 }

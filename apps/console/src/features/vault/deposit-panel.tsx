@@ -88,7 +88,7 @@ export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
 }
 
 /** A QR code, black on white whatever the theme: readers expect it so. */
-export function QrCode({
+function QrCode({
   text,
   label,
   size = 168,
