@@ -84,7 +84,7 @@ export function optionalRpcUrl(context: Context, { rpc, rpcUrl = rpc }: Optional
 }
 
 /** The node that answers a whole command: the first healthy one of `resolveRpcUrls`. */
-export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
+async function resolveRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
   return chooseNode(await resolveRpcUrls(context, options));
 }
 

@@ -62,7 +62,7 @@ export function createOutput({ json, stdout, stderr, terminalType, program }: Ou
 }
 
 /** `Batch 0198…, idempotency key 5b1e…`; null if neither is known. */
-export function describeNames({ batchId, idempotencyKey }: BatchNames): string | null {
+function describeNames({ batchId, idempotencyKey }: BatchNames): string | null {
   const known = [
     ...(batchId === null ? [] : [`batch ${batchId}`]),
     ...(idempotencyKey === null ? [] : [`idempotency key ${idempotencyKey}`]),

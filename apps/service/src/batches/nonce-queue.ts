@@ -34,7 +34,7 @@ export interface NoncePlace extends Disposable {
 }
 
 /** A client waits this long before it asks again; a pool that is refilled grows within seconds. */
-export const NONCE_REFILL_SECONDS = 5;
+const NONCE_REFILL_SECONDS = 5;
 
 /**
  * First attempts at a time. Each has a connection to the database until its end, and this leaves half of the ten to other

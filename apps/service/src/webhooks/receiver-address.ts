@@ -7,7 +7,7 @@ export interface ReceiverRules {
 }
 
 /** Length that every browser and server accepts. */
-export const MAX_URL_CHARACTERS = 2_048;
+const MAX_URL_CHARACTERS = 2_048;
 
 /**
  * Returns the issue with a receiver’s URL, as a sentence that continues its path; null if it is valid. A name may still
@@ -84,7 +84,7 @@ async function resolveInPublic(hostname: string): Promise<LookupAddress[]> {
 }
 
 /** Returns true if a connection to this IPv4 or IPv6 literal is allowed. */
-export function isAllowedAddress(address: string, { allowPrivate }: ReceiverRules): boolean {
+function isAllowedAddress(address: string, { allowPrivate }: ReceiverRules): boolean {
   const family = isIP(address);
   if (family === 0) return false;
   if (allowPrivate) return true;

@@ -39,7 +39,7 @@ export function executeResultOf({ id, pipelines }: Batch, { bundles, executed, f
 }
 
 /** Lists what landed: a whole bundle, or each transaction of a bundle that was not atomic or landed only in part. */
-export function landedExecutions(bundles: readonly Bundle[]): BundleExecution[] {
+function landedExecutions(bundles: readonly Bundle[]): BundleExecution[] {
   return bundles.flatMap(({ bundleId, signatures, landedSignatures, isAtomic }) =>
     isAtomic && landedSignatures.length === signatures.length
       ? [{ bundleId, txHashes: [...landedSignatures] }]

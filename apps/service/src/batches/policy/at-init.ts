@@ -74,7 +74,7 @@ export function admitByPolicy(
 const MAX_NAMED = 10;
 
 /** Combines the rules that refuse a batch into errors, those about recipients first. Empty if none refuses it. */
-export function toPolicyErrors(
+function toPolicyErrors(
   met: readonly MetRule[],
   now: Date,
 ): (ApiError<'ERR_POLICY_REFUSED'> | ApiError<'ERR_POLICY_CAP_REACHED'>)[] {

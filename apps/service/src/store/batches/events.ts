@@ -7,7 +7,7 @@ import { queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import { scheduleBalanceCheck } from '../webhooks/vault-balance-checks.ts';
 
 /** The notification channel of batch events. The payload is the batch's id. */
-export const EVENTS_CHANNEL = 'batch_events';
+const EVENTS_CHANNEL = 'batch_events';
 
 /**
  * Records an event of a batch, in the transaction that causes it, and queues it for the project's webhooks. Locks the

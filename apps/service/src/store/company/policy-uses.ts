@@ -22,7 +22,7 @@ export interface DayUses {
   readonly hasUnread: boolean;
 }
 
-export const NO_USES: DayUses = { uses: new Map(), tokenAccounts: 0, hasUnread: false };
+const NO_USES: DayUses = { uses: new Map(), tokenAccounts: 0, hasUnread: false };
 
 /** Key of a recipient, a type or a token account in the sums of a day. */
 export function useKey({ kind, subject }: Pick<PolicyUse, 'kind' | 'subject'>): string {
