@@ -59,11 +59,6 @@ export function pipelineSize(
   };
 }
 
-/** Returns the bytes of `pipelineSize`; at most `MAX_PIPELINE_BYTES` fit. */
-export function estimateBytes(pipeline: Pick<Pipeline, 'type' | 'actions'>, token?: SizeToken): number {
-  return pipelineSize(pipeline, token).bytes;
-}
-
 /** Three counts of roles and three of lists; the vault; the lookup table with the counts of its indices. */
 const FIXED_BYTES = 6 + ADDRESS_BYTES + (ADDRESS_BYTES + 2);
 

@@ -11,6 +11,7 @@ import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { auditVault } from './audit/audit-vault.ts';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
 import type { Commitment } from './chain/rpc.ts';
+import type { CallOptions } from './client.ts';
 
 /** A proof, and the transaction that should carry it. */
 export interface ProofQuery extends Proof {

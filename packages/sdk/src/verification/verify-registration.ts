@@ -186,10 +186,10 @@ async function readTerms(
 ): Promise<ChainTerms> {
   const configAddress = programConfigAddress();
   const [{ tokenProgram }, [config], ...rents] = await Promise.all([
-    readMint(rpcUrl, mint),
-    readAccounts(rpcUrl, [configAddress]),
-    readRent(rpcUrl, multisigBytes(members)),
-    readRent(rpcUrl, lookupTableBytes(TABLE_LENGTH)),
+    readMint(rpcUrl, mint, { signal }),
+    readAccounts(rpcUrl, [configAddress], { signal }),
+    readRent(rpcUrl, multisigBytes(members), signal),
+    readRent(rpcUrl, lookupTableBytes(TABLE_LENGTH), signal),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
   const { treasury, multisigCreationFee } = decodeProgramConfig(config);

@@ -23,15 +23,19 @@ export function useProposal(batch: WaitingBatch): UseQueryResult<Proposal> {
   const environment = useEnvironment();
   return useQuery({
     queryKey: ['proposal-content', batch.id, environment?.rpcUrl],
-    queryFn: () => readProposal(requireRpcUrl(environment), batch),
+    queryFn: ({ signal }) => readProposal(requireRpcUrl(environment), batch, signal),
     enabled: environment !== undefined,
     // Opening the dialog again reads the chain again.
     gcTime: 0,
   });
 }
 
-async function readProposal(rpcUrl: string, { id: batchId, projectId, batchIndex, kind }: WaitingBatch) {
-  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
+async function readProposal(
+  rpcUrl: string,
+  { id: batchId, projectId, batchIndex, kind }: WaitingBatch,
+  signal: AbortSignal,
+) {
+  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } }, { signal });
   const { multisig } = batch;
   const proposal = { multisig, batchIndex, isRotation: kind === 'rotation' };
   const read = await readProposalContent(rpcUrl, proposal, { signal });

@@ -11,7 +11,7 @@ export function useMint(mint: string): UseQueryResult<Mint> {
   const environment = useEnvironment();
   return useQuery({
     queryKey: ['mint-on-chain', mint, environment?.rpcUrl],
-    queryFn: () => readMint(requireRpcUrl(environment), mint),
+    queryFn: ({ signal }) => readMint(requireRpcUrl(environment), mint, { signal }),
     enabled: environment !== undefined,
   });
 }
