@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { waitForBatch } from '@flywheel/testing/batches';
-import { burnPipeline, execute, getBatch, init } from '@flywheel/testing/client';
-import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import { waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { type Address, createSolanaRpc } from '@solana/kit';
 import { removePostgres } from '../src/store/postgres.ts';
 
@@ -55,7 +55,7 @@ for (const phase of ['setup', 'execution'] as const) {
       await waitForBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
       await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=0' });
     }
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await waitForBundle(project, batch.id, phase);
     await end(service, 'SIGKILL');
     service = await start();
     const { status } = requireOk(await getBatch(service.url, project.apiKey, batch.id));
@@ -64,6 +64,14 @@ for (const phase of ['setup', 'execution'] as const) {
     await waitForBatch(service, project, batch.id, (seen) => seen.status === 'EXECUTED');
     assert.equal(await supplyOf(project.mint), VAULT_BASE_UNITS - 40_000_000n);
   });
+}
+
+/** Waits until the service has recorded a bundle of a phase, which happens before it is sent. */
+async function waitForBundle({ projectId, cookie }: TestProject, batchId: string, phase: string): Promise<void> {
+  const path = `/console/api/projects/${projectId}/batches/${batchId}/progress`;
+  const read = async (): Promise<{ readonly phase: string }[]> =>
+    requireOk(await send(service.url, 'GET', path, { headers: { cookie } })).bundles;
+  await waitUntil(`a bundle of the ${phase}`, read, (bundles) => bundles.some((bundle) => bundle.phase === phase));
 }
 
 interface Service {
