@@ -10,7 +10,6 @@ import type { Db } from '../../src/store/db.ts';
 const BATCHES = 10_000;
 const OTHER_PROJECTS = 5;
 const PAGE = 51;
-const MAX_MS = 100;
 
 const { db } = await openTestDatabase();
 const project = await storeProject(db);
@@ -45,19 +44,12 @@ const LISTS: readonly { readonly name: string; readonly filter: ListFilter; read
 
 describe(`a list of ${BATCHES} batches`, () => {
   for (const { name, filter, index } of LISTS) {
-    it(`reads ${name} by an index, and only the page’s rows of every table`, async (t) => {
+    it(`reads ${name} by an index, and only the page’s rows of every table`, async () => {
       const plan = await explain(batchListQuery(db, project.id, filter).compile());
       assert.match(plan, index);
       assert.doesNotMatch(plan, /Seq Scan/, plan);
-      const timesMs: number[] = [];
-      for (let i = 0; i < 5; i++) {
-        const begun = performance.now();
-        const rows = await listBatchRecords(db, project.id, filter);
-        timesMs.push(performance.now() - begun);
-        assert.ok(rows.length > 0 && rows.length <= PAGE);
-      }
-      const medianMs = timesMs.toSorted((a, b) => a - b)[2] ?? Number.POSITIVE_INFINITY;
-      t.diagnostic(`${name}: ${medianMs.toFixed(1)} ms (wanted: under ${MAX_MS} ms)`);
+      const rows = await listBatchRecords(db, project.id, filter);
+      assert.ok(rows.length > 0 && rows.length <= PAGE);
     });
   }
 });
