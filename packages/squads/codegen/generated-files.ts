@@ -13,7 +13,7 @@ export function generatedFiles(): { readonly [path: string]: string } {
   const { definedTypes } = program;
   const instructionFiles = Object.entries(INSTRUCTIONS).map(([file, names]) => {
     const instructions = names.map((name) => named(name, program.instructions));
-    return [file, renderInstructions({ instructions, definedTypes })] as const;
+    return [file, renderInstructions({ instructions, definedTypes }, ENCODED_ONLY)] as const;
   });
   const files = [['types', renderTypes(program)], ['accounts', renderAccounts(program)], ...instructionFiles] as const;
   return Object.fromEntries(
@@ -24,7 +24,10 @@ export function generatedFiles(): { readonly [path: string]: string } {
   );
 }
 
-/** Instructions that the service sends, the SDK checks, or the emulation executes, by the file that they are written to. */
+/**
+ * Instructions that the service sends, the SDK checks, or the emulation executes, by the file that they are written to. Tests
+ * alone build multisigAddMember, multisigRemoveMember, multisigChangeThreshold, multisigSetTimeLock and proposalCancelV2.
+ */
 const INSTRUCTIONS = {
   'multisig-instructions': [
     'multisigCreateV2',
@@ -54,6 +57,9 @@ const INSTRUCTIONS = {
     'proposalCancelV2',
   ],
 };
+
+/** Instructions whose arguments have the layout of proposalApprove, whose decoder reads them. */
+const ENCODED_ONLY = ['proposalReject', 'proposalCancel', 'proposalCancelV2'];
 
 const ACCOUNTS = ['programConfig', 'multisig', 'proposal', 'batch', 'vaultBatchTransaction', 'configTransaction'];
 

@@ -13,12 +13,20 @@ export function renderAccounts({ accounts, definedTypes }: ProgramNode): string 
   return file(accounts.map((account) => renderAccount(account, definedTypes)));
 }
 
-/** Renders, for each instruction, its discriminator, the codecs of its arguments and the function that builds it. */
-export function renderInstructions({
-  instructions,
-  definedTypes,
-}: Pick<ProgramNode, 'instructions' | 'definedTypes'>): string {
-  return file(instructions.map((node) => renderInstruction(node, definedTypes)));
+/**
+ * Renders, for each instruction, its discriminator, the codecs of its arguments and the function that builds it.
+ * @param encodedOnly names the instructions whose arguments need no decoder.
+ */
+export function renderInstructions(
+  { instructions, definedTypes }: Pick<ProgramNode, 'instructions' | 'definedTypes'>,
+  encodedOnly: readonly string[],
+): string {
+  return file(
+    instructions.map((node) => {
+      const sides: readonly Side[] = encodedOnly.includes(node.name) ? ['Encoder'] : SIDES;
+      return renderInstruction(node, definedTypes, sides);
+    }),
+  );
 }
 
 function renderType({ name, docs, type }: DefinedTypeNode, types: readonly DefinedTypeNode[]): string {
@@ -38,10 +46,14 @@ function renderAccount({ name, docs, data }: AccountNode, types: readonly Define
 
 ${doc(docs)}export interface ${pascal(name)}Account ${structBody(body)}
 
-${codecs(name, body, types, `${pascal(name)}Account`)}`;
+${codecs(name, body, types, { typeName: `${pascal(name)}Account` })}`;
 }
 
-function renderInstruction(instruction: InstructionNode, types: readonly DefinedTypeNode[]): string {
+function renderInstruction(
+  instruction: InstructionNode,
+  types: readonly DefinedTypeNode[],
+  sides: readonly Side[],
+): string {
   const { name, docs, accounts } = instruction;
   const [discriminator, ...args] = instruction.arguments;
   if (!discriminator) throw new Error(`The instruction ${name} has no discriminator.`);
@@ -52,7 +64,7 @@ function renderInstruction(instruction: InstructionNode, types: readonly Defined
   );
   return `${renderDiscriminator(name, discriminator)}
 
-${args.length > 0 ? renderArgs(name, args, types) : ''}export interface ${pascal(name)}Input${args.length > 0 ? ` extends ${pascal(name)}Args` : ''} {
+${args.length > 0 ? renderArgs(name, args, types, sides) : ''}export interface ${pascal(name)}Input${args.length > 0 ? ` extends ${pascal(name)}Args` : ''} {
 ${input.join('\n')}
 }
 
@@ -68,6 +80,7 @@ function renderArgs(
   name: string,
   args: readonly InstructionNode['arguments'][number][],
   types: readonly DefinedTypeNode[],
+  sides: readonly Side[],
 ): string {
   const fields = args.map(({ name: field, docs, type }) => ({
     kind: 'structFieldTypeNode' as const,
@@ -76,7 +89,7 @@ function renderArgs(
     type,
   }));
   const type: StructTypeNode = { kind: 'structTypeNode', fields };
-  return `export interface ${pascal(name)}Args ${structBody(type)}\n\n${codecs(`${name}Args`, type, types)}\n\n`;
+  return `export interface ${pascal(name)}Args ${structBody(type)}\n\n${codecs(`${name}Args`, type, types, { sides })}\n\n`;
 }
 
 function accountMeta(account: InstructionAccountNode): string {
@@ -104,15 +117,21 @@ type InstructionAccountNode = InstructionNode['accounts'][number];
 type TypeNode = DefinedTypeNode['type'];
 type StructTypeNode = Extract<TypeNode, { kind: 'structTypeNode' }>;
 type EnumVariantTypeNode = Extract<TypeNode, { kind: 'enumTypeNode' }>['variants'][number];
-type Side = 'Encoder' | 'Decoder';
+const SIDES = ['Encoder', 'Decoder'] as const;
+type Side = (typeof SIDES)[number];
 
-function codecs(name: string, type: TypeNode, types: readonly DefinedTypeNode[], typeName = pascal(name)): string {
+function codecs(
+  name: string,
+  type: TypeNode,
+  types: readonly DefinedTypeNode[],
+  { typeName = pascal(name), sides = SIDES }: { readonly typeName?: string; readonly sides?: readonly Side[] } = {},
+): string {
   const size = isFixedSize(type, types) ? 'FixedSize' : '';
   // A call without arguments can be dropped by a bundler as a whole, with all the calls in it.
   const render = (side: Side) =>
     `export const ${name}${side}: ${size}${side}<${typeName}> =
   /* @__PURE__ */ (() => ${codec(type, side)})();`;
-  return `${render('Encoder')}\n\n${render('Decoder')}`;
+  return sides.map(render).join('\n\n');
 }
 
 /** Borsh, as the program's Anchor reads and writes it. */

@@ -134,9 +134,6 @@ export interface ProposalRejectArgs {
 export const proposalRejectArgsEncoder: Encoder<ProposalRejectArgs> = /* @__PURE__ */ (() =>
   getStructEncoder([['memo', getNullableEncoder(addEncoderSizePrefix(getBytesEncoder(), getU32Encoder()))]]))();
 
-export const proposalRejectArgsDecoder: Decoder<ProposalRejectArgs> = /* @__PURE__ */ (() =>
-  getStructDecoder([['memo', getNullableDecoder(addDecoderSizePrefix(getBytesDecoder(), getU32Decoder()))]]))();
-
 export interface ProposalRejectInput extends ProposalRejectArgs {
   readonly multisig: Address;
   readonly member: Address;
@@ -167,9 +164,6 @@ export interface ProposalCancelArgs {
 export const proposalCancelArgsEncoder: Encoder<ProposalCancelArgs> = /* @__PURE__ */ (() =>
   getStructEncoder([['memo', getNullableEncoder(addEncoderSizePrefix(getBytesEncoder(), getU32Encoder()))]]))();
 
-export const proposalCancelArgsDecoder: Decoder<ProposalCancelArgs> = /* @__PURE__ */ (() =>
-  getStructDecoder([['memo', getNullableDecoder(addDecoderSizePrefix(getBytesDecoder(), getU32Decoder()))]]))();
-
 export interface ProposalCancelInput extends ProposalCancelArgs {
   readonly multisig: Address;
   readonly member: Address;
@@ -199,9 +193,6 @@ export interface ProposalCancelV2Args {
 
 export const proposalCancelV2ArgsEncoder: Encoder<ProposalCancelV2Args> = /* @__PURE__ */ (() =>
   getStructEncoder([['memo', getNullableEncoder(addEncoderSizePrefix(getBytesEncoder(), getU32Encoder()))]]))();
-
-export const proposalCancelV2ArgsDecoder: Decoder<ProposalCancelV2Args> = /* @__PURE__ */ (() =>
-  getStructDecoder([['memo', getNullableDecoder(addDecoderSizePrefix(getBytesDecoder(), getU32Decoder()))]]))();
 
 export interface ProposalCancelV2Input extends ProposalCancelV2Args {
   readonly multisig: Address;
