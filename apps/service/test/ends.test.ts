@@ -203,13 +203,8 @@ function list(project: TestProject, query: string) {
 
 // biome-ignore lint/suspicious/noExplicitAny: the wire’s batch, inspected by each test.
 async function until(project: TestProject, id: string, isAwaited: (batch: any) => boolean): Promise<any> {
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    const batch = requireOk(await getBatch(world.url, project.apiKey, id, '?include=ledger'));
-    if (isAwaited(batch)) return batch;
-    if (Date.now() > deadline) assert.fail(`Not as awaited: ${JSON.stringify(batch)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const read = async () => requireOk(await getBatch(world.url, project.apiKey, id, '?include=ledger'));
+  return waitUntil(`batch ${id}`, read, isAwaited);
 }
 
 async function spentBy(account: Address, text: string): Promise<bigint> {

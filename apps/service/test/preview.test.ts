@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Ledger, PreviewBatchResponse } from '@flywheel/api';
 import { decodeInstruction } from '@flywheel/protocol';
+import { waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -162,13 +163,9 @@ async function executeToTheEnd(project: TestProject, pipelines: readonly unknown
   const signedTx = await signWith(project.wallet, proposalApproveTx);
   const headers = { prefer: 'wait=120' };
   assert.equal(requireOk(await execute(world.url, project.apiKey, batch.id, signedTx, headers)).status, 'EXECUTED');
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    const { ledger } = requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger'));
-    if (ledger.isComplete) return ledger;
-    if (Date.now() > deadline) assert.fail(`The batch is not closed: ${JSON.stringify(ledger)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const read = async (): Promise<Ledger> =>
+    requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')).ledger;
+  return waitUntil('the ledger of a closed batch', read, ({ isComplete }) => isComplete);
 }
 
 /** Finds the token account that the first pipeline creates, in its second instruction. */

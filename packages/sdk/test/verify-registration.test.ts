@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isFlywheelError, verifyAndSignRegistration, verifyRegistered, verifyRegistration } from '@flywheel/sdk';
+import { waitUntil } from '@flywheel/testing/batches';
 import { send } from '@flywheel/testing/client';
 import { requireOk, signIn, signWith } from '@flywheel/testing/project';
 import { forgeRegistration, REGISTRATION_LIES, type ServedRegistration } from '@flywheel/testing/registration-lies';
@@ -303,11 +304,8 @@ describe('verifyAndSignRegistration', () => {
     const signature = await world.rpc
       .sendTransaction(sent, { encoding: 'base64', preflightCommitment: 'confirmed' })
       .send();
-    for (;;) {
-      const { value } = await world.rpc.getSignatureStatuses([signature]).send();
-      if (value[0]?.confirmationStatus === 'confirmed' || value[0]?.confirmationStatus === 'finalized') return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const read = async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus;
+    await waitUntil(signature, read, (seen) => seen === 'confirmed' || seen === 'finalized', 20);
   }
 
   async function balanceOf(owner: Address): Promise<bigint> {

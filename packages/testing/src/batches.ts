@@ -75,19 +75,23 @@ export async function waitForBatch(
   return waitUntil(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
 }
 
-/** Polls a state until it satisfies the condition. @throws Error with the last state after the timeout. */
+/**
+ * Polls a state until it satisfies the condition.
+ * @param intervalMs may be short for a state in this process, which costs nothing to read.
+ * @throws Error with the last state after two minutes.
+ */
 export async function waitUntil<Seen>(
   subject: string,
-  read: () => Promise<Seen>,
+  read: () => Seen | Promise<Seen>,
   isWanted: (seen: Seen) => boolean,
-  timeoutMs: number = TIMEOUT_MS,
+  intervalMs: number = POLL_INTERVAL_MS,
 ): Promise<Seen> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + TIMEOUT_MS;
   for (;;) {
     const seen = await read();
     if (isWanted(seen)) return seen;
-    if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms for ${subject}: ${describe(seen)}`);
-    await sleep(POLL_INTERVAL_MS);
+    if (performance.now() > deadline) throw new Error(`Waited ${TIMEOUT_MS} ms for ${subject}: ${describe(seen)}`);
+    await sleep(intervalMs);
   }
 }
 

@@ -174,7 +174,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       `.execute(world.db);
       return rows;
     };
-    await waitUntil('the job', job, ([row]) => row !== undefined && !['created', 'active'].includes(row.state), 60_000);
+    await waitUntil('the job', job, ([row]) => row !== undefined && !['created', 'active'].includes(row.state));
     const created = await fetchEncodedAccount(world.rpc, located.address);
     assert.equal(created.exists, false, `the operator has paid for ${located.address}`);
   }

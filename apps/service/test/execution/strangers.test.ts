@@ -79,7 +79,11 @@ describe('a batch that others act on', () => {
     const project = await createProject(world, { burnLimit: '3' });
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     requireOk(await executeSigned(world, project, batch));
-    await until(async () => (await closedAt(batch.id)) !== null);
+    await waitUntil(
+      'the closing',
+      () => closedAt(batch.id),
+      (at) => at !== null,
+    );
     await rewindBatch(world, batch.id);
     await executeSigned(world, project, batch, { prefer: 'wait=30' });
     const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
@@ -162,7 +166,11 @@ describe('an operator without funds', () => {
         const project = await createProject(world);
         const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
         const checked = await setUpBatch(world, project, [burnPipeline(1)]);
-        await until(() => spendAll(world, operator));
+        await waitUntil(
+          'an empty operator',
+          () => spendAll(world, operator),
+          (isEmpty) => isEmpty,
+        );
         const preview = { headers: { 'x-service-api-key': project.apiKey }, body: { pipelines: [burnPipeline(1)] } };
         for (const answer of [
           await send(world.url, 'POST', '/v1/flywheel/batch/preview', preview),
@@ -189,10 +197,6 @@ describe('an operator without funds', () => {
     });
   }
 });
-
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
-}
 
 /** Transfers what a signer holds. @returns false if it has paid for something meanwhile, e.g. a nonce. */
 async function spendAll(world: World, source: TransactionSigner): Promise<boolean> {

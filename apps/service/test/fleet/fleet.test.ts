@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { executeSigned, openBatch, waitForBatch } from '@flywheel/testing/batches';
+import { executeSigned, openBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
 import { expireHeartbeats } from '@flywheel/testing/jobs';
@@ -96,11 +95,8 @@ describe('two serving and three working processes', () => {
 });
 
 async function untilSomeSent({ db }: World): Promise<void> {
-  for (;;) {
-    const sent = await db.selectFrom('bundles').select('id').where('phase', '=', 'execution').execute();
-    if (sent.length >= 4) return;
-    await sleep(20);
-  }
+  const read = () => db.selectFrom('bundles').select('id').where('phase', '=', 'execution').execute();
+  await waitUntil('bundles of executions', read, (sent) => sent.length >= 4, 20);
 }
 
 async function heldJobs({ db }: World): Promise<string[]> {

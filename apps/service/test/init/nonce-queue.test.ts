@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isApiError } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
 import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
 import { newProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
@@ -171,7 +172,7 @@ test('a queue that stops answers all that wait at once, and keeps neither a repo
   const reports = () =>
     database.db.selectFrom('nonce_waiters').select('process').where('multisig', '=', multisig).execute();
   const waiting = [tryToLease(), tryToLease()];
-  while ((await reports()).length === 0) await sleep(5);
+  await waitUntil('a report', reports, (rows) => rows.length > 0, 5);
   await queue.stop();
   for (const error of await Promise.all(waiting)) assert.ok(isApiError(error, 'ERR_NONCE_POOL_EMPTY'));
   assert.ok(isApiError(await tryToLease(), 'ERR_NONCE_POOL_EMPTY'));
@@ -231,5 +232,5 @@ function newTenant(): Project {
 }
 
 async function until(isReached: () => boolean): Promise<void> {
-  while (!isReached()) await sleep(1);
+  await waitUntil('the queue', isReached, (reached) => reached, 1);
 }

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { waitUntil } from '@flywheel/testing/batches';
 import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress } from '@flywheel/testing/records';
 import type { Address } from '@solana/kit';
@@ -80,7 +81,7 @@ describe('the job queue', { concurrency: true }, () => {
       }
     }
     await Promise.all([queue.work(handler), second.work(handler)]);
-    await until(() => ended.length === 40, 30_000);
+    await until(() => ended.length === 40);
     assert.deepEqual(overlapping, []);
     for (const multisig of [slow, quick]) {
       assert.deepEqual(
@@ -167,7 +168,7 @@ describe('the job queue', { concurrency: true }, () => {
     gate.resolve();
     await queue.stop();
     await enqueue({ type: 'refill-nonces' });
-    await until(() => ran.length === 1, 20_000);
+    await until(() => ran.length === 1);
   });
 
   test('polls nothing if it only sends: its job waits for a worker', async () => {
@@ -253,7 +254,7 @@ describe('the job queue', { concurrency: true }, () => {
     await enqueue(waiting);
     worker.kill('SIGKILL');
     await once(worker, 'exit');
-    await until(() => ran.length === 2, 30_000);
+    await until(() => ran.length === 2);
     assert.deepEqual(ran, [held, waiting]);
   });
 
@@ -365,20 +366,12 @@ function isSame(one: Job, other: Job): boolean {
 }
 
 /** Waits until `read` returns something. @returns what it read. */
-async function until<T>(read: () => T | undefined | false, timeoutMs = 10_000): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const found = read();
-    if (found !== undefined && found !== false) return found;
-    assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
-    await sleep(2);
-  }
+async function until<T>(read: () => T | undefined | false): Promise<T> {
+  const found = await waitUntil('a job', read, (seen) => seen !== undefined && seen !== false, 2);
+  assert.ok(found !== undefined && found !== false);
+  return found;
 }
 
-async function untilAsync(read: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await read())) {
-    assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
-    await sleep(100);
-  }
+async function untilAsync(read: () => Promise<boolean>): Promise<void> {
+  await waitUntil('a job', read, (isSo) => isSo);
 }

@@ -12,7 +12,7 @@ test('a worker whose connection is lost is marked again, so that no starting wor
   await waitUntil('the mark', findMarks, ({ length }) => length === 1);
   const [lost] = await findMarks();
   await sql`select pg_terminate_backend(${lost})`.execute(db);
-  await waitUntil('another mark', findMarks, (marks) => marks.length === 1 && !marks.includes(lost ?? 0), 20_000);
+  await waitUntil('another mark', findMarks, (marks) => marks.length === 1 && !marks.includes(lost ?? 0));
 
   await sql`insert into jobs.job (name, data, state) values ('batch', '{}', 'active')`.execute(db);
   const starting = await joinWorkers(poolConfig, quietLog);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { waitUntil } from '@flywheel/testing/batches';
 import { type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
@@ -37,7 +37,12 @@ describe('a collector whose clock is set back by a day', () => {
     await ahead.stop();
     clock.mock.restore();
     const collector = await world.open(service, store, { maxAgeMs: 60_000 });
-    while (service.paid.length === 0) await sleep(5);
+    await waitUntil(
+      'a payment',
+      () => service.paid.length,
+      (count) => count > 0,
+      5,
+    );
     assert.deepEqual(service.paid, ['accepted ahead']);
     await collector.stop();
   });

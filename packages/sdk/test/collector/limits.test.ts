@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isFlywheelError } from '@flywheel/sdk';
 import { type Collector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { waitUntil } from '@flywheel/testing/batches';
 import { type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
@@ -57,7 +57,7 @@ describe('a collector that a limit refuses', () => {
 });
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await sleep(5);
+  await waitUntil('the collector', isTrue, (isSo) => isSo, 5);
 }
 
 async function isFree(collector: Collector, id: string): Promise<boolean> {
