@@ -9,15 +9,9 @@ import { proposalAddress, transactionAddress } from '@flywheel/squads';
 import { execute, getBatch, init } from '@flywheel/testing/client';
 import { isClusterShared } from '@flywheel/testing/cluster';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { decodeTransaction } from '@flywheel/testing/values';
 import type { World } from '@flywheel/testing/world';
-import {
-  type Address,
-  type EncodedAccount,
-  fetchEncodedAccounts,
-  getBase64Encoder,
-  getTransactionDecoder,
-  type Transaction,
-} from '@solana/kit';
+import { type Address, type EncodedAccount, fetchEncodedAccounts, type Transaction } from '@solana/kit';
 import { LiteSVM } from 'litesvm';
 import { openBenchWorld } from './bench-world.ts';
 import { type Figures, ms, percent } from './figures.ts';
@@ -54,7 +48,7 @@ async function measure(world: World): Promise<Figures> {
 
   const bundles = await findBundles(world.db, batch.id, 'execution');
   const checksMs = (await readBeginning(world, batch)).getTime() - startedAt;
-  const transactions = bundles.flatMap((bundle) => bundle.transactions.map(decode));
+  const transactions = bundles.flatMap((bundle) => bundle.transactions.map(decodeTransaction));
   const rawMs = replay(before, transactions, world);
   const [serviceRate, rawRate] = [serviceMs, rawMs].map((ms) => (PIPELINES * 1_000) / ms);
   return {
@@ -132,10 +126,6 @@ async function readAccounts({ rpc }: World, addresses: readonly Address[]): Prom
 
 /** Maximum of getMultipleAccounts (Solana RPC). */
 const MAX_ACCOUNTS = 100;
-
-function decode(wire: string): Transaction {
-  return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
-}
 
 /** Measures the milliseconds that LiteSVM takes for the transactions in sequence, on a state of its own. */
 function replay(before: readonly EncodedAccount[], transactions: readonly Transaction[], { localnet }: World): number {

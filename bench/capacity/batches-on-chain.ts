@@ -3,7 +3,8 @@ import type { Bundle } from '@flywheel/service/internal/model/batch.ts';
 import { findBundles } from '@flywheel/service/internal/store/batches/bundles.ts';
 import { findLedgerEntries } from '@flywheel/service/internal/store/batches/ledger.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
-import { getBase64Encoder, getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit';
+import { decodeTransaction } from '@flywheel/testing/values';
+import { getCompiledTransactionMessageDecoder } from '@solana/kit';
 import {
   COMPUTE_BUDGET_PROGRAM_ADDRESS,
   getSetComputeUnitLimitInstructionDataDecoder,
@@ -72,7 +73,7 @@ async function closingMs(db: Db, id: string): Promise<number> {
 
 /** Reads the compute-unit limit of a transaction. */
 function declaredUnits(wire: string): number {
-  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const { messageBytes } = decodeTransaction(wire);
   const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
   if (message.version === 1) {
     // Values stand in the order of the mask’s bits: two for the fee, then the limit (SIMD-0385).

@@ -12,7 +12,8 @@ import {
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@flywheel/sdk';
 import { compilePipeline, lookupTableAddresses } from '@flywheel/testing/compile';
-import { type Address, address, generateKeyPairSigner, getAddressDecoder } from '@solana/kit';
+import { addressOf } from '@flywheel/testing/values';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import fc from 'fast-check';
 
 const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
@@ -116,8 +117,4 @@ async function projectOf(programAddress: Address): Promise<Target> {
       },
     },
   };
-}
-
-function addressOf(byte: number): Address {
-  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { isFlywheelError, type ProposalToApprove, signApproval } from '@flywheel/sdk';
+import { decodeTransaction } from '@flywheel/testing/values';
 import {
   type Base64EncodedWireTransaction,
   generateKeyPairSigner,
-  getBase64Encoder,
-  getTransactionDecoder,
   type KeyPairSigner,
   verifySignature,
 } from '@solana/kit';
@@ -27,8 +26,8 @@ before(async () => {
 
 describe('signApproval', () => {
   it('adds the wallet’s signature, keeps the operator’s and leaves the company’s empty', async () => {
-    const signed = decode(await signApproval(await approval(), wallet, proposal));
-    assert.deepEqual(signed.messageBytes, decode(await approval()).messageBytes);
+    const signed = decodeTransaction(await signApproval(await approval(), wallet, proposal));
+    assert.deepEqual(signed.messageBytes, decodeTransaction(await approval()).messageBytes);
     for (const { keyPair, address } of [wallet, operator]) {
       const signature = signed.signatures[address];
       assert.ok(signature && (await verifySignature(keyPair.publicKey, signature, signed.messageBytes)));
@@ -135,10 +134,6 @@ describe('signApproval', () => {
 
 function approval(options: Partial<ApprovalOptions> = {}): Promise<Base64EncodedWireTransaction> {
   return buildApproval({ operator, wallet, company: company.address, ...options });
-}
-
-function decode(text: string) {
-  return getTransactionDecoder().decode(getBase64Encoder().encode(text));
 }
 
 function refusal(pattern: RegExp) {

@@ -14,15 +14,14 @@ import {
 } from '@flywheel/squads';
 import { setUpBatch } from '@flywheel/testing/batches';
 import { createProject, type TestProject } from '@flywheel/testing/project';
+import { decodeTransaction } from '@flywheel/testing/values';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
   type Address,
   address,
   generateKeyPairSigner,
-  getBase64Encoder,
   getCompiledTransactionMessageDecoder,
   getCompiledTransactionMessageEncoder,
-  getTransactionDecoder,
 } from '@solana/kit';
 
 interface VoterLie {
@@ -290,7 +289,7 @@ describe('verifyApproval', () => {
 type Message = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>['decode']>;
 
 function rewritten(wire: string, rewrite: (message: Extract<Message, { version: 0 }>) => Message): string {
-  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const { messageBytes } = decodeTransaction(wire);
   const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
   if (message.version !== 0) throw new Error('An approval is version 0.');
   const bytes = Uint8Array.from(getCompiledTransactionMessageEncoder().encode(rewrite(message)));

@@ -3,8 +3,6 @@ import { describe, it } from 'node:test';
 import { MAX_TRANSACTION_BYTES } from '@flywheel/protocol';
 import {
   AccountRole,
-  type Address,
-  getAddressDecoder,
   getTransactionMessageComputeUnitLimit,
   getTransactionMessageComputeUnitPrice,
   getTransactionMessageHeapSize,
@@ -16,6 +14,7 @@ import {
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import fc from 'fast-check';
 import { appendIfFits, type InstructionGroup, planTransactions, type TransactionLimits } from '../src/index.ts';
+import { addressOf } from './values.ts';
 
 const PROGRAM = addressOf(1);
 const LIMITS: TransactionLimits = {
@@ -222,8 +221,4 @@ function groupOf(
 
 function instructionOf(bytes: number): Instruction {
   return { programAddress: PROGRAM, data: new Uint8Array(bytes) };
-}
-
-function addressOf(byte: number): Address {
-  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
 }

@@ -6,7 +6,6 @@ import {
   appendTransactionMessageInstructions,
   compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
-  getAddressDecoder,
   getTransactionMessageSize,
   type Instruction,
   setTransactionMessageComputeUnitLimit,
@@ -17,6 +16,7 @@ import {
 import fc from 'fast-check';
 import type { UnsignedMessage } from '../src/fee.ts';
 import { accountCount, findTableIn, tallyOf, transactionSize, withInstructions } from '../src/transaction-size.ts';
+import { addressOf } from './values.ts';
 
 const FEE_PAYER = addressOf(1);
 /** Few addresses, so that instructions share them; those of one table are in the other one, too. */
@@ -103,8 +103,4 @@ function addressesOf({ feePayer, instructions: all }: UnsignedMessage): Set<Addr
     feePayer.address,
     ...all.flatMap(({ programAddress, accounts = [] }) => [programAddress, ...accounts.map(({ address }) => address)]),
   ]);
-}
-
-function addressOf(byte: number): Address {
-  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
 }

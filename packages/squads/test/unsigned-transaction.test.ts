@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   AccountRole,
-  type Address,
   appendTransactionMessageInstructions,
   compileTransaction,
   createTransactionMessage,
-  getAddressDecoder,
   getBase64EncodedWireTransaction,
   type Instruction,
   type Nonce,
@@ -15,6 +13,7 @@ import {
 } from '@solana/kit';
 import fc from 'fast-check';
 import { encodeUnsignedTransaction } from '../src/index.ts';
+import { addressOf } from './values.ts';
 
 const account = fc.record({
   // Kit allows twelve signers.
@@ -67,8 +66,4 @@ function messageOf(given: readonly Instruction[]) {
     },
     appendTransactionMessageInstructions(given, empty),
   );
-}
-
-function addressOf(byte: number): Address {
-  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
 }

@@ -8,6 +8,11 @@ export function record<T>(model: { readonly [Key in keyof T]: fc.Arbitrary<T[Key
   return fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
 }
 
+/** Returns the address whose 32 bytes all have this value. */
+export function addressOf(byte: number): Address {
+  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
+}
+
 export const anyAddress: fc.Arbitrary<Address> = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
   .map((bytes) => getAddressDecoder().decode(bytes));

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  type AccountMeta,
-  AccountRole,
-  type Address,
-  getAddressDecoder,
-  type Instruction,
-  isSignerRole,
-} from '@solana/kit';
+import { type AccountMeta, AccountRole, type Address, type Instruction, isSignerRole } from '@solana/kit';
 import fc from 'fast-check';
 import {
   compileVaultMessage,
@@ -17,6 +10,7 @@ import {
   vaultMessageAccounts,
   vaultMessageSize,
 } from '../src/index.ts';
+import { addressOf } from './values.ts';
 
 const VAULT = addressOf(1);
 const TABLES = [
@@ -136,8 +130,4 @@ function inMessageOrder(keys: readonly Address[], accounts: readonly AccountMeta
   const withRole = (wanted: AccountRole) =>
     lookedUp.filter((meta) => meta.role === wanted).map(({ address }) => address);
   return [...keys, ...withRole(AccountRole.WRITABLE), ...withRole(AccountRole.READONLY)];
-}
-
-function addressOf(byte: number): Address {
-  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
 }

@@ -8,11 +8,10 @@ import { BUNDLES_PATH, bundleIdOf } from '@flywheel/protocol';
 import {
   type Base64EncodedWireTransaction,
   createSolanaRpc,
-  getBase64Encoder,
   getSignatureFromTransaction,
-  getTransactionDecoder,
   type Signature,
 } from '@solana/kit';
+import { decodeTransaction } from './values.ts';
 
 /** A block engine for a cluster that has none, which lands bundles through RPC. */
 export interface BundleRelay {
@@ -64,9 +63,7 @@ export async function startBundleRelay(rpcUrl: string): Promise<BundleRelay> {
   };
 
   const sendBundle = (transactions: readonly Base64EncodedWireTransaction[]): string => {
-    const signatures = transactions.map((wire) =>
-      getSignatureFromTransaction(getTransactionDecoder().decode(getBase64Encoder().encode(wire))),
-    );
+    const signatures = transactions.map((wire) => getSignatureFromTransaction(decodeTransaction(wire)));
     const bundleId = bundleIdOf(signatures);
     const known = bundles.get(bundleId);
     if (known && known.status !== 'Failed') return bundleId;

@@ -6,12 +6,11 @@ import {
   generateKeyPairSigner,
   getBase58Decoder,
   getBase64EncodedWireTransaction,
-  getBase64Encoder,
-  getTransactionDecoder,
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit';
 import { type Answer, send } from './client.ts';
+import { decodeTransaction } from './values.ts';
 
 export interface TestProject extends RegisteredProject {
   readonly wallet: KeyPairSigner;
@@ -93,7 +92,7 @@ export async function signIn(
 
 /** Adds a wallet's signature to a transaction in base64. */
 export async function signWith(wallet: Pick<KeyPairSigner, 'keyPair'>, wire: string): Promise<string> {
-  const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const transaction = decodeTransaction(wire);
   return getBase64EncodedWireTransaction(await partiallySignTransaction([wallet.keyPair], transaction));
 }
 

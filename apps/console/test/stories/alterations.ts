@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Pins } from '@flywheel/sdk';
+import { decodeTransaction } from '@flywheel/testing/values';
 import {
   type Address,
   appendTransactionMessageInstruction,
@@ -8,9 +9,7 @@ import {
   createNoopSigner,
   decompileTransactionMessage,
   getBase64EncodedWireTransaction,
-  getBase64Encoder,
   getCompiledTransactionMessageDecoder,
-  getTransactionDecoder,
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import type { APIResponse, Page, Route } from 'playwright-core';
@@ -106,7 +105,7 @@ export function replaceAmount(bytes: Buffer, from: bigint, to: bigint): void {
 
 /** Adds a transfer of one lamport from the signing wallet to an approval transaction. */
 export function addTheft(proposalApproveTx: string, wallet: Address, thief: Address): string {
-  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(proposalApproveTx));
+  const { messageBytes } = decodeTransaction(proposalApproveTx);
   const message = decompileTransactionMessage(getCompiledTransactionMessageDecoder().decode(messageBytes));
   const theft = getTransferSolInstruction({ source: createNoopSigner(wallet), destination: thief, amount: 1n });
   return getBase64EncodedWireTransaction(compileTransaction(appendTransactionMessageInstruction(theft, message)));

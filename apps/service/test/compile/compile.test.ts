@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError } from '@flywheel/api';
-import { type Address, generateKeyPairSigner, getAddressDecoder } from '@solana/kit';
+import { addressOf } from '@flywheel/testing/values';
+import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { compilePipeline, compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { dailyTotals, requirements } from '../../src/compile/totals.ts';
@@ -115,7 +116,3 @@ describe('compilePipelines', () => {
     );
   }
 });
-
-function addressOf(byte: number): Address {
-  return getAddressDecoder().decode(new Uint8Array(32).fill(byte));
-}

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
+import { decodeTransaction } from '@flywheel/testing/values';
 import {
   compileTransaction,
   decompileTransactionMessage,
   getBase64EncodedWireTransaction,
-  getBase64Encoder,
   getCompiledTransactionMessageDecoder,
-  getTransactionDecoder,
   type KeyPairSigner,
   partiallySignTransaction,
   type ReadonlyUint8Array,
@@ -39,8 +38,4 @@ export async function signMessage(
   const keys = signers.includes(wallet.address) ? [wallet.keyPair] : [];
   // The bytes are a message's; kit needs nothing of it but its signers.
   return getBase64EncodedWireTransaction(await partiallySignTransaction(keys, unsigned as unknown as Transaction));
-}
-
-export function decodeTransaction(wire: string): Transaction {
-  return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
 }

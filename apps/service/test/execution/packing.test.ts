@@ -7,15 +7,14 @@ import { burnPipeline, getBatch } from '@flywheel/testing/client';
 import { onlyLocal, onlyWithV1, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { decodeTransaction } from '@flywheel/testing/values';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
   type Address,
   address,
   type Base64EncodedWireTransaction,
   generateKeyPairSigner,
-  getBase64Encoder,
   getCompiledTransactionMessageDecoder,
-  getTransactionDecoder,
 } from '@solana/kit';
 import { getTransferSolInstructionDataEncoder } from '@solana-program/system';
 import { findBundles } from '../../src/store/batches/bundles.ts';
@@ -193,7 +192,7 @@ async function transactionsSent({ db }: World, batchId: string) {
 }
 
 function versionOf(wire: Base64EncodedWireTransaction): number {
-  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const { messageBytes } = decodeTransaction(wire);
   const { version } = getCompiledTransactionMessageDecoder().decode(messageBytes);
   return version === 'legacy' ? 0 : version;
 }

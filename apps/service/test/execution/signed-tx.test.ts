@@ -4,6 +4,7 @@ import { assertError, executeSigned, setUpBatch } from '@flywheel/testing/batche
 import { findMultisig, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { decodeTransaction } from '@flywheel/testing/values';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
   AccountRole,
@@ -22,7 +23,7 @@ import type { Multisig } from '../../src/model/project.ts';
 import { approveTransaction } from '../../src/squads/approval.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
-import { type ApprovalMessage, decodeTransaction, editApproval, signMessage } from './edit-approval.ts';
+import { type ApprovalMessage, editApproval, signMessage } from './edit-approval.ts';
 
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
 /** Indices of Lighthouse's instructions, from its client, github.com/Jac0xb/lighthouse. */

@@ -7,7 +7,8 @@ import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import { getBase64Encoder, getSignatureFromTransaction, getTransactionDecoder } from '@solana/kit';
+import { decodeTransaction } from '@flywheel/testing/values';
+import { getSignatureFromTransaction } from '@solana/kit';
 
 let world: GatedWorld;
 let other: TestProject;
@@ -82,7 +83,7 @@ describe('an RPC node’s false report of a failed approval', () => {
     const sent: string[] = [];
     world.gate.intercept('sendBundle', async ({ params: [transactions] }, pass) => {
       const [approval = ''] = transactions as readonly string[]; // the method's first parameter
-      sent.push(getSignatureFromTransaction(getTransactionDecoder().decode(getBase64Encoder().encode(approval))));
+      sent.push(getSignatureFromTransaction(decodeTransaction(approval)));
       if (sent.length > 1) return pass();
       await world.localnet.warp({ slots: 151n });
       return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };

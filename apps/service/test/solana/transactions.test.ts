@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { decodeTransaction } from '@flywheel/testing/values';
 import {
   AccountRole,
   appendTransactionMessageInstructions,
@@ -8,12 +9,9 @@ import {
   createTransactionMessage,
   generateKeyPairSigner,
   getBase58Encoder,
-  getBase64Encoder,
-  getTransactionDecoder,
   type KeyPairSigner,
   type SignatureBytes,
   setTransactionMessageFeePayer,
-  type Transaction,
   verifySignature,
 } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -50,15 +48,11 @@ function signers(): readonly [KeyPairSigner, KeyPairSigner, KeyPairSigner] {
   return [operator, wallet, company];
 }
 
-function decode(wire: Base64EncodedWireTransaction): Transaction {
-  return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
-}
-
 describe('signTransaction', () => {
   it('adds every signature, and returns the fee payer’s', async () => {
     const [payer, ...others] = signers();
     const { wire, signature } = await signTransaction(messageOf(), LIFETIME, [...others, payer]);
-    const { signatures, messageBytes } = decode(wire);
+    const { signatures, messageBytes } = decodeTransaction(wire);
     for (const { address, keyPair } of signers()) {
       const made = signatures[address];
       assert.ok(made);
@@ -89,7 +83,7 @@ describe('addSignatures', () => {
     const [payer, signsFirst, signsLast] = signers();
     const first = await partiallySignTransaction(messageOf(), LIFETIME, [signsFirst]);
     const { wire, signature } = await addSignatures(first.wire, [signsLast, payer]);
-    const [before, after] = [decode(first.wire), decode(wire)];
+    const [before, after] = [decodeTransaction(first.wire), decodeTransaction(wire)];
     assert.deepEqual(after.messageBytes, first.messageBytes);
     assert.deepEqual(after.signatures[signsFirst.address], before.signatures[signsFirst.address]);
     assert.ok(Object.values(after.signatures).every((made: SignatureBytes | null) => made !== null));

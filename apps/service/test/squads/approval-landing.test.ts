@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { decodeProposal, planTransactions } from '@flywheel/squads';
+import { decodeTransaction } from '@flywheel/testing/values';
 import {
   assertIsFullySignedTransaction,
   generateKeyPairSigner,
   getBase64EncodedWireTransaction,
-  getBase64Encoder,
-  getTransactionDecoder,
   type KeyPairSigner,
   type Nonce,
   partiallySignTransaction,
@@ -58,7 +57,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       const built = approveTransaction(multisig, 1n, nonce);
       for (let blocks = 0; blocks < 200; blocks += 1) svm.expireBlockhash();
 
-      const signedTx = getBase64EncodedWireTransaction(await sign(wallet, decode(built)));
+      const signedTx = getBase64EncodedWireTransaction(await sign(wallet, decodeTransaction(built)));
       const expected = { batchId: 'batch', batchIndex: 1n, multisig, nonce };
       const checked = await checkApproval(signedTx, expected);
       const signed = await sign(company, await sign(operator, checked));
@@ -116,10 +115,6 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
     return decodeNonce(readAccount(cluster, address)).data.blockhash as string as Nonce;
   }
 });
-
-function decode(text: string): Transaction {
-  return getTransactionDecoder().decode(getBase64Encoder().encode(text));
-}
 
 async function sign({ keyPair }: KeyPairSigner, transaction: Transaction): Promise<Transaction> {
   return partiallySignTransaction([keyPair], transaction as Parameters<typeof partiallySignTransaction>[1]);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { isApiError } from '@flywheel/api';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import { decodeTransaction } from '@flywheel/testing/values';
 import {
   AccountRole,
   type Address,
@@ -12,10 +13,8 @@ import {
   decompileTransactionMessage,
   generateKeyPairSigner,
   getBase64EncodedWireTransaction,
-  getBase64Encoder,
   getCompiledTransactionMessageDecoder,
   getCompiledTransactionMessageEncoder,
-  getTransactionDecoder,
   getTransactionEncoder,
   type Instruction,
   type KeyPairSigner,
@@ -77,14 +76,14 @@ describe('the approval of a batch', () => {
 
   it('has the same bytes every time, is unsigned, and leaves space for guard instructions', async () => {
     assert.equal(approveTransaction(multisig, 7n, nonce), unsigned);
-    const transaction = decode(unsigned);
+    const transaction = decodeTransaction(unsigned);
     assert.deepEqual(Object.values(transaction.signatures), [null, null, null]);
     assert.equal(getTransactionEncoder().encode(transaction).length, 612);
   });
 
   it('is accepted with the wallet’s signature', async () => {
     const checked = await checkApproval(await signed(), expected);
-    assert.deepEqual(checked.messageBytes, decode(unsigned).messageBytes);
+    assert.deepEqual(checked.messageBytes, decodeTransaction(unsigned).messageBytes);
   });
 
   it('is accepted with a Lighthouse assertion and another compute budget within the fee', async () => {
@@ -101,8 +100,8 @@ describe('the approval of a batch', () => {
   it('is rejected unsigned, signed by another wallet, or with a signature over other bytes', async () => {
     await refused(unsigned, /is not signed by the project’s wallet/);
     const other = approveTransaction(multisig, 8n, nonce);
-    const otherSignature = decode(await signed(other)).signatures[wallet.address];
-    const transaction = decode(unsigned);
+    const otherSignature = decodeTransaction(await signed(other)).signatures[wallet.address];
+    const transaction = decodeTransaction(unsigned);
     const forged = { ...transaction, signatures: { ...transaction.signatures, [wallet.address]: otherSignature } };
     await refused(getBase64EncodedWireTransaction(forged as Transaction), /does not verify/);
     const foreign = approveTransaction({ ...multisig, wallet: stranger.address }, 7n, nonce);
@@ -203,7 +202,7 @@ describe('the approval of a batch', () => {
   });
 
   it('is rejected with lookup tables, in other versions, truncated, extended, or as an invalid transaction', async () => {
-    const compiled = getCompiledTransactionMessageDecoder().decode(decode(unsigned).messageBytes);
+    const compiled = getCompiledTransactionMessageDecoder().decode(decodeTransaction(unsigned).messageBytes);
     assert.equal(compiled.version, 0);
     const withTable = getCompiledTransactionMessageEncoder().encode({
       ...compiled,
@@ -239,7 +238,7 @@ describe('the approval of a batch', () => {
   });
 
   it('is rejected if any changed byte changes its meaning, even if the wallet signs the change', async () => {
-    const original = decode(unsigned).messageBytes;
+    const original = decodeTransaction(unsigned).messageBytes;
     const meaning = meaningOf(original);
     let acceptedCount = 0;
     for (const [index, byte] of original.entries()) {
@@ -261,14 +260,14 @@ describe('the approval of a batch', () => {
 
   async function signed(transaction = unsigned, signers = [wallet]): Promise<Base64EncodedWireTransaction> {
     const keys = signers.map(({ keyPair }) => keyPair);
-    return getBase64EncodedWireTransaction(await partiallySignTransaction(keys, decode(transaction)));
+    return getBase64EncodedWireTransaction(await partiallySignTransaction(keys, decodeTransaction(transaction)));
   }
 
   type Message = Extract<TransactionMessage, { version: 0 }> & TransactionMessageWithFeePayer;
 
   /** Returns the approval after a wallet has changed and signed it. */
   async function edited(edit: (message: Message) => Message): Promise<string> {
-    const compiled = getCompiledTransactionMessageDecoder().decode(decode(unsigned).messageBytes);
+    const compiled = getCompiledTransactionMessageDecoder().decode(decodeTransaction(unsigned).messageBytes);
     const message = decompileTransactionMessage(compiled);
     assert.equal(message.version, 0);
     return resigned(compileTransaction(edit(message as Message)).messageBytes);
@@ -331,10 +330,6 @@ function replaceLast(instruction: Instruction) {
     ...message,
     instructions: [...message.instructions.slice(0, -1), instruction],
   });
-}
-
-function decode(text: string): Transaction & Parameters<typeof partiallySignTransaction>[1] {
-  return getTransactionDecoder().decode(getBase64Encoder().encode(text)) as ReturnType<typeof decode>;
 }
 
 function bytesAsBase64() {
