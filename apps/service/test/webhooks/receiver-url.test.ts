@@ -117,7 +117,7 @@ describe('a receiver’s host name', () => {
     let lookups = 0;
     const lookup = guardedLookup(ANYWHERE, async () => [{ address: answers[lookups++] ?? '', family: 4 }]);
     const url = `http://rebinding.example:${new URL(receiver.url).port}/hook`;
-    const deps = { rules: ANYWHERE, lookup, timeoutMs: 2_000 };
+    const deps = { rules: ANYWHERE, lookup, timeoutMs: 60_000 };
     const answer = await post(deps, { url, headers: {}, body: '{}' }, new AbortController().signal);
     assert.deepEqual([answer.status, lookups, receiver.received.length], [204, 1, 1]);
     assert.equal(receiver.received[0]?.headers.host, new URL(url).host);
