@@ -3,9 +3,10 @@ import type { Address } from '@solana/kit';
 import { movesTokens } from '../../compile/totals.ts';
 import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import { isShortOfFunds } from '../../model/transaction-error.ts';
 import type { Deps } from '../deps.ts';
 import { findFailedAction } from './failed-recipient.ts';
-import { describeMissingFunds, type Funds, isShortOfFunds, readFunds } from './funds.ts';
+import { describeMissingFunds, type Funds, readFunds } from './funds.ts';
 import { checkNewAccounts, checkRecipients, type RecipientsCheck } from './recipients.ts';
 import { type SimulatedFailure, simulatePipelines } from './simulate.ts';
 

@@ -3,9 +3,9 @@ import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { Batch, BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import { isShortOfFunds, mayBeCausedByRecipient } from '../../model/transaction-error.ts';
 import type { Deps } from '../deps.ts';
 import { explainChainError } from '../details/failure.ts';
-import { isShortOfFunds } from './funds.ts';
 import { checkRecipients } from './recipients.ts';
 
 /** How the execution of a pipeline failed. */
@@ -92,8 +92,5 @@ function countInstructions(action: BatchAction): number {
 
 /** A recipient can refuse an airdrop, but cannot cause the errors of the vault's funds, the mint or the transaction. */
 function isCausedByRecipient(action: BatchAction, err: string): action is Extract<BatchAction, { action: 'AIRDROP' }> {
-  return action.action === 'AIRDROP' && !isShortOfFunds(err) && !OTHER_CAUSES.test(err);
+  return action.action === 'AIRDROP' && mayBeCausedByRecipient(err);
 }
-
-/** Token-2022's `MintPaused` is its error 67; the others are bounds of a transaction. */
-const OTHER_CAUSES = /"Custom":67\}|ComputationalBudgetExceeded|ProgramFailedToComplete|MaxAccountsDataAllocations/;

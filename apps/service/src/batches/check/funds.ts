@@ -89,11 +89,6 @@ function describeUse({ lamports, missingTokenAccounts }: Funds, pipelines: Pipel
   return `creating ${missingTokenAccounts.length} token accounts takes ${creation}, and it must keep ${MIN_VAULT_LAMPORTS}`;
 }
 
-/** Error code 1 is `InsufficientFunds` in the token programs and `ResultWithNegativeLamports` in the system program. */
-export function isShortOfFunds(err: string): boolean {
-  return /"Custom":1[}\]]/.test(err) || err.includes('InsufficientFundsForRent');
-}
-
 /** Finds the position at which the running sum of the costs exceeds the available amount. */
 function firstUnpaid(available: bigint, costs: readonly bigint[]): number {
   let spent = 0n;

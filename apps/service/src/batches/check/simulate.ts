@@ -3,6 +3,7 @@ import { BUILTIN_UNITS } from '@flywheel/protocol';
 import { executeWeight, planTransactions, type TransactionLimits, type UnsignedMessage } from '@flywheel/squads';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
+import { failedInstruction, isFeeUnpaid, isNodeBehind } from '../../model/transaction-error.ts';
 import type { Simulation } from '../../solana/answers.ts';
 import { NodeBehind } from '../../solana/node-unavailable.ts';
 import { compileUnsigned } from '../../solana/transactions.ts';
@@ -110,7 +111,7 @@ function throwIfUnrelated(err: string, { operator }: Multisig): void {
   if (isNodeBehind(err)) {
     throw new NodeBehind(`The node does not show what the multisig's registration created: ${err}`);
   }
-  if (isOperatorUnable(err)) {
+  if (isFeeUnpaid(err)) {
     const context = { operator, retryAfterSeconds: OPERATOR_RETRY_SECONDS };
     throw new ApiError('ERR_OPERATOR_UNFUNDED', context, { cause: err });
   }
@@ -127,7 +128,7 @@ interface ReadSimulation {
 function readSimulation(held: readonly HeldPipeline[], simulation: Simulation): ReadSimulation {
   const { err, logs } = simulation;
   if (err === null) return readSucceeding(held, simulation);
-  const index = instructionIndex(err);
+  const index = failedInstruction(err);
   const failing = held.findIndex(({ start, end }) => index !== null && start <= index && index < end);
   const [first, ...others] = held;
   if (first !== undefined && (failing === 0 || others.length === 0)) {
@@ -161,20 +162,6 @@ function sumOf(units: readonly number[]): number {
 
 function together(held: readonly HeldPipeline[]): number[][] {
   return held.length === 0 ? [] : [held.map(({ position }) => position)];
-}
-
-/** The only lookup table of a simulation is the project's. It is finalized before the first batch, frozen, and never closed. */
-function isNodeBehind(err: string): boolean {
-  return err.includes('AddressLookupTable');
-}
-
-function isOperatorUnable(err: string): boolean {
-  return err.includes('InsufficientFundsForFee') || err === '"AccountNotFound"';
-}
-
-function instructionIndex(err: string): number | null {
-  const index = /^\{"InstructionError":\[(\d+),/.exec(err)?.[1];
-  return index === undefined ? null : Number(index);
 }
 
 /**

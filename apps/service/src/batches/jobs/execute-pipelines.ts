@@ -3,6 +3,7 @@ import { type InstructionGroup, planTransactions } from '@flywheel/squads';
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
+import { isCausedByPipeline, isShortOfFunds } from '../../model/transaction-error.ts';
 import type { Simulation } from '../../solana/chain.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { batchExecutionGroup } from '../../squads/groups.ts';
@@ -14,7 +15,7 @@ import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/ass
 import { type FlightWindow, openWindow, withFlight } from '../bundles/flight.ts';
 import { type BundleToSend, type Landing, resumeBundles, settleBundles } from '../bundles/land.ts';
 import { findFailedRecipient } from '../check/failed-recipient.ts';
-import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
+import { describeMissingFunds, readFunds } from '../check/funds.ts';
 import { simulatePipelines } from '../check/simulate.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { approve, type Unapproved } from './approve.ts';
@@ -361,11 +362,4 @@ async function findShortage(
   const funds = await readFunds(deps, project, pipelines);
   const problems = describeMissingFunds(funds, project, pipelines, firstPosition);
   return problems.length === 0 ? null : { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } };
-}
-
-/** Other errors (fee payer, blockhash, node) can go away without a change of the pipeline. */
-function isCausedByPipeline(err: string): boolean {
-  return (
-    err.includes('InstructionError') || (err.includes('InsufficientFundsForRent') && !err.includes('"account_index":0'))
-  );
 }
