@@ -25,6 +25,7 @@ import {
   getAddressDecoder,
   getBase58Decoder,
   type Nonce,
+  signature,
 } from '@solana/kit';
 
 export { endBatch };
@@ -183,7 +184,7 @@ const countUses = prepare<CountedBatch, never>((_db, slot) => insertUses(slot));
 export const RESERVED: DailyTotals = { burnBaseUnits: 10n, airdropBaseUnits: 20n };
 export const SIGNED_TX = 'c2lnbmVk' as Base64EncodedWireTransaction;
 
-export const SIGNATURES = [1, 2].map((byte) => getBase58Decoder().decode(new Uint8Array(64).fill(byte)));
+export const SIGNATURES = [1, 2].map((byte) => signature(getBase58Decoder().decode(new Uint8Array(64).fill(byte))));
 
 export function newBundle({ id: batchId }: Batch, changes: Partial<NewBundle> = {}): NewBundle {
   return {

@@ -10,7 +10,7 @@ import {
   type RotateAction,
   type WithdrawAction,
 } from '@flywheel/api';
-import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
+import type { Address, Base64EncodedWireTransaction, Instruction, Nonce, Signature } from '@solana/kit';
 
 /** An action of an API client, or a withdrawal, which only the console can request. */
 export type VaultAction = Action | WithdrawAction;
@@ -183,7 +183,7 @@ export interface Bundle {
   readonly phase: 'setup' | 'execution' | 'close';
   readonly bundleId: string;
   readonly transactions: readonly Base64EncodedWireTransaction[];
-  readonly signatures: readonly string[];
+  readonly signatures: readonly Signature[];
   readonly lastValidBlockHeight: bigint;
   /** Zero-based position of the first pipeline it executes; 0 in the other phases. */
   readonly firstPipeline: number;
@@ -195,14 +195,14 @@ export interface Bundle {
   readonly tipLamports: bigint;
   readonly state: 'sent' | 'landed' | 'failed';
   /** Signatures that landed and succeeded: all if the bundle landed, some if it landed in part. */
-  readonly landedSignatures: readonly string[];
+  readonly landedSignatures: readonly Signature[];
   /** Slot of the last of its transactions that landed, successful or not; null if none did, or an older release sent it. */
   readonly landedSlot: bigint | null;
 }
 
 /** Costs of one landed transaction, successful or not. The operator's balance falls by fee + tip + rent out − rent back. */
 export interface LedgerEntry {
-  readonly signature: string;
+  readonly signature: Signature;
   readonly phase: Bundle['phase'];
   readonly feeLamports: bigint;
   readonly tipLamports: bigint;

@@ -127,11 +127,11 @@ async function insertLike(batchId: string, signature: string): Promise<void> {
   const [like] = await findBundles(world.db, batchId, 'setup');
   if (!like) throw new Error(`Batch ${batchId} has no bundle.`);
   const { transactions, ...rest } = like;
-  const only = { signatures: [signature], transactions: transactions.slice(0, 1), createdAt: new Date() };
+  const only = { transactions: transactions.slice(0, 1), createdAt: new Date() };
   const { id } = await insertBundle(world.db, {
     ...rest,
     ...only,
-    signatures: [like.signatures[0] ?? ''],
+    signatures: like.signatures.slice(0, 1),
     phase: 'execution',
   });
   await sql`update bundles set signatures = array[${signature}] where id = ${id}`.execute(world.db);

@@ -22,6 +22,7 @@ import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch, finalizeExecution, findBatch } from '../../src/store/batches/batches.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
+import { findLedgerEntries, findUnrecorded, insertLedgerEntries } from '../../src/store/batches/ledger.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 
 const { db, poolConfig } = await openTestDatabase();
@@ -234,13 +235,33 @@ test('bundles are read as they were recorded, in order, and settle once', async 
     db,
     newBundle(batch, { phase: 'execution', firstPipeline: 1, pipelineCounts: [1] }),
   );
-  const [firstSignature = ''] = SIGNATURES;
+  const [firstSignature = assert.fail()] = SIGNATURES;
   assert.equal(await settleBundle(db, first.id, 'failed', { signatures: [firstSignature], slot: 7n }, NOW), true);
   assert.equal(await settleBundle(db, first.id, 'landed', { signatures: SIGNATURES, slot: 8n }, NOW), false);
   const settled = { ...first, state: 'failed', landedSignatures: [firstSignature], landedSlot: 7n };
   assert.deepEqual(await findBundles(db, batch.id), [settled, second]);
   assert.deepEqual(await findBundles(db, batch.id, 'execution'), [second]);
   assert.deepEqual(await findBundles(db, randomUUID()), []);
+});
+
+test('a bundle or a ledger entry with something else than a signature is a damaged record', async () => {
+  const { batch } = await stored();
+  const { id } = await insertBundle(db, newBundle(batch));
+  await settleBundle(db, id, 'landed', { signatures: SIGNATURES, slot: 8n }, NOW);
+  const [first = assert.fail(), ...rest] = await findUnrecorded(db, batch.id);
+  assert.deepEqual([first.signature, ...rest.map(({ signature }) => signature)], SIGNATURES);
+  const rent = { rentOutLamports: 0n, rentBackLamports: 0n, vaultRentLamports: 0n };
+  await insertLedgerEntries(db, batch.id, [{ ...first, ...rent, feeLamports: 5_000n }]);
+  assert.equal((await findLedgerEntries(db, batch.id))[0]?.signature, first.signature);
+
+  const damage = (table: 'bundles' | 'ledger_entries', changes: object) =>
+    db.updateTable(table).set(changes).where('batch_id', '=', batch.id).execute();
+  await damage('ledger_entries', { signature: `nonsense of ${batch.id}` });
+  await assert.rejects(findLedgerEntries(db, batch.id), /is damaged: its signature is not a signature/);
+  await damage('bundles', { landed_signatures: [first.signature, 'nonsense'] });
+  await assert.rejects(findBundles(db, batch.id), /is damaged: its landed_signatures\[1\] is not a signature/);
+  await damage('bundles', { signatures: ['nonsense', first.signature] });
+  await assert.rejects(findUnrecorded(db, batch.id), /is damaged: its signatures\[0\] is not a signature/);
 });
 
 test('a bundle is rejected for a phase that its batch is not in', async () => {

@@ -172,7 +172,7 @@ async function pollWatched(
   { trustEngine = false, onProcessed }: PollOptions,
 ): Promise<Landing> {
   const { chain, clock, signal } = deps;
-  const signatures = bundle.signatures as readonly Signature[];
+  const { signatures } = bundle;
   const slowAtMs = clock.now().getTime() + SLOW_MS;
   let isSlowReported = false;
   for (let polls = 0; ; polls += 1) {

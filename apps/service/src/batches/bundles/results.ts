@@ -1,6 +1,5 @@
 import type { BundleExecution, ExecuteResult, InitResult } from '@flywheel/api';
 import { bundleIdOf } from '@flywheel/protocol';
-import type { Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 
 /** Outcome of an execution. */
@@ -44,7 +43,7 @@ function landedExecutions(bundles: readonly Bundle[]): BundleExecution[] {
     isAtomic && landedSignatures.length === signatures.length
       ? [{ bundleId, txHashes: [...landedSignatures] }]
       : landedSignatures.map((signature) => ({
-          bundleId: bundleIdOf([signature as Signature]),
+          bundleId: bundleIdOf([signature]),
           txHashes: [signature],
         })),
   );

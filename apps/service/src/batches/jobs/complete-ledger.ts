@@ -1,4 +1,3 @@
-import type { Signature } from '@solana/kit';
 import { withdrawnLamports } from '../../compile/totals.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import { utcDay } from '../../model/clock.ts';
@@ -20,7 +19,7 @@ export async function completeLedger(
   if (unrecorded.length === 0) return;
   const entries = await Promise.all(
     unrecorded.map(async ({ signature, ...known }) => {
-      const costs = await chain.transactionCosts(signature as Signature);
+      const costs = await chain.transactionCosts(signature);
       return costs && toEntry({ signature, ...known }, costs, multisig, withdrawn);
     }),
   );

@@ -1,6 +1,6 @@
 import { addressEncoder } from '@flywheel/protocol';
 import { type ProposalStatus, proposalAddress } from '@flywheel/squads';
-import type { Address, Signature } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
@@ -98,7 +98,7 @@ export async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Prom
   const finalized = await chain.finalizedBlock();
   for (const bundle of await findBundles(db, id)) {
     if (bundle.phase === 'close') continue;
-    const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures as readonly Signature[]);
+    const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures);
     if (!hasExpired(finalized, contextSlot, bundle.lastValidBlockHeight) && !isFinalBundle(bundle, outcomes))
       return false;
   }
@@ -135,7 +135,7 @@ export async function readFinalBundles(
   const bundles = await findBundles(db, id, 'execution');
   const outcomes = new Map<string, SignatureOutcome>();
   for (const { signatures } of bundles) {
-    const read = await chain.signatureOutcomes(signatures as readonly Signature[]);
+    const read = await chain.signatureOutcomes(signatures);
     for (const [i, signature] of signatures.entries()) outcomes.set(signature, read.outcomes[i] ?? 'unknown');
   }
   const isKnown = (signature: string) => {

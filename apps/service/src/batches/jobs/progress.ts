@@ -108,7 +108,7 @@ export async function readRecorded(
   const bundles = (await findBundles(db, id)).filter(({ phase }) => phase !== 'close');
   const sent = bundles.flatMap(({ signatures, transactions, pipelineCounts }) =>
     signatures.map((signature, i) => ({
-      signature: signature as Signature,
+      signature,
       wire: transactions[i] ?? '',
       pipelines: pipelineCounts[i] ?? 0,
     })),

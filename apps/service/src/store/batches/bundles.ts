@@ -1,9 +1,8 @@
 import type { BatchStatus } from '@flywheel/api';
-import { isSignature } from '@solana/kit';
 import type { Selectable } from 'kysely';
 import type { Bundle } from '../../model/batch.ts';
 import { awaitsCompanySql } from '../batch-waits.ts';
-import { DamagedRecord } from '../damaged-record.ts';
+import { checkSignatures, DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
 import type { BundlesTable } from '../schema.ts';
 import { SENT_TRANSACTIONS } from './archive.ts';
@@ -48,7 +47,7 @@ export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
 
 export interface LandedInBundle {
   /** Signatures that landed and succeeded. */
-  readonly signatures: readonly string[];
+  readonly signatures: Bundle['landedSignatures'];
   /** Slot of the last transaction of the bundle that landed; null if none did. */
   readonly slot: bigint | null;
 }
@@ -111,8 +110,11 @@ export async function findLandedSlot(db: Db, flywheelId: string): Promise<bigint
 /** As many as a project may have open (MAX_OPEN_BATCHES). */
 const NEWEST_BATCHES = 50;
 
-/** A bundle as the console shows it. */
-export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBlockHeight' | 'landedSlot'> {
+/** A bundle as the console shows it. Its signatures are not checked. */
+export interface SentBundle
+  extends Omit<Bundle, 'transactions' | 'signatures' | 'lastValidBlockHeight' | 'landedSignatures' | 'landedSlot'> {
+  readonly signatures: readonly string[];
+  readonly landedSignatures: readonly string[];
   readonly sentAt: Date;
   readonly settledAt: Date | null;
 }
@@ -192,16 +194,18 @@ interface BundleRow extends Pick<Selectable<BundlesTable>, (typeof SENT_COLUMNS)
 
 /** Converts a row. @throws DamagedRecord if a signature is invalid, or their number differs from the transactions'. */
 function toBundle(row: BundleRow): Bundle {
-  const { signatures, transactions } = row;
+  const { transactions } = row;
   const name = `bundle ${row.id} of batch ${row.batch_id}`;
-  const nonsense = signatures.findIndex((signature) => !isSignature(signature));
-  if (nonsense !== -1) throw new DamagedRecord(name, `its signatures[${nonsense}] is not a signature`);
+  const signatures = checkSignatures(name, 'signatures', row.signatures);
+  const landedSignatures = checkSignatures(name, 'landed_signatures', row.landed_signatures);
   if (signatures.length !== transactions.length) {
     throw new DamagedRecord(name, `${signatures.length} signatures for ${transactions.length} transactions`);
   }
   return {
     ...toSent(row),
-    transactions: row.transactions,
+    signatures,
+    landedSignatures,
+    transactions,
     lastValidBlockHeight: row.last_valid_block_height,
     landedSlot: row.landed_slot,
   };

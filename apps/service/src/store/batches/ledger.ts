@@ -1,22 +1,23 @@
-import type { Bundle, LedgerEntry } from '../../model/batch.ts';
+import type { LedgerEntry } from '../../model/batch.ts';
+import { checkSignature, checkSignatures } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 
-/** Finds the signatures of a batch's settled bundles that the ledger does not contain. */
+/** Finds the signatures of a batch's settled bundles that the ledger does not contain. @throws DamagedRecord */
 export async function findUnrecorded(
   db: Db,
   batchId: string,
-): Promise<{ readonly signature: string; readonly phase: Bundle['phase']; readonly tipLamports: bigint }[]> {
+): Promise<Pick<LedgerEntry, 'signature' | 'phase' | 'tipLamports'>[]> {
   const bundles = await db
     .selectFrom('bundles')
-    .select(['phase', 'signatures', 'tip_lamports'])
+    .select(['id', 'phase', 'signatures', 'tip_lamports'])
     .where('batch_id', '=', batchId)
     .where('state', '!=', 'sent')
     .orderBy('id')
     .execute();
   const recorded = await db.selectFrom('ledger_entries').select('signature').where('batch_id', '=', batchId).execute();
-  const known = new Set(recorded.map(({ signature }) => signature));
-  return bundles.flatMap(({ phase, signatures, tip_lamports }) =>
-    signatures
+  const known = new Set<string>(recorded.map(({ signature }) => signature));
+  return bundles.flatMap(({ id, phase, signatures, tip_lamports }) =>
+    checkSignatures(`bundle ${id} of batch ${batchId}`, 'signatures', signatures)
       // The tip is in a bundle's last transaction.
       .map((signature, i) => ({ signature, phase, tipLamports: i === signatures.length - 1 ? tip_lamports : 0n }))
       .filter(({ signature }) => !known.has(signature)),
@@ -50,10 +51,11 @@ export async function insertLedgerEntries(
     .onConflict((conflict) => conflict.column('signature').doNothing())
     .returning('signature')
     .execute();
-  const stored = new Set(rows.map(({ signature }) => signature));
+  const stored = new Set<string>(rows.map(({ signature }) => signature));
   return entries.filter(({ signature }) => stored.has(signature));
 }
 
+/** Reads the ledger of a batch, in the order in which it was recorded. @throws DamagedRecord if a signature is not one. */
 export async function findLedgerEntries(db: Db, batchId: string): Promise<LedgerEntry[]> {
   const rows = await db
     .selectFrom('ledger_entries')
@@ -63,7 +65,7 @@ export async function findLedgerEntries(db: Db, batchId: string): Promise<Ledger
     .orderBy('id')
     .execute();
   return rows.map((row) => ({
-    signature: row.signature,
+    signature: checkSignature(`the ledger of batch ${batchId}`, 'signature', row.signature),
     phase: row.phase,
     feeLamports: row.fee_lamports,
     tipLamports: row.tip_lamports,
