@@ -23,13 +23,14 @@ import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../
 import { findContent } from '../compile-again.ts';
 import { type DecidedBatch, findForeignKey, findIssueOfBatchDecision, findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
-import { findBoundVersions, findDelay, type Judgement, judge } from '../policy/at-signing.ts';
+import { type Delay, findBoundVersions, findDelay, type Judgement, judge } from '../policy/at-signing.ts';
 import { holdRecipients } from '../recipients.ts';
 import { countSigned, countWithinTerms } from '../terms.ts';
 import { end, endOpen } from './end.ts';
 import { type Progress, readProgress } from './progress.ts';
 
 export interface Approval {
+  readonly kind: 'signed';
   readonly transaction: SignedTransaction;
   /** Compute units of each pipeline's own instructions, by position, as the check measured them. */
   readonly computeUnits: BatchCheck['computeUnits'];
@@ -37,35 +38,45 @@ export interface Approval {
 
 /** The issue because of which a batch was not approved. Nothing was sent. */
 export interface Unapproved {
-  readonly unapproved: ExecutionIssue;
+  readonly kind: 'unapproved';
+  readonly issue: ExecutionIssue;
 }
 
-/** The rule because of which the company signs later. */
-export interface Delayed {
-  readonly issue: ExecutionIssue;
-  readonly until: Date;
-}
+/** Outcome of the checks of an approval. */
+type ApprovalOutcome =
+  | Approval
+  | Unapproved
+  /** A rule of the company makes it wait. */
+  | Extract<Delay, { kind: 'delayed' }>
+  /** It can never be approved, which has ended it. */
+  | { readonly kind: 'ended' }
+  /** A check failed only because an earlier bundle has landed meanwhile. */
+  | { readonly kind: 'overtaken' }
+  /** A person must approve it first. */
+  | { readonly kind: 'awaits company' }
+  /** The node does not show all of it yet. */
+  | { readonly kind: 'unseen' };
+type Ended = Extract<ApprovalOutcome, { kind: 'ended' }>;
+type Overtaken = Extract<ApprovalOutcome, { kind: 'overtaken' }>;
+type AwaitsCompany = Extract<ApprovalOutcome, { kind: 'awaits company' }>;
 
 /**
  * Checks a batch and adds the company's and the operator's signatures to its approval. The checks: the bytes on chain are
- * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation.
- * @returns the signed approval; `unapproved` with the issue that a check found; `ended` when the batch can never be
- * approved, which has ended it; `overtaken` when the check failed only because an earlier bundle has landed meanwhile;
- * `awaits company` when a person must approve first; the issue and a time if a rule of the company makes it wait; `unseen` when the node does not show all of the batch yet.
+ * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation. Nothing is sent.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | Unapproved | Delayed | 'ended' | 'overtaken' | 'awaits company' | 'unseen'> {
+): Promise<ApprovalOutcome> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const mismatch = await findMismatchedPipeline(deps, multisig, batch);
-  if (mismatch === 'unseen') return 'unseen';
+  if (mismatch === 'unseen') return { kind: 'unseen' };
   if (mismatch !== null) {
     // An end is final, so only finalized bytes decide it.
-    if ((await findMismatchedPipeline(deps, multisig, batch, 'finalized')) !== mismatch) return 'unseen';
+    if ((await findMismatchedPipeline(deps, multisig, batch, 'finalized')) !== mismatch) return { kind: 'unseen' };
     return endMismatched(deps, project, batch, describeMismatch(mismatch, batch));
   }
   const content = await findContent(project, batch);
@@ -83,7 +94,7 @@ export async function approve(
   const issue = toExecutionIssue(issues);
   if (issue !== null) {
     const unapproved = await unlessOvertaken(deps, project, batch, issue);
-    if (unapproved !== 'overtaken') await holdRecipients(deps, batch, issues);
+    if (unapproved.kind === 'unapproved') await holdRecipients(deps, batch, issues);
     return unapproved;
   }
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
@@ -96,15 +107,23 @@ export async function approve(
     return isAsked;
   });
   // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
-  if (awaitsCompany) return 'awaits company';
+  if (awaitsCompany) return { kind: 'awaits company' };
   const decision = await findDecision(deps, project, batch, { ...decided, decisions, judgement });
-  if (decision === 'none') return 'awaits company';
+  if (decision === 'none') return { kind: 'awaits company' };
   if (typeof decision === 'object') return endMismatched(deps, project, batch, `${decision.refusal} ${REFUSED}`);
   if (batch.kind === 'pipelines') {
     const isApproved = decision === 'by a person';
     const delay = await findDelay(deps, project, batch, { created: toCreate.length, isApproved });
-    if (delay !== null && 'issue' in delay) return delay;
-    if (delay !== null) return askPerson(deps, batch, delay.person);
+    switch (delay?.kind) {
+      case undefined:
+        break;
+      case 'delayed':
+        return delay;
+      case 'person':
+        return askPerson(deps, batch, delay.reason);
+      default:
+        throw delay satisfies never;
+    }
   }
 
   const approval = approved.includes(multisig.wallet)
@@ -114,7 +133,7 @@ export async function approve(
     return unlessOvertaken(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
   }
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
-  if (err === null) return { transaction: approval, computeUnits };
+  if (err === null) return { kind: 'signed', transaction: approval, computeUnits };
   const problem = await findNonceMismatch(deps, multisig, batch);
   return problem === null
     ? unlessOvertaken(deps, project, batch, {
@@ -171,10 +190,10 @@ async function findDecision(
   return 'none';
 }
 
-async function askPerson(deps: RunDeps, batch: Batch, reason: string): Promise<'awaits company'> {
+async function askPerson(deps: RunDeps, batch: Batch, reason: string): Promise<AwaitsCompany> {
   deps.log.info({ batchId: batch.id, reason }, 'a person must approve the batch');
   await fencedTransaction(deps, (trx) => askCompanyAgain(trx, batch.id, deps.clock.now()));
-  return 'awaits company';
+  return { kind: 'awaits company' };
 }
 
 /** Counts the operators who have approved a batch, each once. Returns null if they are enough, otherwise the reason. */
@@ -224,8 +243,8 @@ async function unlessOvertaken(
   project: Project,
   batch: Batch,
   issue: ExecutionIssue,
-): Promise<Unapproved | 'overtaken'> {
-  return (await isOvertaken(deps, project, batch)) ? 'overtaken' : { unapproved: issue };
+): Promise<Unapproved | Overtaken> {
+  return (await isOvertaken(deps, project, batch)) ? { kind: 'overtaken' } : { kind: 'unapproved', issue };
 }
 
 async function endMismatched(
@@ -233,17 +252,17 @@ async function endMismatched(
   project: Project,
   batch: Batch,
   failedTxMsg: string,
-): Promise<'ended' | 'overtaken'> {
-  if (await isOvertaken(deps, project, batch)) return 'overtaken';
+): Promise<Ended | Overtaken> {
+  if (await isOvertaken(deps, project, batch)) return { kind: 'overtaken' };
   await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
-  return 'ended';
+  return { kind: 'ended' };
 }
 
 /** Ends a batch that the company has rejected while a bundle of it was in flight, or that reads open again. */
-async function endRejected(deps: RunDeps, project: Project, batch: Batch, rejection: string): Promise<'ended'> {
+async function endRejected(deps: RunDeps, project: Project, batch: Batch, rejection: string): Promise<Ended> {
   deps.log.warn({ batchId: batch.id, reason: rejection }, 'the company does not sign what it has rejected');
   await endOpen(deps, project, batch, { rejection });
-  return 'ended';
+  return { kind: 'ended' };
 }
 
 /**

@@ -145,16 +145,23 @@ async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promi
  */
 async function executeAgain(deps: RunDeps, project: Project, batch: Batch): Promise<number> {
   const outcome = await runPipelines(deps, project, batch);
-  if (outcome === 'stopped') return FINALITY_POLL_MS;
-  if ('failure' in outcome) {
-    if (outcome.failure !== null) await end(deps, project, batch, outcome);
-    return FINALITY_POLL_MS;
+  switch (outcome.kind) {
+    case 'stopped':
+      return FINALITY_POLL_MS;
+    case 'ended':
+      if (outcome.ending.failure !== null) await end(deps, project, batch, outcome.ending);
+      return FINALITY_POLL_MS;
+    case 'unapproved':
+    case 'delayed':
+      break;
+    default:
+      throw outcome satisfies never;
   }
-  const issue = 'issue' in outcome ? outcome.issue : outcome.unapproved;
+  const { kind, issue } = outcome;
   deps.log.error({ batchId: batch.id, issue }, 'what a fork undid cannot be executed again now');
   if (deps.clock.now() >= expiresAtOf(batch, deps)) await endUndone(deps, project, batch, END_REASONS.expired);
   // No client can sign the batch again or request its execution: it reads EXECUTED.
-  else if ('unapproved' in outcome && issue.code !== 'ERR_VAULT_UNDERFUNDED') {
+  else if (kind === 'unapproved' && issue.code !== 'ERR_VAULT_UNDERFUNDED') {
     await endUndone(deps, project, batch, toApiError(issue).message);
   }
   return RETRY_MS;

@@ -43,22 +43,38 @@ export async function executePipelines(deps: RunDeps, project: Project, batch: B
     if (!(await drainBatches(deps, project, batch))) return;
   }
   const outcome = await runPipelines(deps, project, batch);
-  if (outcome === 'stopped') return;
-  if ('unapproved' in outcome) return releaseRequest(deps, project, batch, outcome.unapproved);
-  if ('issue' in outcome) return reschedule(deps, project, batch, outcome.issue, outcome.until);
+  switch (outcome.kind) {
+    case 'stopped':
+      return;
+    case 'unapproved':
+      return releaseRequest(deps, project, batch, outcome.issue);
+    case 'delayed':
+      return reschedule(deps, project, batch, outcome.issue, outcome.until);
+    case 'ended':
+      break;
+    default:
+      throw outcome satisfies never;
+  }
+  const { ending } = outcome;
   // A rotation changes who approves, so it is not shown before it is final.
-  if (batch.kind === 'rotation' && outcome.event === 'EXECUTION_LANDED') {
+  if (batch.kind === 'rotation' && ending.event === 'EXECUTION_LANDED') {
     const final = await awaitFinality(deps, project.flywheel.multisig, batch);
     if (final === 'incomplete' || final.executed === 0) return reschedule(deps, project, batch, OWN_ISSUE);
   }
-  await end(deps, project, batch, outcome);
+  await end(deps, project, batch, ending);
 }
 
-/**
- * How a run of an execution ended: with a result; with an issue after which to try again; with the issue because of which
- * the batch was not approved; or `stopped`, because the batch has ended or a person must approve it first.
- */
-export type RunOutcome = Ending | { readonly issue: ExecutionIssue; readonly until?: Date } | Unapproved | 'stopped';
+/** Outcome of a run of an execution. */
+export type RunOutcome =
+  /** Every pipeline is executed, or one has failed for good. */
+  | { readonly kind: 'ended'; readonly ending: Ending }
+  /** It must be tried again, because of this issue. */
+  | { readonly kind: 'delayed'; readonly issue: ExecutionIssue; readonly until?: Date }
+  | Unapproved
+  /** The batch has ended, or a person must approve it first. */
+  | { readonly kind: 'stopped' };
+type Ended = Extract<RunOutcome, { kind: 'ended' }>;
+type Delayed = Extract<RunOutcome, { kind: 'delayed' }>;
 
 /**
  * Sends what is left of an execution until every pipeline is executed, at commitment `confirmed`, or one has failed for
@@ -75,56 +91,69 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
     if (executed === batch.pipelines.length) {
       await settleBundles(deps, batch, 'execution');
-      return { event: 'EXECUTION_LANDED', executed, failure: null };
+      return { kind: 'ended', ending: { event: 'EXECUTION_LANDED', executed, failure: null } };
     }
     if (status === 'Absent' || status === 'Draft') {
       deps.log.warn({ batchId: batch.id, status }, 'the setup is not on chain any more; setting up again');
       if (await awaitSetup(deps, project, batch)) continue;
-      return { issue: OWN_ISSUE };
+      return { kind: 'delayed', issue: OWN_ISSUE };
     }
     if (status === 'Rejected' || status === 'Cancelled' || status === 'Closed') {
       const ended = await readUnexecutedEnd(deps, multisig, batch);
-      if (ended === 'undone') continue;
+      if (ended.kind === 'undone') continue;
       return ended;
     }
     // Before the checks: while the project is paused, their issues must not show on the batch.
     await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     await requireUncancelled(deps.db, { flywheelId: batch.flywheelId, batchId: batch.id });
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
-    if (approval === 'ended' || approval === 'awaits company') return 'stopped';
-    if (approval === 'unseen') return { issue: OWN_ISSUE };
-    if (approval === 'overtaken') continue;
-    if (approval !== null && ('unapproved' in approval || 'issue' in approval)) return approval;
+    switch (approval?.kind) {
+      case undefined:
+      case 'signed':
+        break;
+      case 'ended':
+      case 'awaits company':
+        return { kind: 'stopped' };
+      case 'unseen':
+        return { kind: 'delayed', issue: OWN_ISSUE };
+      case 'overtaken':
+        continue;
+      case 'unapproved':
+      case 'delayed':
+        return approval;
+      default:
+        throw approval satisfies never;
+    }
     for (const [position, units] of approval?.computeUnits ?? []) known.computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
     const next: NextBundle = { start: executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };
     const flown = await landPipelines(deps, project, batch, next, known);
-    if (flown !== null && 'issue' in flown) return flown;
-    if (flown === null || flown.start > executed) lost = 0;
-    if (flown === null) continue;
+    if (flown.kind === 'delayed') return flown;
+    if (flown.kind === 'landed' || flown.start > executed) lost = 0;
+    if (flown.kind === 'landed') continue;
     const failure = await explainFailure(deps, project, batch, flown);
     if (failure === null) {
       lost += 1;
-      if (lost > MAX_LOST_BUNDLES) return { issue: OWN_ISSUE };
+      if (lost > MAX_LOST_BUNDLES) return { kind: 'delayed', issue: OWN_ISSUE };
       // Over RPC, a transaction that would fail lands and fails. An engine drops the whole bundle, and does not say why.
       if (flown.landing.state === 'failed' || deps.bundles.isAtomic) singleUntil = Math.max(singleUntil, flown.end);
       continue;
     }
-    if (failure.isTemporary) return { issue: failure.issue };
+    if (failure.isTemporary) return { kind: 'delayed', issue: failure.issue };
     // A bundle that was given up may have landed after all, and a fork may take the failure away.
     await settleBundles(deps, batch);
     const final = await awaitFinality(deps, multisig, batch);
-    if (final === 'incomplete') return { issue: OWN_ISSUE };
+    if (final === 'incomplete') return { kind: 'delayed', issue: OWN_ISSUE };
     if (final.executed !== failure.pipeline || final.status !== 'Approved') continue;
+    const described = {
+      failedTxMsg: failure.message,
+      failedOnTransactionIndex: failure.pipeline,
+      failedStartTransactionIndex: executed,
+      ...(failure.recipient && { failedRecipient: failure.recipient }),
+    };
     return {
-      event: 'EXECUTION_FAILED',
-      executed: failure.pipeline,
-      failure: {
-        failedTxMsg: failure.message,
-        failedOnTransactionIndex: failure.pipeline,
-        failedStartTransactionIndex: executed,
-        ...(failure.recipient && { failedRecipient: failure.recipient }),
-      },
+      kind: 'ended',
+      ending: { event: 'EXECUTION_FAILED', executed: failure.pipeline, failure: described },
     };
   }
 }
@@ -134,22 +163,25 @@ async function readUnexecutedEnd(
   deps: RunDeps,
   multisig: Multisig,
   batch: Batch,
-): Promise<Ending | { readonly issue: ExecutionIssue } | 'undone'> {
+): Promise<Ended | Delayed | { readonly kind: 'undone' }> {
   await settleBundles(deps, batch);
   const final = await awaitFinality(deps, multisig, batch);
-  if (final === 'incomplete') return { issue: OWN_ISSUE };
+  if (final === 'incomplete') return { kind: 'delayed', issue: OWN_ISSUE };
   const { status, executed } = final;
-  if (executed === batch.pipelines.length) return { event: 'EXECUTION_LANDED', executed, failure: null };
+  if (executed === batch.pipelines.length) {
+    return { kind: 'ended', ending: { event: 'EXECUTION_LANDED', executed, failure: null } };
+  }
   switch (status) {
     case 'Rejected':
     case 'Cancelled':
     case 'Closed':
     case 'Foreign': {
       const word = status === 'Foreign' ? 'of another batch' : status.toLowerCase();
-      return { event: 'EXECUTION_FAILED', executed, failure: { failedTxMsg: `The proposal is ${word} on chain.` } };
+      const failure = { failedTxMsg: `The proposal is ${word} on chain.` };
+      return { kind: 'ended', ending: { event: 'EXECUTION_FAILED', executed, failure } };
     }
     default:
-      return 'undone';
+      return { kind: 'undone' };
   }
 }
 
@@ -170,10 +202,13 @@ interface NextBundle {
 
 /** A bundle that did not land completely. */
 interface LostBundle extends NextBundle {
+  readonly kind: 'lost';
   /** Position after its last pipeline. */
   readonly end: number;
   readonly landing: Landing;
 }
+
+type Flown = { readonly kind: 'landed' } | LostBundle | Delayed;
 
 /** Facts that the bundles of an execution teach about the next ones. */
 interface Known {
@@ -184,7 +219,7 @@ interface Known {
 
 /**
  * Sends bundle after bundle from the cursor on, each when the one before is processed, and waits until they are confirmed.
- * @returns null if all have landed; the first that has not; or, if nothing was sent, what the vault lacks.
+ * @returns the first bundle that has not landed, or, if nothing was sent, the issue of what the vault lacks.
  */
 function landPipelines(
   deps: RunDeps,
@@ -192,26 +227,22 @@ function landPipelines(
   batch: Batch,
   first: NextBundle,
   { computeUnits, window }: Known,
-): Promise<LostBundle | { readonly issue: ExecutionIssue } | null> {
-  return withFlight<Omit<LostBundle, 'landing'>, LostBundle | { readonly issue: ExecutionIssue } | null>(
-    deps,
-    window,
-    async (flight) => {
-      for (let next = first; ; ) {
-        const issue = await measure(deps, project, batch, next, computeUnits);
-        // Sent again and again it would cost the operator a fee each time, until the batch expires.
-        if (issue !== null && next === first) return { issue };
-        // Behind other bundles, a pipeline that seems to fail may need them. It is judged when it is the very next one.
-        if (!computeUnits.has(next.start) && next !== first) break;
-        const { end, bundle } = await prepareBundle(deps, project, batch, next, computeUnits);
-        const mayFollow = await flight.send(bundle, { ...next, end });
-        if (!mayFollow || next.isSingle || end === batch.pipelines.length) break;
-        next = { start: end, approval: null, isSingle: false, attempt: 0 };
-      }
-      const lost = await flight.land();
-      return lost && { ...lost.content, landing: lost.landing };
-    },
-  );
+): Promise<Flown> {
+  return withFlight<Omit<LostBundle, 'kind' | 'landing'>, Flown>(deps, window, async (flight) => {
+    for (let next = first; ; ) {
+      const issue = await measure(deps, project, batch, next, computeUnits);
+      // Sent again and again it would cost the operator a fee each time, until the batch expires.
+      if (issue !== null && next === first) return { kind: 'delayed', issue };
+      // Behind other bundles, a pipeline that seems to fail may need them. It is judged when it is the very next one.
+      if (!computeUnits.has(next.start) && next !== first) break;
+      const { end, bundle } = await prepareBundle(deps, project, batch, next, computeUnits);
+      const mayFollow = await flight.send(bundle, { ...next, end });
+      if (!mayFollow || next.isSingle || end === batch.pipelines.length) break;
+      next = { start: end, approval: null, isSingle: false, attempt: 0 };
+    }
+    const lost = await flight.land();
+    return lost === null ? { kind: 'landed' } : { kind: 'lost', ...lost.content, landing: lost.landing };
+  });
 }
 
 /**

@@ -90,7 +90,9 @@ export async function countUses(
 }
 
 /** A reason to sign later, or to ask a person first. */
-export type Delay = { readonly issue: ExecutionIssue; readonly until: Date } | { readonly person: string };
+export type Delay =
+  | { readonly kind: 'delayed'; readonly issue: ExecutionIssue; readonly until: Date }
+  | { readonly kind: 'person'; readonly reason: string };
 
 /**
  * Finds out if the company signs a batch of pipelines now, and counts its new token accounts for today if it does, also
@@ -116,7 +118,7 @@ export async function findDelay(
     const moment = { now, tokenAccounts: counts && !isApproved ? { asked: created, usedToday } : null };
     const met = versions.flatMap(({ policy }) => findWaits(policy, token, moment));
     const person = met.find(({ effect }) => effect === 'person');
-    if (person) return { person: person.message };
+    if (person) return { kind: 'person', reason: person.message };
     const last = findLast(met);
     if (last !== null) return last;
     await recordTokenAccounts(trx, located, day, created);
@@ -124,10 +126,10 @@ export async function findDelay(
   });
 }
 
-function findLast(met: readonly MetRule[]): Extract<Delay, { issue: ExecutionIssue }> | null {
+function findLast(met: readonly MetRule[]): Extract<Delay, { kind: 'delayed' }> | null {
   const waits = met.flatMap(({ message, until }) => (until === null ? [] : [{ message, until }]));
   const [latest] = waits.toSorted((a, b) => b.until.getTime() - a.until.getTime());
   if (!latest) return null;
   const { message, until } = latest;
-  return { issue: heldUp(`${message} It continues at ${until.toISOString()}.`), until };
+  return { kind: 'delayed', issue: heldUp(`${message} It continues at ${until.toISOString()}.`), until };
 }
