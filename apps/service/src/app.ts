@@ -47,7 +47,7 @@ import { openWebhookKey } from './webhook-key.ts';
 import type { EndpointDeps } from './webhooks/endpoints.ts';
 import { createWebhookSecrets } from './webhooks/secrets.ts';
 import { startWebhooks } from './webhooks/start-webhooks.ts';
-import { startWorker } from './worker.ts';
+import { startWorker, type WorkerOptions } from './worker.ts';
 
 export type Role = 'localnet' | 'http' | 'worker';
 
@@ -76,20 +76,24 @@ export async function startApp(
 ): Promise<App> {
   const started = createParts();
   try {
-    return await compose(config, roles, log, started, signal);
+    return await compose({ config, roles, log, started, signal });
   } catch (error) {
     await started.stop();
     throw error;
   }
 }
 
-async function compose(
-  config: Config,
-  roles: ReadonlySet<Role>,
-  log: Logger,
-  started: Parts,
-  signal: AbortSignal,
-): Promise<App> {
+interface StartContext {
+  readonly config: Config;
+  readonly roles: ReadonlySet<Role>;
+  readonly log: Logger;
+  /** Parts that have started, to which each next one is added. */
+  readonly started: Parts;
+  readonly signal: AbortSignal;
+}
+
+async function compose(context: StartContext): Promise<App> {
+  const { config, roles, log, started } = context;
   await mkdir(config.dataDirectory, { recursive: true });
   const localnet = roles.has('localnet') && config.solanaRpcUrls === null ? await openLocalnet(config, log) : null;
   if (localnet) started.add('local cluster', () => localnet.stop());
@@ -128,21 +132,7 @@ async function compose(
   };
   const workDeps = isWorker ? await openDeps('work') : null;
   if (workDeps !== null && signers.keys !== null) {
-    const worker = await startWorker(workDeps, workDeps.jobs, {
-      signers: signers.keys,
-      noncePool: { size: config.noncePoolSize, max: config.noncePoolMax, perAdmitted: config.noncesPerAdmitted },
-      maxBatches: config.workerMaxBatches,
-      rotationGraceSeconds: config.rotationGraceSeconds,
-      retention: config.retention,
-      sending,
-      signal,
-    });
-    started.add('worker', () => worker.stop());
-    const stopping = new AbortController();
-    started.add('deletion of uses of past days', () => stopping.abort());
-    void deleteRegularly({ clock, log, signal: stopping.signal }, (now) =>
-      deleteOldUses(workDeps.db, oldestCountedDay(config, now)),
-    );
+    await addWorker(context, workDeps, { signers: signers.keys, sending });
   }
   const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
   const secrets = webhookKey === null ? null : createWebhookSecrets(webhookKey);
@@ -211,6 +201,29 @@ async function requireBoundedExposure(
     }
   }
   throw new ConfigError([UNBOUNDED_EXPOSURE]);
+}
+
+/** Starts the worker, and the deletion that only its role may make. */
+async function addWorker(
+  { config, log, started, signal }: StartContext,
+  deps: RoleDeps,
+  options: Pick<WorkerOptions, 'signers' | 'sending'>,
+): Promise<void> {
+  const worker = await startWorker(deps, {
+    ...options,
+    noncePool: { size: config.noncePoolSize, max: config.noncePoolMax, perAdmitted: config.noncesPerAdmitted },
+    maxBatches: config.workerMaxBatches,
+    rotationGraceSeconds: config.rotationGraceSeconds,
+    retention: config.retention,
+    signal,
+  });
+  started.add('worker', () => worker.stop());
+  const { db, clock } = deps;
+  const stopping = new AbortController();
+  started.add('deletion of uses of past days', () => stopping.abort());
+  void deleteRegularly({ clock, log, signal: stopping.signal }, (now) =>
+    deleteOldUses(db, oldestCountedDay(config, now)),
+  );
 }
 
 /** An operator of the company is known to every shard: the company's pages of each are its own. */

@@ -45,14 +45,13 @@ export interface WorkerOptions {
 
 /** Runs jobs until it is stopped. Another worker continues the jobs that are interrupted by the stop. */
 export async function startWorker(
-  deps: Deps,
-  jobs: Jobs,
+  deps: Deps & { readonly jobs: Jobs },
   { signers, noncePool, maxBatches, rotationGraceSeconds, retention, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   // The start may have been ended before: a listener would wait for that in vain.
   const ending = AbortSignal.any([stopping.signal, ...(ended ? [ended] : [])]);
-  const { chain, clock, log } = deps;
+  const { jobs, chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: ending });
   const { operator, previousOperator, company, previousCompany } = signers;
   const changes = [

@@ -79,19 +79,22 @@ describe('a signer that rejects', () => {
       companyOperators: new Set<Address>(),
       registration: 'open' as const,
     };
-    const worker = await startWorker(deps, jobs, {
-      signers: {
-        operator: await loadSigner(OPERATOR_SIGNER),
-        company: choosy(await loadSigner(COMPANY_SIGNER)),
-        previousOperator: null,
-        previousCompany: null,
+    const worker = await startWorker(
+      { ...deps, jobs },
+      {
+        signers: {
+          operator: await loadSigner(OPERATOR_SIGNER),
+          company: choosy(await loadSigner(COMPANY_SIGNER)),
+          previousOperator: null,
+          previousCompany: null,
+        },
+        rotationGraceSeconds: 600,
+        retention: { eventDays: 400, deliveryDays: 30, archiveDays: null },
+        maxBatches: 4,
+        noncePool: { size: 5, max: 50, perAdmitted: 0 },
+        sending: { ...prices, blockEngineUrl: world.localnet.blockEngineUrl },
       },
-      rotationGraceSeconds: 600,
-      retention: { eventDays: 400, deliveryDays: 30, archiveDays: null },
-      maxBatches: 4,
-      noncePool: { size: 5, max: 50, perAdmitted: 0 },
-      sending: { ...prices, blockEngineUrl: world.localnet.blockEngineUrl },
-    });
+    );
     return () => worker.stop();
   }
 
