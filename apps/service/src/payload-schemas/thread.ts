@@ -100,7 +100,7 @@ export function startThread(
       return new Promise((resolve) => {
         let usedCpuMs: number | null = null;
         const finish = (outcome: SchemaOutcome) => {
-          if (settle === null) return;
+          if (settle !== finish) return;
           settle = null;
           clearTimeout(cpuTimer);
           clearTimeout(wallTimer);
@@ -123,7 +123,8 @@ export function startThread(
         };
         const checkCpu = async () => {
           const totalCpuMs = await readCpuMs(worker);
-          if (settle === null || totalCpuMs === null) return;
+          // The answer may have come during the reading, and the next job may have begun.
+          if (settle !== finish || totalCpuMs === null) return;
           usedCpuMs = totalCpuMs - startCpuMs;
           if (usedCpuMs >= cpuMs) killFor({ status: 'exhausted', position: position() });
           else cpuTimer = setTimeout(checkCpu, Math.max(MIN_CHECK_INTERVAL_MS, cpuMs - usedCpuMs));
