@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { responseTo } from '../response-to.ts';
 import { findUrlIssue, literalOf, type ReceiverRules } from './receiver-address.ts';
 
 export interface Post {
@@ -53,12 +54,7 @@ export async function post(
     signal: AbortSignal.any([signal, timeout]),
   });
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request.on('response', resolve);
-      // Errors after the answer has begun are ignored: the promise is already resolved.
-      request.on('error', reject);
-      request.end(sent.body);
-    });
+    const response = await responseTo(request, sent.body);
     return { status: response.statusCode ?? 0, text: await beginningOf(response) };
   } catch (error) {
     if (timeout.aborted && !signal.aborted) throw new Error(`There was no answer within ${timeoutMs / 1_000} s.`);

@@ -14,7 +14,8 @@ export type Answer =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly text?: string }
   | 'hang'
   | 'hang in the body'
-  | 'hang up';
+  | 'hang up'
+  | 'switch protocols';
 
 export interface HttpServer {
   readonly url: string;
@@ -55,6 +56,10 @@ function respond(response: ServerResponse, answer: Answer): void {
   if (answer === 'hang') return;
   if (answer === 'hang up') {
     response.destroy();
+    return;
+  }
+  if (answer === 'switch protocols') {
+    response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     return;
   }
   if (answer === 'hang in the body') {

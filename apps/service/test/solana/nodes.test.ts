@@ -31,6 +31,14 @@ describe('several RPC URLs', () => {
     assert.deepEqual([asked[0]?.length, asked[1]?.length], [2, 2]);
   });
 
+  it('fail over from a node that switches protocols', async () => {
+    const { chain } = await openNodes(
+      () => 'switch protocols',
+      () => ({ result: 5 }),
+    );
+    assert.equal(await chain.slot(), 5n);
+  });
+
   it('do not fail over within a view; the next view is on another node', async () => {
     const { chain, asked } = await openNodes(
       (_request, count) => (count === 1 ? { result: 3 } : { status: 503 }),

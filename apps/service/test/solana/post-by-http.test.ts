@@ -59,6 +59,15 @@ describe('postByHttp', () => {
     assert.match(await assertFails(gone), /is unreachable: .*ECONNREFUSED/);
   });
 
+  it('ends when the node switches to another protocol', async () => {
+    const node = await nodeThat(
+      ({ socket }) =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+      { maxAttempts: 1 },
+    );
+    assert.match(await assertFails(node), /is unreachable: .*closed without an answer/);
+  });
+
   it('ends at the deadline, and when the caller aborts', async () => {
     const silent = await nodeThat(() => undefined, { timeoutMs: 20, maxAttempts: 1 });
     await assert.rejects(callRpc(silent.transport, 'get'), /gave no answer within 20 ms/);

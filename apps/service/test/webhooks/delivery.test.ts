@@ -235,6 +235,16 @@ describe('a receiver', () => {
     assert.match(lastError ?? '', /ECONNREFUSED/);
   });
 
+  it('that switches protocols has given no answer, and holds up no worker', async () => {
+    await using at = await open((_, { socket }) => {
+      socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    await queueEvent(db, at.project);
+    const { state, attempts, lastStatus, lastError } = await untilNewest(db, at.endpointId, isOver);
+    assert.deepEqual([state, attempts, lastStatus], ['failed', 4, null]);
+    assert.equal(lastError, 'The connection closed without an answer.');
+  });
+
   it('gets at most two events at once, and a hanging one delays no other receiver', async () => {
     const patient = await openTestDatabase();
     const worker = startTestDelivering(patient, { timeoutMs: 60_000 });
