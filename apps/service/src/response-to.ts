@@ -2,8 +2,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 
 /**
  * Sends a request with its body, and resolves with the response when its headers have come.
- * @throws Error of the connection, also if it closes without a response. A server does that with 101, which Node reports by `close`
- * alone, and after which the request's signal has no effect any more.
+ * @throws Error of the connection, also if it closes without a response. Node reports a switch to another protocol (101) by
+ * `close` alone, and the request's signal has no effect after it.
  */
 export function responseTo(request: ClientRequest, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

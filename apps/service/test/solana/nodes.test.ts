@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { instantClock } from '@flywheel/testing/clock';
 import { type Base64EncodedWireTransaction, getBase58Decoder, type Signature } from '@solana/kit';
 import { createChain } from '../../src/solana/chain.ts';
+import { MAX_ANSWER_BYTES } from '../../src/solana/post-by-http.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
 
 const SIGNATURE = getBase58Decoder().decode(new Uint8Array(64).fill(7)) as Signature; // 64 bytes
@@ -31,12 +32,16 @@ describe('several RPC URLs', () => {
     assert.deepEqual([asked[0]?.length, asked[1]?.length], [2, 2]);
   });
 
-  it('fail over from a node that switches protocols', async () => {
-    const { chain } = await openNodes(
-      () => 'switch protocols',
-      () => ({ result: 5 }),
-    );
-    assert.equal(await chain.slot(), 5n);
+  it('fail over from a node that switches protocols, or whose answer is too large', async () => {
+    const large = `{"jsonrpc":"2.0","id":1,"result":3}${' '.repeat(MAX_ANSWER_BYTES)}`;
+    const bad: Answer[] = ['switch protocols', { status: 200, text: large }];
+    for (const answer of bad) {
+      const { chain } = await openNodes(
+        () => answer,
+        () => ({ result: 5 }),
+      );
+      assert.equal(await chain.slot(), 5n);
+    }
   });
 
   it('do not fail over within a view; the next view is on another node', async () => {

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { callRpc, createRpcTransport, RpcError, type TransportOptions } from '@flywheel/solana-rpc';
-import { postByHttp } from '../../src/solana/post-by-http.ts';
+import { MAX_ANSWER_BYTES, postByHttp } from '../../src/solana/post-by-http.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -61,11 +61,30 @@ describe('postByHttp', () => {
 
   it('ends when the node switches to another protocol', async () => {
     const node = await nodeThat(
-      ({ socket }) =>
-        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+      ({ socket }) => socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
       { maxAttempts: 1 },
     );
     assert.match(await assertFails(node), /is unreachable: .*closed without an answer/);
+  });
+
+  it('reads no more than a limit, as sent and decompressed', async () => {
+    const packed = gzipSync(Buffer.alloc(MAX_ANSWER_BYTES + 1, ' '));
+    let sentBytes = 0;
+    const endless: Handler = (_, response) => {
+      const more = () => {
+        do sentBytes += packed.length;
+        while (response.write(packed));
+      };
+      response.on('drain', more);
+      more();
+    };
+    for (const handle of [
+      endless,
+      (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed),
+    ] satisfies Handler[]) {
+      assert.match(await assertFails(await nodeThat(handle, { maxAttempts: 1 })), /is unreachable: .*larger than/);
+    }
+    assert.ok(sentBytes < 2 * MAX_ANSWER_BYTES, `${sentBytes} bytes were sent`);
   });
 
   it('ends at the deadline, and when the caller aborts', async () => {
