@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
+import { visibleLines } from './terminal-text.ts';
 
 export interface Confirmation {
   /** Asked on a terminal. */
@@ -53,7 +54,7 @@ async function confirm(
   }
   const terminal = createInterface({ input: stdin, output: output.stderr });
   try {
-    const answer = await terminal.question(`${question} Type yes: `);
+    const answer = await terminal.question(`${visibleLines(question)} Type yes: `);
     if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', refusal);
   } finally {
     terminal.close();

@@ -1,28 +1,29 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { writeSol } from '@flywheel/protocol';
+import { visibleText, writeSol } from '@flywheel/protocol';
 
-/** Lays out a table: dimmed headings, each column as wide as its widest cell, one line per row. */
+/** Lays out a table of visible text: dimmed headings, each column as wide as its widest cell, one line per row. */
 export function layOutTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   stream: Writable,
 ): { readonly heading: string; readonly lines: readonly string[] } {
+  const shown = rows.map((cells) => cells.map(visibleText));
   const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
+    Math.max(heading.length, ...shown.map((cells) => cells[column]?.length ?? 0)),
   );
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return { heading: styleText('dim', line(headings), { stream }), lines: rows.map(line) };
+  return { heading: styleText('dim', line(headings), { stream }), lines: shown.map(line) };
 }
 
-/** Lays out lines of `  name  value`; names are dimmed and aligned. */
+/** Lays out lines of `  name  value` as visible text; names are dimmed and aligned. */
 export function layOutPairs(pairs: readonly (readonly [name: string, value: string])[], stream: Writable): string[] {
   const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `  ${styleText('dim', name.padEnd(width), { stream })}  ${value}`);
+  return pairs.map(([name, value]) => `  ${styleText('dim', name.padEnd(width), { stream })}  ${visibleText(value)}`);
 }
 
 /** Says below a list how to read the next page of it, if there is one. */

@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import { messageOf } from '@flywheel/protocol';
 import { type FlywheelError, isFlywheelError } from '@flywheel/sdk';
 import { CliError, exitCodeOf, nextStepOf } from './errors.ts';
+import { toVisibleJson, visibleLines, visibleStyledLines } from './terminal-text.ts';
 
 export interface Output {
   /** True with `--json`: stdout is exactly one JSON document. */
@@ -46,9 +47,9 @@ export function createOutput({ json, stdout, stderr, terminalType, program }: Ou
     stdout,
     stderr,
     terminal: stderr instanceof WriteStream && stderr.isTTY && terminalType !== 'dumb' ? stderr : null,
-    result: (document, text) => void stdout.write(json ? `${JSON.stringify(document)}\n` : `${text}\n`),
+    result: (document, text) => void stdout.write(`${json ? toVisibleJson(document) : visibleStyledLines(text)}\n`),
     note: (text) => {
-      if (!json) stderr.write(`${text}\n`);
+      if (!json) stderr.write(`${visibleStyledLines(text)}\n`);
     },
     nameBatch: (known) => {
       names = known;
@@ -108,16 +109,16 @@ function toJson({ code, message, nextStep, problems, batchId, idempotencyKey }: 
     ...(batchId !== null && { batchId }),
     ...(idempotencyKey !== null && { idempotencyKey }),
   };
-  return `${JSON.stringify(document)}\n`;
+  return `${toVisibleJson(document)}\n`;
 }
 
 function toText(report: ErrorReport & BatchNames, stream: Writable): string {
   const { code, message, nextStep, requestId, stack } = report;
-  const lines = [`${styleText('red', `✗ ${code}`, { stream })}  ${message}`];
+  const lines = [`${styleText('red', `✗ ${visibleLines(code)}`, { stream })}  ${visibleLines(message)}`];
   if (nextStep !== null) lines.push(`  ${nextStep}`);
   const names = describeNames(report);
-  if (names !== null) lines.push(`  ${names}`);
-  if (requestId !== null) lines.push(styleText('dim', `  Request ${requestId}`, { stream }));
-  if (stack !== null) lines.push(styleText('dim', stack, { stream }));
+  if (names !== null) lines.push(`  ${visibleLines(names)}`);
+  if (requestId !== null) lines.push(styleText('dim', `  Request ${visibleLines(requestId)}`, { stream }));
+  if (stack !== null) lines.push(styleText('dim', visibleLines(stack), { stream }));
   return `${lines.join('\n')}\n`;
 }

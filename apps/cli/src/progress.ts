@@ -3,6 +3,7 @@ import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import type { Ora } from 'ora';
 import type { Output } from './output.ts';
+import { visibleLines, visibleStyledLines } from './terminal-text.ts';
 
 /** One step of a job, as progress displays show it. */
 export interface Step {
@@ -135,13 +136,15 @@ function openLiveSteps(stream: WriteStream, spinner: Ora): StepDisplay {
 /** Writes a line where the spinner is; its next frame is drawn below. */
 function writeAbove(spinner: Ora, stream: WriteStream, text: string): void {
   if (spinner.isSpinning) spinner.clear();
-  stream.write(`${text}\n`);
+  stream.write(`${visibleStyledLines(text)}\n`);
 }
 
 /** The columns after the label: `  1.2 s  4 transactions`. */
 function columnsOf({ detail, startedAtMs, endedAtMs }: Step, stream: Writable): string {
   const duration = startedAtMs === null || endedAtMs === null ? '' : formatDuration(endedAtMs - startedAtMs);
-  return styleText('dim', `${duration.padStart(DURATION_WIDTH)}${detail === '' ? '' : `  ${detail}`}`, { stream });
+  return styleText('dim', `${duration.padStart(DURATION_WIDTH)}${detail === '' ? '' : `  ${visibleLines(detail)}`}`, {
+    stream,
+  });
 }
 
 /** Room for `999.9 s` and a space before it. */
@@ -156,12 +159,12 @@ function openPlainSteps(stream: Writable): StepDisplay {
         if (printed.has(label) || state === 'pending' || state === 'running') continue;
         printed.add(label);
         const duration = startedAtMs === null || endedAtMs === null ? '' : formatDuration(endedAtMs - startedAtMs);
-        const words = [markOf(state, stream), label, detail && `· ${detail}`];
+        const words = [markOf(state, stream), label, detail && `· ${visibleLines(detail)}`];
         stream.write(`${[...words, duration && styleText('dim', duration, { stream })].filter(Boolean).join(' ')}\n`);
       }
     },
-    hold: (label, reason) => void stream.write(`… ${label} · ${reason}\n`),
-    note: (text) => void stream.write(`${text}\n`),
+    hold: (label, reason) => void stream.write(`… ${label} · ${visibleLines(reason)}\n`),
+    note: (text) => void stream.write(`${visibleStyledLines(text)}\n`),
     close: () => undefined,
   };
 }
@@ -190,11 +193,11 @@ export async function createProgressBar({ json, stderr, terminal }: Output): Pro
   let printed = '';
   return {
     show: (_, text) => {
-      if (!json && text !== printed) stderr.write(`${text}\n`);
+      if (!json && text !== printed) stderr.write(`${visibleLines(text)}\n`);
       printed = text;
     },
     note: (text) => {
-      if (!json) stderr.write(`${text}\n`);
+      if (!json) stderr.write(`${visibleStyledLines(text)}\n`);
     },
     close: () => undefined,
   };
@@ -205,7 +208,7 @@ function openLiveBar(stream: WriteStream, spinner: Ora): ProgressBar {
     show: (fraction, text) => {
       const filled = Math.round(Math.min(Math.max(fraction, 0), 1) * BAR_CELLS);
       const cells = styleText('cyan', '█'.repeat(filled), { stream }) + '░'.repeat(BAR_CELLS - filled);
-      spinner.text = `${cells} ${`${Math.floor(fraction * 100)}%`.padStart(4)}  ${text}`;
+      spinner.text = `${cells} ${`${Math.floor(fraction * 100)}%`.padStart(4)}  ${visibleLines(text)}`;
       spinner.start();
     },
     note: (text) => writeAbove(spinner, stream, text),

@@ -82,6 +82,16 @@ describe('flywheel project, keys and register', () => {
     env.FLYWHEEL_API_KEY = project.apiKey;
   });
 
+  it('keys list shows the control characters of a name, and --json has the name as it is', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const name = 'ads\u001B[2J\u0007\u009B8m\u202Esda';
+    await run<CreatedKey>('keys', 'create', ...who, '--name', name);
+    const { stdout } = await runCommand(['keys', 'list', ...who], env);
+    assert.match(stdout, / ads\uFFFD\[2J\uFFFD\uFFFD8m\uFFFDsda /);
+    const { keys } = await run<{ keys: KeySummary[] }>('keys', 'list', ...who);
+    assert.ok(keys.some((key) => key.name === name));
+  });
+
   it('keys rotate replaces a key, and keys list shows both while they overlap', async () => {
     const who = ['--wallet', walletFile, '--project', project.projectId];
     const old = await run<CreatedKey>('keys', 'create', ...who, '--name', 'server');

@@ -7,6 +7,7 @@ import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
 import { addBatchArgument, addRequestArgument, addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
+import { toVisibleJson } from '../../terminal-text.ts';
 import { describeBatch, requireNotFailed } from './describe-batch.ts';
 
 interface InitOptions extends UrlOption {
@@ -25,7 +26,7 @@ export function addInitCommand(program: Command, context: Context): void {
       const client = openClient(context, options);
       const requestText = await readRequestFile(file);
       const answer = await client.initBatch(requestText, idempotencyKey === undefined ? {} : { idempotencyKey });
-      context.output.result(answer, JSON.stringify(answer, null, 2));
+      context.output.result(answer, toVisibleJson(answer, 2));
     });
 }
 

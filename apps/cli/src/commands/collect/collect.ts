@@ -30,6 +30,7 @@ import {
 import type { Output } from '../../output.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
 import { stateDirectory } from '../../run-state.ts';
+import { toVisibleJson } from '../../terminal-text.ts';
 import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { noteAlarm, showMetrics } from './display.ts';
@@ -145,7 +146,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
         invalidCount += 1;
         // Input may have no end: lines are kept only for a result that lists them.
         if (output.json) invalidLines.push(line);
-        else output.stdout.write(`${JSON.stringify({ ...line, state: 'invalid' })}\n`);
+        else output.stdout.write(`${toVisibleJson({ ...line, state: 'invalid' })}\n`);
       });
       await collector.idle();
     } else {
@@ -192,7 +193,7 @@ async function openStore(file: string): Promise<CollectorStore> {
 function writeResult({ stdout }: Output): (item: ItemStatus) => Promise<void> {
   return (item) =>
     new Promise((resolve, reject) => {
-      stdout.write(`${JSON.stringify(eventDocument(item))}\n`, (error) => (error ? reject(error) : resolve()));
+      stdout.write(`${toVisibleJson(eventDocument(item))}\n`, (error) => (error ? reject(error) : resolve()));
     });
 }
 
