@@ -151,6 +151,9 @@ async function executeAgain(deps: RunDeps, project: Project, batch: Batch): Prom
     case 'ended':
       if (outcome.ending.failure !== null) await end(deps, project, batch, outcome.ending);
       return FINALITY_POLL_MS;
+    case 'awaits company':
+      await endUndone(deps, project, batch, 'A person of the company would have to approve it, after its end.');
+      return FINALITY_POLL_MS;
     case 'unapproved':
     case 'delayed':
       break;

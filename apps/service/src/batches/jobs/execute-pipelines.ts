@@ -45,6 +45,7 @@ export async function executePipelines(deps: RunDeps, project: Project, batch: B
   const outcome = await runPipelines(deps, project, batch);
   switch (outcome.kind) {
     case 'stopped':
+    case 'awaits company':
       return;
     case 'unapproved':
       return releaseRequest(deps, project, batch, outcome.issue);
@@ -71,8 +72,7 @@ export type RunOutcome =
   /** It must be tried again, because of this issue. */
   | { readonly kind: 'delayed'; readonly issue: ExecutionIssue; readonly until?: Date }
   | Unapproved
-  /** The batch has ended, or a person must approve it first. */
-  | { readonly kind: 'stopped' };
+  | { readonly kind: 'stopped' | 'awaits company' };
 type Ended = Extract<RunOutcome, { kind: 'ended' }>;
 type Delayed = Extract<RunOutcome, { kind: 'delayed' }>;
 
@@ -112,12 +112,12 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
       case 'signed':
         break;
       case 'ended':
-      case 'awaits company':
         return { kind: 'stopped' };
       case 'unseen':
         return { kind: 'delayed', issue: OWN_ISSUE };
       case 'overtaken':
         continue;
+      case 'awaits company':
       case 'unapproved':
       case 'delayed':
         return approval;
