@@ -136,6 +136,12 @@ async function readFinallyExecuted(deps: RunDeps, multisig: Multisig, batch: Bat
   return final === 'incomplete' ? final : final.executed;
 }
 
+/**
+ * A batch ends with its fifth approval that failed on chain. A wallet that means well has one rarely, and signs again. Five
+ * cost the operator at most 575,000 lamports, less than what is reserved at the default prices for the execution of one pipeline.
+ */
+export const MAX_FAILED_APPROVALS = 5;
+
 /** Sentences for ends that did not come from the chain. */
 export const END_REASONS = {
   expired: 'The batch expired.',
@@ -144,6 +150,7 @@ export const END_REASONS = {
     'A member of the multisig was replaced before this batch was approved, which made it stale. Send it as a new batch.',
   unpayable:
     'The key of the operator that pays for its approval is lost. Nothing was executed; send it as a new batch.',
+  unapprovable: `Its approval failed on chain ${MAX_FAILED_APPROVALS} times. Nothing was executed; send it as a new batch, and sign it without instructions that may fail.`,
   unadmitted:
     'The company does not admit this project. Nothing was executed; send it as a new batch when the company has admitted the project.',
 } as const;

@@ -1,4 +1,4 @@
-import type { Batch, ExecutionIssue } from '../../model/batch.ts';
+import type { Batch, Bundle, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { recordExecutionIssue, recordHoldUp } from '../../store/batches/executions.ts';
@@ -7,6 +7,7 @@ import { DamagedRecord } from '../../store/damaged-record.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { chargeEarly } from './complete-ledger.ts';
+import { endOpen, MAX_FAILED_APPROVALS } from './end.ts';
 import { awaitFinality } from './finality.ts';
 
 /** Issue whose cause lies in the service or the cluster, not in the batch. */
@@ -18,8 +19,9 @@ const RETRY_MS = 15_000;
 /**
  * Releases an execution request because of an issue found before the approval: execute may be requested again, and cancel
  * ends the batch at once. If a bundle was sent before, that waits until its failure is finalized, because a fork could take
- * the failure away and let it land. If anything has landed, which a fork took away, the job tries again instead. Does nothing
- * if the batch has ended, or has received another approval meanwhile.
+ * the failure away and let it land. If anything has landed, which a fork took away, the job tries again instead. Ends the
+ * batch if too many of its approvals have failed on chain. Does nothing if the batch has ended, or has received another
+ * approval meanwhile.
  */
 export async function releaseRequest(
   deps: RunDeps,
@@ -34,10 +36,19 @@ export async function releaseRequest(
     if (final === 'incomplete' || final.status !== 'Active') return reschedule(deps, project, batch, OWN_ISSUE);
     if (sent.some(({ landedSignatures }) => landedSignatures.length > 0))
       return reschedule(deps, project, batch, issue);
+    // The operator has paid for an approval that failed on chain, and the wallet may sign another one at once.
+    await chargeEarly(deps, project.flywheel.multisig, batch);
+    if (countFailedApprovals(sent) >= MAX_FAILED_APPROVALS) return endOpen(deps, project, batch, 'unapprovable');
   }
   const options = { keepRequest: false, judged: batch.signedTx } as const;
   await fencedTransaction(deps, (trx) => recordExecutionIssue(trx, batch.id, issue, options, deps.clock.now()));
   deps.log.info({ batchId: batch.id, code: issue.code }, 'execution request released');
+}
+
+/** Counts the approvals that failed on chain. Each is the first transaction of its bundles, of which nothing else has landed. */
+function countFailedApprovals(sent: readonly Bundle[]): number {
+  const onChain = sent.filter(({ landedSlot }) => landedSlot !== null);
+  return new Set(onChain.map(({ signatures: [approval] }) => approval)).size;
 }
 
 /**
