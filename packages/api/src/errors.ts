@@ -255,9 +255,12 @@ export const ERRORS = {
   ),
   ERR_TOO_MANY_AT_ONCE: define(
     429,
-    'Too many previews of the project, proof checks of it or of the address, or reads of vaults are in progress.',
-    (c: { work: 'previews' | 'proof checks' | 'reads of vaults'; max: number; retryAfterSeconds: number }) =>
-      `${c.max} ${c.work} are in progress, which is the maximum at once. Try again in ${c.retryAfterSeconds} s.`,
+    'Too many previews or checks before execution of the project, proof checks of it or of the address, or reads of vaults are in progress.',
+    (c: {
+      work: 'previews' | 'checks before execution' | 'proof checks' | 'reads of vaults';
+      max: number;
+      retryAfterSeconds: number;
+    }) => `${c.max} ${c.work} are in progress, which is the maximum at once. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_INTERNAL: define(
     500,

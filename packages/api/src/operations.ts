@@ -125,6 +125,7 @@ export const OPERATIONS = {
       'ERR_BATCH_NOT_EXECUTABLE',
       'ERR_PAUSED',
       'ERR_OPERATOR_UNFUNDED',
+      'ERR_TOO_MANY_AT_ONCE',
     ],
     fallback: 'ERR_BATCH_EXECUTE_FAILED',
   },

@@ -6,11 +6,11 @@ import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import { askCompany } from '../store/batches/company-approvals.ts';
-import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
+import { hasExecutionBegun, isInProgress, requestExecution } from '../store/batches/executions.ts';
 import { isEnqueued } from '../store/jobs/lanes.ts';
 import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts';
 import { requireNotHalted } from './admission.ts';
-import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
+import { type BatchCheck, checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 import type { EventDeps } from './events.ts';
 import { awaitBatch, readBatch, readBatchWithoutPipelines, throwDamaged, type Wait } from './read.ts';
@@ -23,15 +23,27 @@ export interface ExecutionRequest extends ExecuteBatchRequest {
   readonly actor?: Address;
 }
 
+export interface ExecuteDeps extends Deps, EventDeps {
+  /** Bounds the checks of one project that are in progress. */
+  readonly work: {
+    runInTurn<Result>(
+      work: 'checks before execution',
+      projectId: string,
+      start: () => Promise<Result>,
+    ): Promise<Result>;
+  };
+}
+
 /**
  * Requests the execution of a batch and waits for its end, for at most `wait`. Repeating the request joins the execution
  * that is in progress: nothing is executed twice. Returns the batch as it is when the wait is over, and at once when a
  * person must approve for the company.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
- * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_PROJECT_MOVING, ERR_OPERATOR_UNFUNDED, ERR_BATCH_EXECUTE_FAILED
+ * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_PROJECT_MOVING, ERR_OPERATOR_UNFUNDED, ERR_TOO_MANY_AT_ONCE,
+ * ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
-  deps: Deps & EventDeps,
+  deps: ExecuteDeps,
   project: Project,
   request: ExecutionRequest,
   wait: Wait,
@@ -66,17 +78,16 @@ async function continueExecution({ db, jobs }: Deps, { flywheel }: Project, batc
 }
 
 async function checkAndRequest(
-  deps: Deps,
+  deps: ExecuteDeps,
   project: Project,
   batch: Batch,
   { signedTx, actor }: ExecutionRequest,
 ): Promise<'awaits company' | 'in progress'> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
-  const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
-  const { issues } = await deps.chain.decide(landedSlot, (chain) =>
-    checkBatch({ ...deps, chain }, project, batch.pipelines),
-  );
+  const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it
+  // A repeated request is judged by the worker, so it takes no place among the checks.
+  const issues = batch.signedTx === wire ? [] : await findIssues(deps, project, batch, wire);
   const issue = toExecutionIssue(issues);
   if (issue?.code === 'ERR_VAULT_UNDERFUNDED') await scheduleBalanceCheck(deps.db, project.id, deps.clock.now());
   if (issue !== null) {
@@ -84,18 +95,34 @@ async function checkAndRequest(
     throw toApiError(issue);
   }
   return deps.db.transaction().execute(async (trx) => {
-    const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it
     const now = deps.clock.now();
     // False when another request has started or ended the batch meanwhile. This request then waits for the same end.
     if (!(await requestExecution(trx, batch.id, wire, now))) return 'in progress';
     // A repeated request with the same transaction is not logged again.
-    if (actor !== undefined && signedTx !== batch.signedTx) {
+    if (actor !== undefined && wire !== batch.signedTx) {
       const entry = { at: now, actor, action: 'batch.executed', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, entry);
     }
     if (await askCompany(trx, batch.id, now)) return 'awaits company';
     await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
     return 'in progress';
+  });
+}
+
+/** Checks a batch, unless its execution was requested while the check waited for its turn. The worker checks it then. */
+function findIssues(
+  deps: ExecuteDeps,
+  project: Project,
+  batch: Batch,
+  signedTx: Base64EncodedWireTransaction,
+): Promise<BatchCheck['issues']> {
+  return deps.work.runInTurn('checks before execution', project.id, async () => {
+    if (await isInProgress(deps.db, batch.id, signedTx)) return [];
+    const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
+    const check = await deps.chain.decide(landedSlot, (chain) =>
+      checkBatch({ ...deps, chain }, project, batch.pipelines),
+    );
+    return check.issues;
   });
 }
 

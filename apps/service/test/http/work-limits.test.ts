@@ -41,6 +41,34 @@ describe('previews and proof checks', () => {
   });
 });
 
+describe('checks before execution', () => {
+  it('of a project wait for a place in their order, fifty of them, whatever another project does', async () => {
+    const work = createWorkLimits(rateLimits(0), CLOCK);
+    const check = <Result>(holder: string, start: () => Promise<Result>) =>
+      work.runInTurn('checks before execution', holder, start);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const begun: number[] = [];
+    const running = Array.from({ length: 58 }, (_, i) =>
+      check('p', () => {
+        begun.push(i);
+        return i === 0 ? Promise.reject(new Error('broken')) : promise;
+      }),
+    );
+    await assert.rejects(running[0] ?? promise, /broken/);
+    assert.deepEqual(begun, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'a check that failed leaves its place to the next');
+    const another = check('p', () => promise);
+    await assert.rejects(
+      check('p', async () => assert.fail('it was begun')),
+      (error) => isApiError(error, 'ERR_TOO_MANY_AT_ONCE') && error.context.retryAfterSeconds === 1,
+    );
+    assert.equal(await check('q', async () => 'of another'), 'of another');
+    resolve();
+    await Promise.all([...running.slice(1), another]);
+    assert.deepEqual(begun, [...running.keys()]);
+    assert.equal(await check('p', async () => 'again'), 'again');
+  });
+});
+
 describe('event streams', () => {
   it('of one key leave half of what its project may open, also if they are opened at once', async () => {
     const work = createWorkLimits(rateLimits(8), CLOCK);

@@ -73,7 +73,7 @@ export const BATCH_OPERATIONS = {
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_EXECUTABLE', 'ERR_NODE_UNAVAILABLE'],
   },
   executeProjectBatch: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/projects/{projectId}/batches/{batchId}/execute',
     summary: 'Submit the signed approval',

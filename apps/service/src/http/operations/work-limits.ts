@@ -14,6 +14,11 @@ export interface WorkLimits {
    */
   run<Result>(work: Work, holder: string, start: () => Promise<Result>): Promise<Result>;
   /**
+   * Does work of a project like `run`, but lets fifty requests wait for a place, and counts none by the minute.
+   * @throws ApiError ERR_TOO_MANY_AT_ONCE, and whatever the work throws.
+   */
+  runInTurn<Result>(work: Work, holder: string, start: () => Promise<Result>): Promise<Result>;
+  /**
    * Counts an event stream of a holder, who may open half of what the project may, so that a thief of a key leaves the rest.
    * How many are open has another limit.
    * @throws ApiError ERR_RATE_LIMITED
@@ -45,9 +50,11 @@ export interface PipelineWriter {
 /** An API key of a project, or a wallet, which may read many projects. */
 export type PipelineReader = { readonly keyId: string; readonly projectId: string } | { readonly wallet: string };
 
-/** A preview makes about ten requests to the cluster, a proof check up to twenty. */
+/** A preview, or a check before an execution, makes about ten requests to the cluster, a proof check up to twenty. */
 const MAX_AT_ONCE = 8;
-/** Both take about a second. */
+/** A project may execute all of its open batches at once (MAX_OPEN_BATCHES). */
+const MAX_WAITING = 50;
+/** Each takes about a second. */
 const RETRY_AFTER_SECONDS = 1;
 
 /** A pipeline takes 0.07 ms of the thread that answers everyone, and a batch has a thousand at most. */
@@ -68,7 +75,7 @@ const COMPILED = { requests: 20_000, seconds: 60, unit: 'pipelines' } as const;
 const COMPILED_UNADMITTED = { ...COMPILED, requests: 2 * COMPILED.requests };
 
 export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date }): WorkLimits {
-  const running = new Map<string, number>();
+  const places = createPlaces();
   const pipelines = {
     ofReader: createBucket(partOf(PIPELINES, 2), clock),
     ofProject: createBucket(PIPELINES, clock),
@@ -114,20 +121,45 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
       requireAll(counts);
       for (const [bucket, holder] of counts) bucket.take(holder, count);
     },
-    async run(work, holder, start) {
+    run: (work, holder, start) =>
+      places.hold({ work, holder, maxWaiting: 0 }, async () => {
+        await count(`${work} ${holder}`);
+        return start();
+      }),
+    runInTurn: (work, holder, start) => places.hold({ work, holder, maxWaiting: MAX_WAITING }, start),
+  };
+}
+
+interface Place {
+  readonly work: Work;
+  readonly holder: string;
+  readonly maxWaiting: number;
+}
+
+/** Gives each holder `MAX_AT_ONCE` places for each kind of work. Those that wait for one get it in the order of their arrival. */
+function createPlaces() {
+  const held = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
+  return {
+    /** @throws ApiError ERR_TOO_MANY_AT_ONCE if `maxWaiting` wait already, and whatever the work throws. */
+    async hold<Result>({ work, holder, maxWaiting }: Place, start: () => Promise<Result>): Promise<Result> {
       const name = `${work} ${holder}`;
-      const inProgress = running.get(name) ?? 0;
-      if (inProgress >= MAX_AT_ONCE) {
+      const places = held.get(name) ?? { count: 0, waiting: [] };
+      if (places.count < MAX_AT_ONCE) {
+        places.count += 1;
+        held.set(name, places);
+      } else if (places.waiting.length < maxWaiting) {
+        await new Promise<void>((resolve) => places.waiting.push(resolve));
+      } else {
         throw new ApiError('ERR_TOO_MANY_AT_ONCE', { work, max: MAX_AT_ONCE, retryAfterSeconds: RETRY_AFTER_SECONDS });
       }
-      running.set(name, inProgress + 1);
       try {
-        await count(name);
         return await start();
       } finally {
-        const left = (running.get(name) ?? 1) - 1;
-        if (left === 0) running.delete(name);
-        else running.set(name, left);
+        const next = places.waiting.shift();
+        // The next one takes this place over, so that no later request gets it.
+        if (next) next();
+        else places.count -= 1;
+        if (places.count === 0) held.delete(name);
       }
     },
   };

@@ -49,6 +49,19 @@ export async function isExecutionRequested(db: Db, batchId: string): Promise<boo
   return row !== undefined;
 }
 
+/** Returns true if this approval of a batch is stored, or if its execution has begun with another one, or if it has ended. */
+export async function isInProgress(db: Db, batchId: string, signedTx: Base64EncodedWireTransaction): Promise<boolean> {
+  const row = await db
+    .selectFrom('batches')
+    .select('id')
+    .where('id', '=', batchId)
+    .where((eb) =>
+      eb.or([eb('signed_tx', '=', signedTx), eb('execution_began_at', 'is not', null), eb('ended_at', 'is not', null)]),
+    )
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** True if a bundle of the batch's execution is recorded, and may have been sent. */
 export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolean> {
   const { execution_began_at } = await db
