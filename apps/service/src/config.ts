@@ -281,7 +281,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return Object.freeze({
     ...values,
     databaseRoles: values.databaseUrl === null ? embeddedRoles(values.databaseRoles) : values.databaseRoles,
-    caps: withDefaults(values.caps),
+    caps: withDefaults(values),
     isUnadmittedCapChosen: values.caps.lockedUnadmittedLamports !== null,
     // Receivers of a local cluster run on the same machine.
     webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrls === null,
@@ -298,14 +298,25 @@ export function parseDatabaseConfig(environment: Readonly<Record<string, string 
 }
 
 const DEFAULT_UNADMITTED_LAMPORTS = 100_000_000_000n;
+/**
+ * Where the company decides who is served, all others only withdraw and rotate, and each attempt may use up an index at the
+ * operator's cost. One SOL is reserved for 294 withdrawals at the default prices.
+ */
+const DEFAULT_SPENT_UNLESS_OPEN_LAMPORTS = 1_000_000_000n;
 
 /** Says why a process does not start that would serve strangers on a cluster whose SOL has a value. */
 export const UNBOUNDED_EXPOSURE =
   'REGISTRATION is open and MAX_LOCKED_LAMPORTS_UNADMITTED is not set, on a cluster that is not local: projects of strangers could lock 100 SOL of the operator. Set REGISTRATION to approval, so that only projects are served that the company has admitted, or set MAX_LOCKED_LAMPORTS_UNADMITTED to the lamports that strangers may lock.';
 
-function withDefaults({ lockedUnadmittedLamports, spentUnadmittedLamports, ...caps }: Values<Settings>['caps']): Caps {
-  const locked = lockedUnadmittedLamports ?? DEFAULT_UNADMITTED_LAMPORTS;
-  return { ...caps, lockedUnadmittedLamports: locked, spentUnadmittedLamports: spentUnadmittedLamports ?? locked };
+function withDefaults({ caps, registration }: Pick<Values<Settings>, 'caps' | 'registration'>): Caps {
+  const lockedUnadmittedLamports = caps.lockedUnadmittedLamports ?? DEFAULT_UNADMITTED_LAMPORTS;
+  const isAsRent = registration === 'open' || lockedUnadmittedLamports < DEFAULT_SPENT_UNLESS_OPEN_LAMPORTS;
+  const defaultSpentLamports = isAsRent ? lockedUnadmittedLamports : DEFAULT_SPENT_UNLESS_OPEN_LAMPORTS;
+  return {
+    ...caps,
+    lockedUnadmittedLamports,
+    spentUnadmittedLamports: caps.spentUnadmittedLamports ?? defaultSpentLamports,
+  };
 }
 
 /** The embedded server belongs to the service, which may create roles in it. */

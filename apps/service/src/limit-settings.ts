@@ -99,7 +99,7 @@ export const LIMIT_SETTINGS = {
     spentUnadmittedLamports: setting(
       'MAX_SPENT_LAMPORTS_UNADMITTED',
       lamports(),
-      'the same for all projects together that the company has not admitted; default: as `MAX_LOCKED_LAMPORTS_UNADMITTED`',
+      'the same for all projects together that the company has not admitted; default: as `MAX_LOCKED_LAMPORTS_UNADMITTED`, but at most 1 SOL unless `REGISTRATION` is `open`',
     ),
     keySharePercent: settingWithDefault(
       'KEY_SHARE_PERCENT',

@@ -117,6 +117,17 @@ describe('readConfig', () => {
     );
   });
 
+  it('lets strangers spend 1 SOL in a day where the company decides who is served, and never more than they may lock, unless set', () => {
+    const spent = (environment: Record<string, string>) => parseConfig(environment).caps.spentUnadmittedLamports;
+    assert.equal(spent({}), 100_000_000_000n);
+    assert.equal(spent({ MAX_LOCKED_LAMPORTS_UNADMITTED: '7000000000' }), 7_000_000_000n);
+    for (const REGISTRATION of ['approval', 'closed']) {
+      assert.equal(spent({ REGISTRATION }), 1_000_000_000n);
+      assert.equal(spent({ REGISTRATION, MAX_LOCKED_LAMPORTS_UNADMITTED: '7000' }), 7_000n);
+      assert.equal(spent({ REGISTRATION, MAX_SPENT_LAMPORTS_UNADMITTED: '2000000000' }), 2_000_000_000n);
+    }
+  });
+
   it('rejects two variables for the key of webhooks', () => {
     const key = Buffer.alloc(32, 1).toString('base64');
     assert.deepEqual(parseConfig({ WEBHOOK_KEY: key }).webhookKey, new Uint8Array(32).fill(1));
