@@ -10,7 +10,7 @@ import {
   repeatDelivery,
 } from '../store/webhooks/deliveries.ts';
 import { type Endpoint, findEndpoint } from '../store/webhooks/endpoints.ts';
-import { change, type EndpointDeps, type EndpointIds, record } from './endpoints.ts';
+import { change, type EndpointDeps, type EndpointIds } from './endpoints.ts';
 
 /**
  * Reads a page of an endpoint’s deliveries, newest first.
@@ -50,8 +50,6 @@ export async function redeliver(
     if (!repeated) throw new ApiError('ERR_WEBHOOK_DELIVERY_NOT_FOUND', { deliveryId });
     // The error rolls the delivery back.
     requireActive(endpoint);
-    const after = { eventId: repeated.eventId };
-    await record(trx, deps, wallet, endpoint, { action: 'webhook.redelivered', after });
     return presentDelivery(repeated);
   });
 }
@@ -68,8 +66,6 @@ export async function sendTest(deps: EndpointDeps, wallet: Address, ids: Endpoin
       timestamp: deps.clock.now().toISOString(),
       data: { projectId: endpoint.projectId, webhookId: endpoint.id },
     });
-    const after = { eventId: delivery.eventId };
-    await record(trx, deps, wallet, endpoint, { action: 'webhook.tested', after });
     return presentDelivery(delivery);
   });
 }

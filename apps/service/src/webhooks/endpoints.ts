@@ -179,7 +179,7 @@ export async function change<T>(
 }
 
 /** Writes an audit entry about an endpoint, in the transaction of the action. */
-export async function record(
+async function record(
   trx: Db,
   { clock }: Pick<EndpointDeps, 'clock'>,
   actor: Address,

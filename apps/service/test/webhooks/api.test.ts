@@ -246,7 +246,7 @@ describe('another project’s webhook', () => {
 });
 
 describe('the audit log of a webhook', () => {
-  it('names who did what, once each, and never contains a secret', async () => {
+  it('names who changed what, once each, without deliveries, and never contains a secret', async () => {
     await using receiver = await openReceiver();
     const { webhook, secret } = await create(receiver.url);
     const { webhookId } = webhook;
@@ -260,9 +260,9 @@ describe('the audit log of a webhook', () => {
     const own = entries.filter(({ subject }: { subject?: string }) => subject === webhookId);
     assert.deepEqual(
       own.map(({ action }: { action: string }) => action),
-      ['deleted', 'redelivered', 'tested', 'rotated', 'changed', 'created'].map((did) => `webhook.${did}`),
+      ['deleted', 'rotated', 'changed', 'created'].map((did) => `webhook.${did}`),
     );
-    const changed = own[4];
+    const changed = own[2];
     assert.equal(changed.actor, project.wallet.address);
     assert.deepEqual(changed.before.events, ['batch.executed', 'batch.failed']);
     assert.deepEqual(changed.after.events, ['vault.low']);

@@ -32,6 +32,7 @@ export const AuditAction = z
     'webhook.changed',
     'webhook.rotated',
     'webhook.deleted',
+    // Written by 0.2 only.
     'webhook.redelivered',
     'webhook.tested',
   ])
