@@ -62,14 +62,15 @@ export interface Chain extends PastReads {
   /** Reads outcomes in the order asked for. The node searches its whole history. */
   signatureOutcomes(signatures: readonly Signature[]): Promise<SignatureOutcomes>;
   /**
-   * Reads the transactions that named an address and succeeded, oldest first, with the instructions that they called.
-   * `incomplete` if the node keeps no history, or lists a transaction that it does not have. A node with a short history
-   * omits older transactions without a word.
+   * Reads the transactions that named an address and succeeded, newest first, with the instructions that they called. There
+   * may be millions, because anyone can name an address: do not keep them. Yields `incomplete` and ends if the node keeps no
+   * history, or lists a transaction that it does not have. A node with a short history omits older transactions without a
+   * word.
    */
   transactionsNaming(
     address: Address,
     options: { readonly commitment: DecisiveCommitment },
-  ): Promise<readonly NamingTransaction[] | 'incomplete'>;
+  ): AsyncIterable<NamingTransaction | 'incomplete'>;
   /** Simulates at commitment `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**

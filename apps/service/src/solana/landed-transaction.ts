@@ -47,17 +47,19 @@ export const LandedTransactionAnswer = z
   })
   .nullable();
 
-function decompiler(accounts: readonly Address[]): (compiled: z.output<typeof CompiledInstruction>) => Instruction {
-  const at = (index: number): Address => {
+function decompiler(addresses: readonly Address[]): (compiled: z.output<typeof CompiledInstruction>) => Instruction {
+  // One object for each address, because a transaction may refer to it 16,000 times. The answer does not contain roles, and
+  // no caller needs them.
+  const accounts = addresses.map((address) => ({ address, role: AccountRole.READONLY }) as const);
+  const at = (index: number) => {
     const account = accounts[index];
     if (account === undefined)
       throw new Error(`getTransaction: an instruction names account ${index} of ${accounts.length}.`);
     return account;
   };
   return ({ programIdIndex, accounts: indices, data }) => ({
-    programAddress: at(programIdIndex),
-    // The answer does not contain roles, and no caller needs them.
-    accounts: indices.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
+    programAddress: at(programIdIndex).address,
+    accounts: indices.map(at),
     data: getBase58Encoder().encode(data),
   });
 }

@@ -1,8 +1,8 @@
-import { MAX_SIGNATURES_FOR_ADDRESS } from '@flywheel/protocol';
+import { chunksOf, MAX_SIGNATURES_FOR_ADDRESS } from '@flywheel/protocol';
 import { firstKnown, TRANSACTION_HISTORY_NOT_AVAILABLE } from '@flywheel/solana-rpc';
 import type { Address, Instruction, Signature } from '@solana/kit';
 import type * as z from 'zod';
-import { HistoryAnswer, LogsAnswer, TransactionAnswer, type TransactionCosts } from './answers.ts';
+import { HistoryAnswer, LogsAnswer, paired, TransactionAnswer, type TransactionCosts } from './answers.ts';
 import type { DecisiveCommitment, Floor } from './floor.ts';
 import { type LandedTransaction, LandedTransactionAnswer } from './landed-transaction.ts';
 import { ask, type ChainRpc, nodeErrorOf } from './rpc.ts';
@@ -33,57 +33,56 @@ export interface NamingTransaction {
   readonly instructions: readonly Instruction[];
 }
 
+/** A worker reads few at once, so that large transactions of strangers take little memory and few requests a second. */
+const READS_AT_ONCE = 4;
+
 /**
- * Reads the transactions that named an address and succeeded, oldest first. `incomplete` if the node keeps no history, or
- * lists a transaction that it does not have.
+ * Reads the transactions that named an address and succeeded, newest first. It keeps none of them, because anyone can name
+ * an address in as many transactions as they pay for. Yields `incomplete` and ends if the node keeps no history, or lists a
+ * transaction that it does not have.
  */
-export async function readNaming(
+export async function* readNaming(
   rpc: ChainRpc,
   address: Address,
   commitment: DecisiveCommitment,
   floor: Floor,
-): Promise<readonly NamingTransaction[] | 'incomplete'> {
-  const transactions: NamingTransaction[] = [];
+): AsyncGenerator<NamingTransaction | 'incomplete', void> {
   try {
-    for (const signature of await succeededSignatures(rpc, address, commitment, floor)) {
-      const found = await readTransaction(rpc, signature, commitment, LandedTransactionAnswer);
-      if (!found) return 'incomplete';
-      transactions.push({
-        signature,
-        instructions: found.calls.flatMap(({ instruction, inner }) => [instruction, ...inner]),
-      });
+    for await (const signatures of succeededSignatures(rpc, address, commitment, floor)) {
+      for (const chunk of chunksOf(signatures, READS_AT_ONCE)) {
+        const read = (signature: Signature) => readTransaction(rpc, signature, commitment, LandedTransactionAnswer);
+        const found = await Promise.all(chunk.map(read));
+        for (const [signature, transaction] of paired('getTransaction', chunk, found, (...pair) => pair)) {
+          if (!transaction) return yield 'incomplete';
+          yield {
+            signature,
+            instructions: transaction.calls.flatMap(({ instruction, inner }) => [instruction, ...inner]),
+          };
+        }
+      }
     }
   } catch (error) {
-    if (nodeErrorOf(error)?.code === TRANSACTION_HISTORY_NOT_AVAILABLE) return 'incomplete';
-    throw error;
+    if (nodeErrorOf(error)?.code !== TRANSACTION_HISTORY_NOT_AVAILABLE) throw error;
+    yield 'incomplete';
   }
-  return transactions;
 }
 
-async function succeededSignatures(
+/** Reads the signatures of successful transactions that named an address, page by page, newest first. */
+async function* succeededSignatures(
   rpc: ChainRpc,
   address: Address,
   commitment: DecisiveCommitment,
   floor: Floor,
-): Promise<Signature[]> {
-  const newestFirst: { readonly signature: Signature; readonly err: string | null }[] = [];
-  for (let before: Signature | undefined; ; before = newestFirst.at(-1)?.signature) {
-    const page = await floor.await(() => {
-      const config = {
-        commitment,
-        limit: MAX_SIGNATURES_FOR_ADDRESS,
-        ...floor.at(commitment),
-        ...(before && { before }),
-      } as const;
-      return ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
-    });
-    newestFirst.push(...page);
-    if (page.length < MAX_SIGNATURES_FOR_ADDRESS) break;
-  }
-  return newestFirst
-    .filter(({ err }) => err === null)
-    .map(({ signature }) => signature)
-    .reverse();
+): AsyncGenerator<readonly Signature[], void> {
+  let before: Signature | undefined;
+  do {
+    const config = { commitment, limit: MAX_SIGNATURES_FOR_ADDRESS, ...floor.at(commitment), ...(before && { before }) } as const;
+    const page = await floor.await(() =>
+      ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer),
+    );
+    yield page.flatMap(({ signature, err }) => (err === null ? signature : []));
+    before = page.length < MAX_SIGNATURES_FOR_ADDRESS ? undefined : page.at(-1)?.signature;
+  } while (before !== undefined);
 }
 
 function readTransaction<T>(

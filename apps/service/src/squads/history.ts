@@ -29,84 +29,115 @@ import { THRESHOLD } from './registration.ts';
  */
 export type BatchHistory = { readonly executed: number } | 'foreign' | 'incomplete';
 
+/** Reads the past of a batch from instructions, and keeps nothing of them but what they show. */
+export interface HistoryReader {
+  /** Reads instructions of successful transactions. Their order does not matter. */
+  read(instructions: readonly Instruction[]): void;
+  /** Returns the past that all instructions so far show together. */
+  result(): BatchHistory;
+}
+
 /**
- * Reads the past of a batch from the instructions of the successful transactions that name its proposal. Anyone can name
+ * Creates a reader of the instructions of the successful transactions that name the proposal of a batch. Anyone can name
  * our addresses anywhere in instructions of a multisig of their own, so an instruction counts only if the addresses that we
  * derive stand at their exact positions, and each pipeline counts once.
  */
-export function readBatchHistory(
+export function createHistoryReader(
   multisig: Multisig,
   batch: Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>,
-  instructions: readonly Instruction[],
-): BatchHistory {
+): HistoryReader {
   const located = locateBatch(multisig, batch.batchIndex);
-  return batch.kind === 'rotation'
-    ? rotationHistory(located, batch, instructions)
-    : pipelineHistory(located, batch, instructions);
+  return batch.kind === 'rotation' ? rotationHistory(located, batch) : pipelineHistory(located, batch);
 }
 
 function pipelineHistory(
   { multisig, batchIndex, address, proposal }: LocatedBatch,
   { pipelines }: Pick<Batch, 'pipelines'>,
-  instructions: readonly Instruction[],
-): BatchHistory {
-  const find = finder(instructions);
-  // The order of each list of accounts is the program's (IDL of @sqds/multisig).
-  const isConfig = find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
-  const adds = find(BATCH_ADD_TRANSACTION_DISCRIMINATOR, [multisig.address, proposal, address]);
-  const executes = find(BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR, [multisig.address, null, proposal, address]);
-  const closes = find(VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
-  const ends = find(BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
-
+): HistoryReader {
   const addresses = pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position));
   const positionOf = new Map(addresses.map((transaction, position) => [transaction, position]));
-  const added = new Map(adds.map((add) => [positionOf.get(accountAt(add, 3)), messageIn(add)]));
-  const isOurs = [...added].every(([position, message]) => {
-    const compiled = position === undefined ? undefined : pipelines[position]?.vaultMessage;
-    return compiled !== undefined && bytesEqual(message, compiled);
-  });
-  if (isConfig || !isOurs) return 'foreign';
-
-  const executed = distinctPositions(executes, 4, positionOf);
-  const closed = distinctPositions(closes, 3, positionOf);
-  // Every message that was added has to be closed before the batch is: the closes tell how many there were.
-  const isWhole = ends.length > 0 && added.size === closed.size && isPrefix(new Set(added.keys())) && isPrefix(closed);
-  if (!isWhole || !isPrefix(executed) || executed.size > added.size) return 'incomplete';
-  // The service opens a batch for votes only when it is whole.
-  if (executed.size > 0 && added.size < pipelines.length) return 'incomplete';
-  if (executed.size < added.size && !canCloseUnexecuted(find, multisig.address, proposal)) return 'incomplete';
-  if (added.size > 0) return { executed: executed.size };
-  // An index that was created and closed empty: this service uses up indices like this.
-  const isCreated = find(BATCH_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
-  return isCreated ? 'foreign' : 'incomplete';
+  const [added, executed, closed] = [new Set<number>(), new Set<number>(), new Set<number>()];
+  const votes = createVotes(multisig.address, proposal);
+  let [isForeign, isCreated, isEnded] = [false, false, false];
+  return {
+    read(instructions) {
+      const find = finder(instructions);
+      // The order of each list of accounts is the program's (IDL of @sqds/multisig).
+      isForeign ||= find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+      isCreated ||= find(BATCH_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+      isEnded ||= find(BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]).length > 0;
+      votes.read(find);
+      const adds = find(BATCH_ADD_TRANSACTION_DISCRIMINATOR, [multisig.address, proposal, address]);
+      const executes = find(BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR, [multisig.address, null, proposal, address]);
+      const closes = find(VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
+      for (const position of positionsIn(adds, 3, positionOf)) added.add(position);
+      for (const position of positionsIn(executes, 4, positionOf)) executed.add(position);
+      for (const position of positionsIn(closes, 3, positionOf)) closed.add(position);
+      isForeign ||= adds.some((add) => {
+        const compiled = pipelines[positionOf.get(accountAt(add, 3)) ?? -1]?.vaultMessage;
+        return compiled === undefined || !bytesEqual(messageIn(add), compiled);
+      });
+    },
+    result() {
+      if (isForeign) return 'foreign';
+      // Every message that was added has to be closed before the batch is: the closes tell how many there were.
+      const isWhole = isEnded && added.size === closed.size && isPrefix(added) && isPrefix(closed);
+      if (!isWhole || !isPrefix(executed) || executed.size > added.size) return 'incomplete';
+      // The service opens a batch for votes only when it is whole.
+      if (executed.size > 0 && added.size < pipelines.length) return 'incomplete';
+      if (executed.size < added.size && !votes.canCloseUnexecuted()) return 'incomplete';
+      if (added.size > 0) return { executed: executed.size };
+      // An index that was created and closed empty: this service uses up indices like this.
+      return isCreated ? 'foreign' : 'incomplete';
+    },
+  };
 }
 
 /** Reads a rotation's past: its list of config actions stands for its only vault message. */
 function rotationHistory(
   { multisig, address, proposal }: LocatedBatch,
   { pipelines }: Pick<Batch, 'pipelines'>,
-  instructions: readonly Instruction[],
-): BatchHistory {
-  const find = finder(instructions);
-  const creations = find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]);
-  const executes = find(CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR, [multisig.address, null, proposal, address]);
-  const ends = find(CONFIG_TRANSACTION_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
-  const isBatch = find(BATCH_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+): HistoryReader {
   const compiled = pipelines[0]?.vaultMessage;
-  const isOurs = creations.every(
-    (creation) => compiled !== undefined && bytesEqual(configActionsIn(creation), compiled),
-  );
-  if (isBatch || !isOurs) return 'foreign';
-  if (creations.length === 0 || ends.length === 0) return 'incomplete';
-  if (executes.length > 0) return { executed: 1 };
-  return canCloseUnexecuted(find, multisig.address, proposal) ? { executed: 0 } : 'incomplete';
+  const votes = createVotes(multisig.address, proposal);
+  let [isForeign, isCreated, isExecuted, isEnded] = [false, false, false, false];
+  return {
+    read(instructions) {
+      const find = finder(instructions);
+      const creations = find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]);
+      const executes = find(CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR, [multisig.address, null, proposal, address]);
+      const ends = find(CONFIG_TRANSACTION_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
+      isForeign ||= find(BATCH_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+      isForeign ||= creations.some(
+        (creation) => compiled === undefined || !bytesEqual(configActionsIn(creation), compiled),
+      );
+      isCreated ||= creations.length > 0;
+      isExecuted ||= executes.length > 0;
+      isEnded ||= ends.length > 0;
+      votes.read(find);
+    },
+    result() {
+      if (isForeign) return 'foreign';
+      if (!isCreated || !isEnded) return 'incomplete';
+      if (isExecuted) return { executed: 1 };
+      return votes.canCloseUnexecuted() ? { executed: 0 } : 'incomplete';
+    },
+  };
 }
 
-/** True unless both have approved and no one cancelled: Squads closes such a proposal only after its execution. */
-function canCloseUnexecuted(find: Find, multisig: Address, proposal: Address): boolean {
-  const approvals = find(PROPOSAL_APPROVE_DISCRIMINATOR, [multisig, null, proposal]);
-  const members = new Set(approvals.map((approval) => accountAt(approval, 1)));
-  return members.size < THRESHOLD || find(PROPOSAL_CANCEL_DISCRIMINATOR, [multisig, null, proposal]).length > 0;
+/** Collects the votes on a proposal. */
+function createVotes(multisig: Address, proposal: Address) {
+  const approvers = new Set<Address>();
+  let isCancelled = false;
+  return {
+    read(find: Find): void {
+      const approvals = find(PROPOSAL_APPROVE_DISCRIMINATOR, [multisig, null, proposal]);
+      for (const approval of approvals) approvers.add(accountAt(approval, 1));
+      isCancelled ||= find(PROPOSAL_CANCEL_DISCRIMINATOR, [multisig, null, proposal]).length > 0;
+    },
+    /** True unless both have approved and no one cancelled: Squads closes such a proposal only after its execution. */
+    canCloseUnexecuted: () => approvers.size < THRESHOLD || isCancelled,
+  };
 }
 
 type Find = ReturnType<typeof finder>;
@@ -145,18 +176,16 @@ function configActionsIn({ data }: SquadsCall): ReadonlyUint8Array {
   return encodeConfigActions(configTransactionCreateArgsDecoder.decode(data, DISCRIMINATOR_BYTES).actions);
 }
 
-/** The pipelines whose own accounts stand at a position of the calls; other accounts there count for nothing. */
-function distinctPositions(
+/** Lists the pipelines whose own accounts stand at a position of the calls; other accounts there count for nothing. */
+function positionsIn(
   calls: readonly SquadsCall[],
   accountPosition: number,
   positionOf: ReadonlyMap<Address, number>,
-): Set<number | undefined> {
-  const positions = new Set(calls.map((call) => positionOf.get(accountAt(call, accountPosition))));
-  positions.delete(undefined);
-  return positions;
+): number[] {
+  return calls.flatMap((call) => positionOf.get(accountAt(call, accountPosition)) ?? []);
 }
 
 /** True if the positions are 0, 1, … without a gap. */
-function isPrefix(positions: ReadonlySet<number | undefined>): boolean {
+function isPrefix(positions: ReadonlySet<number>): boolean {
   return Array.from({ length: positions.size }, (_, position) => position).every((position) => positions.has(position));
 }

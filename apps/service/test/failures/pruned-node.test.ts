@@ -24,8 +24,11 @@ import {
   setTransactionMessageFeePayer,
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
+import type { RunDeps } from '../../src/batches/deps.ts';
 import { readFinality } from '../../src/batches/jobs/finality.ts';
+import type { Turn } from '../../src/batches/turn.ts';
 import { type Chain, type ChainView, createChain } from '../../src/solana/chain.ts';
+import type { NamingTransaction } from '../../src/solana/past-transactions.ts';
 import { sendAndConfirm } from '../../src/solana/send-and-confirm.ts';
 import { signTransaction } from '../../src/solana/transactions.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
@@ -100,31 +103,57 @@ describe('a batch that is closed on chain, and whose transactions the database k
     assert.deepEqual(await decide(chain.view()), CLOSED);
   });
 
+  it('has its history read outside of the turn of its job, until the process stops', async () => {
+    const view = createChain({ rpcUrls: rpcUrls() }).view();
+    const unknown: Chain['signatureOutcomes'] = async (signatures) => {
+      return { contextSlot: 0n, outcomes: signatures.map(() => 'unknown') };
+    };
+    let isPaused = false;
+    const pause: Turn['pause'] = async (wait) => {
+      isPaused = true;
+      return wait().finally(() => {
+        isPaused = false;
+      });
+    };
+    const stopping = new AbortController();
+    const transactionsNaming: Chain['transactionsNaming'] = async function* (...naming) {
+      assert.ok(isPaused);
+      for await (const transaction of view.transactionsNaming(...naming)) {
+        yield transaction;
+        stopping.abort(new Error('the process stops'));
+      }
+    };
+    const chain = { ...view, signatureOutcomes: unknown, transactionsNaming };
+    const job = { signal: stopping.signal, turn: { ...ALONE.turn, pause } };
+    await assert.rejects(decide(chain, job), /the process stops/);
+  });
+
   it('has no whole history at a node that does not list a recorded transaction that has landed', async () => {
     const view = createChain({ rpcUrls: rpcUrls() }).view();
     const stored = await findBatch(world.db, batch.id);
     assert.ok(stored);
     const proposal = proposalAddress((await findMultisig(world, project)).address, stored.batchIndex);
-    const naming = await view.transactionsNaming(proposal, { commitment: 'finalized' });
-    assert.ok(naming !== 'incomplete');
+    const naming = await Array.fromAsync(view.transactionsNaming(proposal, { commitment: 'finalized' }));
     const [setup] = await findBundles(world.db, batch.id, 'setup');
     const [signature] = setup?.signatures ?? [];
     // Its instructions are all there, under another signature, so that only what is recorded shows what is missing.
     const renamed = naming.map((each) =>
-      each.signature === signature ? { ...each, signature: '1'.repeat(64) as Signature } : each,
+      each !== 'incomplete' && each.signature === signature
+        ? { ...each, signature: '1'.repeat(64) as Signature }
+        : each,
     );
-    assert.equal(await decide({ ...view, transactionsNaming: async () => renamed }), 'incomplete');
-    assert.deepEqual(await decide({ ...view, transactionsNaming: async () => naming }), CLOSED);
+    assert.equal(await decide({ ...view, transactionsNaming: () => listed(renamed) }), 'incomplete');
+    assert.deepEqual(await decide({ ...view, transactionsNaming: () => listed(naming) }), CLOSED);
   });
 
   const CLOSED = { status: 'Closed', executed: 2 };
 
-  async function decide(chain: ChainView) {
+  async function decide(chain: ChainView, job: Pick<RunDeps, 'signal' | 'turn'> = ALONE) {
     const stored = await findBatch(world.db, batch.id);
     assert.ok(stored);
     const ignore = () => undefined;
     const log = { info: ignore, warn: ignore, error: ignore };
-    return readFinality({ chain, db: world.db, log }, await findMultisig(world, project), stored);
+    return readFinality({ ...job, chain, db: world.db, log }, await findMultisig(world, project), stored);
   }
 });
 
@@ -170,7 +199,8 @@ describe('a batch that is closed on chain, and of which the database knows nothi
     const lines: string[] = [];
     const add = (_fields: object, line: string) => void lines.push(line);
     const log = { info: add, warn: add, error: add };
-    const decide = () => readFinality({ chain: chain.view(0n, batch.id), db: world.db, log }, multisig, stored);
+    const decide = () =>
+      readFinality({ ...ALONE, chain: chain.view(0n, batch.id), db: world.db, log }, multisig, stored);
     for (const node of NODES) world.localnet.faults.set({ ...PRUNED, node });
     assert.deepEqual([await decide(), await decide()], ['incomplete', 'incomplete']);
     assert.deepEqual(lines, [
@@ -189,6 +219,20 @@ describe('a batch that is closed on chain, and of which the database knows nothi
     assert.equal((await readBatch(world, project, batch.id)).executionError, undefined);
   }
 });
+
+/** A job that is alone in its process. */
+const ALONE: Pick<RunDeps, 'signal' | 'turn'> = {
+  signal: new AbortController().signal,
+  turn: {
+    pause: <T>(wait: () => Promise<T>) => wait(),
+    awaitBundle: async () => undefined,
+    awaitRepetition: async () => undefined,
+  },
+};
+
+async function* listed(transactions: readonly (NamingTransaction | 'incomplete')[]) {
+  yield* transactions;
+}
 
 const rpcUrls = () => NODES.map((node) => `${world.localnet.url}/nodes/${node}`);
 

@@ -15,7 +15,7 @@ import type { Batch, CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig } from '../../src/model/project.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { closeGroups, executionGroup, setupGroups } from '../../src/squads/groups.ts';
-import { readBatchHistory } from '../../src/squads/history.ts';
+import { type BatchHistory, createHistoryReader } from '../../src/squads/history.ts';
 import { locateBatch, proposalApprove, proposalCancel } from '../../src/squads/instructions.ts';
 import {
   configTransactionExecute,
@@ -122,6 +122,13 @@ describe('the history of a closed batch', () => {
   });
 });
 
+/** Reads each instruction by itself, newest first, as if each were a transaction. */
+function readBatchHistory(owner: Multisig, batch: HistoryBatch, instructions: readonly Instruction[]): BatchHistory {
+  const history = createHistoryReader(owner, batch);
+  for (const instruction of instructions.toReversed()) history.read([instruction]);
+  return history.result();
+}
+
 /** All instructions of a batch's life on chain, with so many pipelines executed. */
 async function lifeOf(owner: Multisig, batch: HistoryBatch, executed: number): Promise<Instruction[]> {
   const { batchIndex, pipelines } = batch;
@@ -154,9 +161,12 @@ async function readFromNode(transactions: readonly NodeTransaction[], naming: Ad
     return { result: transaction === undefined ? null : encoded(transaction) };
   });
   try {
-    const read = await createChain({ rpcUrls: [server.url] }).transactionsNaming(naming, { commitment: 'finalized' });
-    assert.notEqual(read, 'incomplete');
-    return read === 'incomplete' ? [] : read.flatMap(({ instructions }) => [...instructions]);
+    const chain = createChain({ rpcUrls: [server.url] });
+    const newestFirst = await Array.fromAsync(chain.transactionsNaming(naming, { commitment: 'finalized' }));
+    return newestFirst.toReversed().flatMap((read) => {
+      assert.ok(read !== 'incomplete');
+      return [...read.instructions];
+    });
   } finally {
     await server.stop();
   }

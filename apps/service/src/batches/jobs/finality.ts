@@ -5,7 +5,7 @@ import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
 import { hasExpired } from '../../solana/send-and-confirm.ts';
-import { type BatchHistory, readBatchHistory } from '../../squads/history.ts';
+import { type BatchHistory, createHistoryReader } from '../../squads/history.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
 import { cursorOf, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
@@ -41,7 +41,7 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
  * recorded transactions are looked up, and if they do not account for every pipeline, the history of the proposal.
  */
 export async function readFinality(
-  deps: Pick<RunDeps, 'chain' | 'db' | 'log'>,
+  deps: Pick<RunDeps, 'chain' | 'db' | 'log' | 'signal' | 'turn'>,
   multisig: Multisig,
   batch: Batch,
 ): Promise<Finality | 'incomplete'> {
@@ -50,7 +50,7 @@ export async function readFinality(
   if (transactionIndex < batch.batchIndex) return { status: 'Absent', executed: 0 };
   const recorded = await readRecorded(deps, batch, ({ confirmation }) => confirmation === 'finalized');
   if (recorded.executed === batch.pipelines.length) return { status: 'Closed', executed: recorded.executed };
-  const history = await readHistory(deps, multisig, batch, recorded.transactions);
+  const history = await deps.turn.pause(() => readHistory(deps, multisig, batch, recorded.transactions));
   if (history === 'incomplete') {
     leaveNode(deps, batch);
     return history;
@@ -58,22 +58,25 @@ export async function readFinality(
   return history === 'foreign' ? { status: 'Foreign', executed: 0 } : { status: 'Closed', executed: history.executed };
 }
 
-/** Reads the past of a closed batch from the transactions that named its proposal. */
+/** Reads the past of a closed batch from the transactions that named its proposal, as many as strangers have made of them. */
 async function readHistory(
-  { chain }: Pick<RunDeps, 'chain'>,
+  { chain, signal }: Pick<RunDeps, 'chain' | 'signal'>,
   multisig: Multisig,
   batch: Batch,
   recorded: readonly RecordedTransaction[],
 ): Promise<BatchHistory> {
   const address = proposalAddress(multisig.address, batch.batchIndex);
-  const transactions = await chain.transactionsNaming(address, { commitment: 'finalized' });
-  if (transactions === 'incomplete') return transactions;
-  const listed = new Set(transactions.map(({ signature }) => signature));
+  const history = createHistoryReader(multisig, batch);
+  const named = recorded.filter(({ wire }) => namesAddress(wire, address));
+  const unlisted = new Set(named.map(({ signature }) => signature));
+  for await (const transaction of chain.transactionsNaming(address, { commitment: 'finalized' })) {
+    signal.throwIfAborted();
+    if (transaction === 'incomplete') return transaction;
+    unlisted.delete(transaction.signature);
+    history.read(transaction.instructions);
+  }
   // A node that forgets, or is behind, does not list what we know has landed.
-  const isMissing = ({ signature, wire }: RecordedTransaction) => !listed.has(signature) && namesAddress(wire, address);
-  if (recorded.some(isMissing)) return 'incomplete';
-  const instructions = transactions.flatMap((transaction) => transaction.instructions);
-  return readBatchHistory(multisig, batch, instructions);
+  return unlisted.size > 0 ? 'incomplete' : history.result();
 }
 
 /** Makes the next job of a batch ask another node, because this one does not have the whole history of the batch. */
