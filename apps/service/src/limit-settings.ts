@@ -28,13 +28,13 @@ export const LIMIT_SETTINGS = {
     project: settingWithDefault(
       'RATE_LIMIT_PROJECT',
       rateLimit(),
-      'previews per project, with whatever key; as many opened event streams; and as many proof checks',
+      'previews per project, with whatever key, and of tokens per wallet; as many opened event streams; and as many proof checks',
       '120/60',
     ),
     heavy: settingWithDefault(
       'RATE_LIMIT_HEAVY',
       rateLimit(),
-      'operations of the console that make much work: create, preview or execute a batch, register, change proof types, try a schema. Per wallet; and per IP address in each process',
+      'operations of the console that make much work: create, preview or execute a batch, preview a token, register, change proof types, try a schema. Per wallet; and per IP address in each process',
       '120/60',
     ),
     proof: settingWithDefault(

@@ -201,7 +201,7 @@ for (const isToken2022 of [false, true]) {
       const program = (await generateKeyPairSigner()).address;
       const found = await findProject(world.db, project.projectId);
       assert.ok(found !== null && typeof found !== 'string');
-      const account = { lamports: 1n, programAddress: LOADER, executable: true, data: new Uint8Array(36) };
+      const account = { lamports: 1n, programAddress: LOADER, executable: true, data: new Uint8Array(36), space: 36n };
       const accounts: Chain['accounts'] = async (addresses) =>
         addresses.map((address) => (address === program ? { address, ...account } : null));
       const chain = { ...createChain({ rpcUrls: [world.localnet.url] }), accounts };

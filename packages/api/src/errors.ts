@@ -255,7 +255,7 @@ export const ERRORS = {
   ),
   ERR_TOO_MANY_AT_ONCE: define(
     429,
-    'Too many previews or checks before execution of the project, proof checks of it or of the address, or reads of vaults are in progress.',
+    'Too many previews of the project or by the wallet, checks before execution or proof checks of the project, proof checks of the address, or reads of vaults are in progress.',
     (c: {
       work: 'previews' | 'checks before execution' | 'proof checks' | 'reads of vaults';
       max: number;

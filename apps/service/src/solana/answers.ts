@@ -12,7 +12,10 @@ export interface ChainAccount {
   readonly programAddress: Address;
   /** True for a program. */
   readonly executable: boolean;
+  /** All data, or the first bytes if the reader asked for no more (`maxBytes`). */
   readonly data: Uint8Array;
+  /** Number of bytes that the account holds, also if `data` has fewer. */
+  readonly space: bigint;
 }
 
 /** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
@@ -45,7 +48,13 @@ export const AccountsAnswer = z.object({
   context,
   value: z.array(
     z
-      .object({ lamports: shapes.u64, owner: shapes.address, executable: z.boolean(), data: shapes.bytes })
+      .object({
+        lamports: shapes.u64,
+        owner: shapes.address,
+        executable: z.boolean(),
+        data: shapes.bytes,
+        space: shapes.u64,
+      })
       .transform(({ owner: programAddress, ...rest }) => ({ ...rest, programAddress }))
       .nullable(),
   ),

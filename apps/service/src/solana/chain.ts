@@ -46,10 +46,14 @@ export interface Chain extends PastReads {
    * @param seenSlot as of `view`.
    */
   decide<T>(seenSlot: bigint, read: (view: ChainView) => Promise<T>): Promise<T>;
-  /** Reads accounts in the given order; null for one that does not exist. `confirmed` by default. */
+  /**
+   * Reads accounts in the given order; null for one that does not exist. `confirmed` by default.
+   * @param options `maxBytes`: how much of each account’s data is read; all by default. An account can have 10 MiB, so it
+   * bounds what strangers have a request read by the addresses that they choose.
+   */
   accounts(
     addresses: readonly Address[],
-    options?: { readonly commitment?: Commitment },
+    options?: { readonly commitment?: Commitment; readonly maxBytes?: number },
   ): Promise<readonly (ChainAccount | null)[]>;
   /** Read at commitment `confirmed`. */
   latestBlockhash(): Promise<{ readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint }>;
@@ -195,10 +199,11 @@ function createReads(
   readStatuses: StatusReader,
 ): Reads {
   return {
-    accounts: (addresses, { commitment = 'confirmed' } = {}) =>
+    accounts: (addresses, { commitment = 'confirmed', maxBytes } = {}) =>
       inChunks(addresses, MAX_MULTIPLE_ACCOUNTS, async (chunk) => {
         const { context, value } = await floor.await(() => {
-          const config = { commitment, encoding: 'base64', ...floor.at(commitment) } as const;
+          const slice = maxBytes === undefined ? {} : { dataSlice: { offset: 0, length: maxBytes } };
+          const config = { commitment, encoding: 'base64', ...slice, ...floor.at(commitment) } as const;
           return ask('getMultipleAccounts', rpc.getMultipleAccounts(chunk, config), AccountsAnswer);
         });
         floor.raise(commitment, context.slot);
@@ -271,12 +276,19 @@ function createReads(
   };
 }
 
+/** A preview of 7,000 recipients makes 140 requests: not all at once, because the node answers others too. */
+const CHUNKS_AT_ONCE = 8;
+
 async function inChunks<Item, Result>(
   items: readonly Item[],
   size: number,
   read: (chunk: Item[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
-  return (await Promise.all(chunksOf(items, size).map(read))).flat();
+  const results: Result[] = [];
+  for (const chunks of chunksOf(chunksOf(items, size), CHUNKS_AT_ONCE)) {
+    results.push(...(await Promise.all(chunks.map(read))).flat());
+  }
+  return results;
 }
 
 function isAlreadyProcessed(error: unknown): boolean {

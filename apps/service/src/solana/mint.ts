@@ -28,15 +28,21 @@ export interface MintProblem {
 }
 
 /**
+ * Bytes that are read of a mint. Its extensions take 1 KiB at most, apart from its metadata, of which one transaction can
+ * write 4 KiB at most.
+ */
+export const MAX_MINT_BYTES = 16 * 1_024;
+
+/**
  * Reads a mint. It rejects extensions that change or prevent an airdrop, or prevent a burn, and warns of powers with which
  * that could happen later.
  */
 export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): Promise<MintFacts | MintProblem> {
-  const [account] = await chain.accounts([mint]);
+  const [account] = await chain.accounts([mint], { maxBytes: MAX_MINT_BYTES });
   if (!account) return { problem: 'does not exist on this cluster.' };
   switch (account.programAddress) {
     case TOKEN_PROGRAM_ADDRESS:
-      return account.data.length === getMintSize() ? factsOf(account, []) : NO_MINT;
+      return account.space === BigInt(getMintSize()) ? factsOf(account, []) : NO_MINT;
     case TOKEN_2022_PROGRAM_ADDRESS:
       return factsOfMint2022(account);
     default:
@@ -47,9 +53,14 @@ export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): P
 const NO_MINT: MintProblem = { problem: 'is not a mint: it is another account of the token program.' };
 
 function factsOfMint2022(account: ChainAccount): MintFacts | MintProblem {
-  const { data } = account;
+  const { data, space } = account;
   if (data.length === getMintSize()) return factsOf(account, []);
   if (data[getTokenSize()] !== TOKEN_ACCOUNT_TYPE.mint) return NO_MINT;
+  if (space > MAX_MINT_BYTES) {
+    return {
+      problem: `has ${space} bytes; this service reads mints of at most ${MAX_MINT_BYTES}. Shorten its metadata.`,
+    };
+  }
   let extensions: readonly Extension[];
   try {
     extensions = unwrapOption(getMint2022Decoder().decode(data).extensions) ?? [];

@@ -28,13 +28,19 @@ export type TokenAccountState =
   /** The account's owner was changed to another address, which would receive the transfer. */
   | { readonly state: 'given away'; readonly owner: Address };
 
+/** Bytes that are read of a recipient’s account. A token account with every extension of Token-2022 has fewer than 600. */
+const MAX_TOKEN_ACCOUNT_BYTES = 1_024;
+
 /** Reads what the chain holds at recipients’ addresses, in their order, at commitment `confirmed`. */
 export async function readRecipients(
   chain: Pick<Chain, 'accounts'>,
   { programAddress }: Pick<Token, 'programAddress'>,
   recipients: readonly Recipient[],
 ): Promise<readonly RecipientFacts[]> {
-  const accounts = await chain.accounts(recipients.flatMap(({ owner, tokenAccount }) => [owner, tokenAccount]));
+  const accounts = await chain.accounts(
+    recipients.flatMap(({ owner, tokenAccount }) => [owner, tokenAccount]),
+    { maxBytes: MAX_TOKEN_ACCOUNT_BYTES },
+  );
   return recipients.map(({ owner }, i) => ({
     owner: ownerKind(accounts[2 * i] ?? null),
     tokenAccount: tokenAccountState(accounts[2 * i + 1] ?? null, { owner, programAddress }),
@@ -44,12 +50,12 @@ export async function readRecipients(
 function ownerKind(account: ChainAccount | null): OwnerKind {
   if (account?.executable) return { kind: 'program' };
   if (account === null || !isTokenProgram(account.programAddress)) return { kind: 'wallet' };
-  const { data } = account;
+  const { data, space } = account;
   // A multisig of the token program may own tokens. No token account or mint has its size.
-  if (data.length === getMultisigSize()) return { kind: 'wallet' };
-  if (data.length === getMintSize() || data[getTokenSize()] === TOKEN_ACCOUNT_TYPE.mint) return { kind: 'mint' };
+  if (space === BigInt(getMultisigSize())) return { kind: 'wallet' };
+  if (space === BigInt(getMintSize()) || data[getTokenSize()] === TOKEN_ACCOUNT_TYPE.mint) return { kind: 'mint' };
   // Anyone can assign a wallet to a token program. Its data then are zeros of any length, and it still receives tokens.
-  if (data.length < getTokenSize()) return { kind: 'wallet' };
+  if (space < getTokenSize()) return { kind: 'wallet' };
   return { kind: 'token account', owner: getTokenDecoder().decode(data).owner };
 }
 

@@ -6,6 +6,7 @@ import { getMintDecoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/toke
 import type { Clock } from '../model/clock.ts';
 import { answerWithin } from '../model/clock.ts';
 import type { Chain, ChainAccount } from './chain.ts';
+import { MAX_MINT_BYTES } from './mint.ts';
 
 /** Name and symbol that the mint's creator chose: any token may use any name. */
 export interface TokenName {
@@ -65,7 +66,7 @@ async function readTokenNames(
   mints: readonly Address[],
 ): Promise<ReadonlyMap<Address, TokenName | null>> {
   const metadata = mints.map(metadataAddress);
-  const accounts = await chain.accounts([...mints, ...metadata]);
+  const accounts = await chain.accounts([...mints, ...metadata], { maxBytes: MAX_MINT_BYTES });
   return new Map(
     mints.map((mint, i) => {
       const [mintAccount, metadataAccount] = [accounts[i], accounts[mints.length + i]];
@@ -89,7 +90,7 @@ function nameInMint(account: ChainAccount | null | undefined): TokenName | null 
     const found = extensions.find((extension) => extension.__kind === 'TokenMetadata');
     return found ? toTokenName(found) : null;
   } catch {
-    // An extension that the client does not know: the token is shown without a name.
+    // An extension that the client does not know, or more bytes than are read: the token is shown without a name.
     return null;
   }
 }

@@ -8,6 +8,7 @@ import {
 } from '@solana-program/token-2022';
 import type { Token } from '../model/project.ts';
 import type { Chain, ChainAccount } from './chain.ts';
+import { MAX_MINT_BYTES } from './mint.ts';
 
 export interface VaultAccounts {
   readonly vault: Address;
@@ -40,12 +41,10 @@ export async function readVaultFunds(
 ): Promise<VaultFunds> {
   const { vault, token, tokenAccount, recipientTokenAccounts } = accounts;
   const recipients = [...new Set(recipientTokenAccounts)];
-  const [vaultAccount, mintAccount, ownTokenAccount, ...found] = await chain.accounts([
-    vault,
-    token.mint,
-    tokenAccount,
-    ...recipients,
-  ]);
+  const [vaultAccount, mintAccount, ownTokenAccount, ...found] = await chain.accounts(
+    [vault, token.mint, tokenAccount, ...recipients],
+    { maxBytes: MAX_MINT_BYTES },
+  );
   if (mintAccount?.programAddress !== token.programAddress) {
     throw new Error(
       `Mint ${token.mint} belongs to ${mintAccount?.programAddress ?? 'no program'}, not to ${token.programAddress}.`,
@@ -70,7 +69,7 @@ export async function findMissingTokenAccounts(
   recipientTokenAccounts: readonly Address[],
 ): Promise<Address[]> {
   const recipients = [...new Set(recipientTokenAccounts)];
-  const found = await chain.accounts(recipients);
+  const found = await chain.accounts(recipients, { maxBytes: 0 });
   return recipients.filter((_, i) => !isTokenAccount(found[i], token));
 }
 
@@ -93,8 +92,10 @@ function balanceOf(account: ChainAccount, token: VaultAccounts['token']): bigint
 }
 
 /** Computes the size of an associated token account of a mint. Token-2022 adds an immutable owner to each. */
-function tokenAccountBytes({ programAddress, data }: ChainAccount): number {
+function tokenAccountBytes({ address, programAddress, data, space }: ChainAccount): number {
   if (programAddress === TOKEN_PROGRAM_ADDRESS) return getTokenSize();
+  if (space > MAX_MINT_BYTES)
+    throw new Error(`Mint ${address} has ${space} bytes; at most ${MAX_MINT_BYTES} are read.`);
   const extensions = unwrapOption(getMintDecoder().decode(data).extensions) ?? [];
   return getToken2022Size([{ __kind: 'ImmutableOwner' }, ...extensions.flatMap(required)]);
 }

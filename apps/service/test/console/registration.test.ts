@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { describeFreezeRisk } from '@flywheel/protocol';
 import { assertError } from '@flywheel/testing/batches';
 import { land } from '@flywheel/testing/chain';
+import { openGate } from '@flywheel/testing/gate';
 import { createOwnMint, fundedSigner, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk, signIn } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
@@ -73,6 +74,20 @@ describe('the preview of a token', () => {
       assert.equal(seen.token, undefined);
       assert.match(seen.costLamports, /^\d+$/);
     }
+  });
+
+  it('is bounded at once for each wallet, because it reads the cluster', async () => {
+    const mint = await createMint2022({ name: 'Ad Rewards', symbol: 'ADR' });
+    const gate = await openGate(world.localnet);
+    await world.restart(gate.environment);
+    const held = gate.hold('getMultipleAccounts');
+    const asked = Array.from({ length: 9 }, () => ask('GET', `/mints/${mint}`, cookie));
+    assertError(await Promise.race(asked), 429, 'ERR_TOO_MANY_AT_ONCE', /^8 previews are in progress/);
+    held.release();
+    const answers = await Promise.all(asked);
+    assert.equal(answers.filter(({ status }) => status === 200).length, 8);
+    await world.restart();
+    await gate.stop();
   });
 
   it('needs a session and a valid address', async () => {

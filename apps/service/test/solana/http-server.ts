@@ -24,14 +24,16 @@ export interface HttpServer {
 }
 
 /** Starts a real HTTP server that answers each request as `answer` says. */
-export async function startHttpServer(answer: (request: Request, count: number) => Answer): Promise<HttpServer> {
+export async function startHttpServer(
+  answer: (request: Request, count: number) => Answer | Promise<Answer>,
+): Promise<HttpServer> {
   const requests: Request[] = [];
   const server = createServer((request, response) => {
-    readBody(request).then((text) => {
+    readBody(request).then(async (text) => {
       const body = text === '' ? {} : JSON.parse(text);
       const parsed = { method: request.method ?? '', path: request.url ?? '', body };
       requests.push(parsed);
-      respond(response, answer(parsed, requests.length));
+      respond(response, await answer(parsed, requests.length));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -10,7 +10,7 @@ import {
   getTokenEncoder as getToken2022Encoder,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
-import { type MintFacts, type MintProblem, readMint } from '../../src/solana/mint.ts';
+import { MAX_MINT_BYTES, type MintFacts, type MintProblem, readMint } from '../../src/solana/mint.ts';
 
 const MINT = address('So11111111111111111111111111111111111111112');
 const SOMEONE = address('SysvarRent111111111111111111111111111111111');
@@ -19,8 +19,11 @@ const FIELDS = { mintAuthority: SOMEONE, supply: 1_000_000n, decimals: 6, isInit
 const NO_FEE = { epoch: 0n, maximumFee: 0n, transferFeeBasisPoints: 0 };
 
 function read(programAddress: Address, data: ReadonlyUint8Array): Promise<MintFacts | MintProblem> {
-  const account = { address: MINT, lamports: 1n, executable: false, programAddress, data: Uint8Array.from(data) };
-  return readMint({ accounts: async () => [account] }, MINT);
+  const account = { address: MINT, lamports: 1n, executable: false, programAddress, space: BigInt(data.length) };
+  return readMint(
+    { accounts: async (_, { maxBytes } = {}) => [{ ...account, data: Uint8Array.from(data).subarray(0, maxBytes) }] },
+    MINT,
+  );
 }
 
 function read2022(...extensions: ExtensionArgs[]): Promise<MintFacts | MintProblem> {
@@ -73,6 +76,15 @@ describe('readMint', () => {
     );
     assert.ok('name' in found);
     assert.deepEqual([found.name, found.symbol, found.warnings], ['Flywheel', 'FLY', []]);
+  });
+
+  it('refuses a mint with more metadata than it reads', async () => {
+    const metadata = { updateAuthority: SOMEONE, mint: MINT, name: 'n', symbol: 's', additionalMetadata: new Map() };
+    const found = read2022(extension('TokenMetadata', { ...metadata, uri: 'u'.repeat(MAX_MINT_BYTES) }));
+    assert.match(
+      await reasonOf(found),
+      /^has 16\d{3} bytes; this service reads mints of at most 16384\. Shorten its metadata/,
+    );
   });
 
   it('warns of a freeze authority', async () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { AccountState, getTokenEncoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import type { ChainAccount } from '../../src/solana/chain.ts';
+import type { Chain, ChainAccount } from '../../src/solana/chain.ts';
 import { type RecipientFacts, readRecipients } from '../../src/solana/recipients.ts';
 
 const LOADER = address('BPFLoaderUpgradeab1e11111111111111111111111');
@@ -47,7 +47,7 @@ describe('readRecipients', () => {
   });
 });
 
-type Account = Omit<ChainAccount, 'address' | 'lamports'>;
+type Account = Omit<ChainAccount, 'address' | 'lamports' | 'space'>;
 
 async function read(
   owner: Account | null,
@@ -55,11 +55,13 @@ async function read(
 ): Promise<RecipientFacts> {
   const [wallet, token] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
   const account = tokenAccountOf?.(wallet.address) ?? null;
-  const chain = {
-    accounts: async () => [
-      owner && { ...owner, address: wallet.address, lamports: 1n },
-      account && { ...account, address: token.address, lamports: 1n },
-    ],
+  const chain: Pick<Chain, 'accounts'> = {
+    accounts: async (_, { maxBytes } = {}) => {
+      const held = (address: Address, { data, ...rest }: Account) => {
+        return { ...rest, address, lamports: 1n, data: data.subarray(0, maxBytes), space: BigInt(data.length) };
+      };
+      return [owner && held(wallet.address, owner), account && held(token.address, account)];
+    },
   };
   const programAddress = account?.programAddress ?? TOKEN_PROGRAM_ADDRESS;
   const [facts] = await readRecipients(chain, { programAddress }, [

@@ -170,7 +170,7 @@ describe('the RPC client', () => {
 
   it('keeps every digit of a u64', async () => {
     const value =
-      '[{"lamports":18446744073709551615,"owner":"11111111111111111111111111111111","executable":false,"data":["AQID","base64"]}]';
+      '[{"lamports":18446744073709551615,"owner":"11111111111111111111111111111111","executable":false,"data":["AQID","base64"],"space":3}]';
     const text = `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":1},"value":${value}}}`;
     const { chain } = await chainOn(() => ({ status: 200, text }));
     const [account] = await chain.accounts([MINT]);

@@ -99,6 +99,7 @@ function featureOf(data: Uint8Array): ChainAccount {
     lamports: 1n,
     executable: false,
     data,
+    space: BigInt(data.length),
   };
 }
 

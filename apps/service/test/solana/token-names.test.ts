@@ -148,7 +148,8 @@ async function open({ mint, metadata: beside, fail = false, until }: Options) {
     await until;
     return addresses.map((each) => {
       const account = held.get(each) ?? null;
-      return account && { ...account, address: each, lamports: 1n, executable: false };
+      const space = BigInt(account?.data.length ?? 0);
+      return account && { ...account, address: each, lamports: 1n, executable: false, space };
     });
   };
   const names = createTokenNames({

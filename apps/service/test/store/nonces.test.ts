@@ -224,6 +224,7 @@ function nonceAccount(address: Address, authority: Address, value: Nonce) {
     programAddress: SYSTEM_PROGRAM_ADDRESS,
     executable: false,
     data: Uint8Array.from(data),
+    space: BigInt(data.length),
   };
 }
 

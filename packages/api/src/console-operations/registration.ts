@@ -15,7 +15,7 @@ import { HEAVY, PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES, SESSION } from './co
 
 export const REGISTRATION_OPERATIONS = {
   previewMint: {
-    ...SESSION,
+    ...HEAVY,
     method: 'GET',
     path: '/console/api/mints/{mint}',
     summary: 'Preview a token',
@@ -23,7 +23,7 @@ export const REGISTRATION_OPERATIONS = {
       'Program, decimals, supply and name from the chain, and warnings or the reason why it cannot be registered.',
     params: z.object({ mint: base58Address }),
     responses: { 200: { description: 'The token, or why it cannot be registered.', schema: MintPreview } },
-    errors: ['ERR_NODE_UNAVAILABLE'],
+    errors: ['ERR_TOO_MANY_AT_ONCE', 'ERR_NODE_UNAVAILABLE'],
   },
   trySchema: {
     ...HEAVY,

@@ -169,6 +169,6 @@ export async function findMissingAccounts(
   { chain }: Pick<Deps, 'chain'>,
   addresses: readonly Address[],
 ): Promise<ReadonlySet<Address>> {
-  const accounts = await chain.accounts(addresses);
+  const accounts = await chain.accounts(addresses, { maxBytes: 0 });
   return new Set(addresses.filter((_, i) => accounts[i] === null));
 }

@@ -85,7 +85,10 @@ export function createKeyHandlers(deps: ConsoleDeps): Handlers<typeof KEY_OPERAT
 /** Handlers of the operations that register a project. */
 export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof REGISTRATION_OPERATIONS> {
   return {
-    previewMint: async (_session, { params: { mint } }) => ({ status: 200, body: await previewMint(deps, mint) }),
+    previewMint: async ({ wallet }, { params: { mint } }) => ({
+      status: 200,
+      body: await deps.work.run('previews', wallet, () => previewMint(deps, mint)),
+    }),
 
     trySchema: async ({ wallet }, { body }) => ({ status: 200, body: await trySchema(deps, wallet, body) }),
 
