@@ -76,7 +76,12 @@ async function* succeededSignatures(
 ): AsyncGenerator<readonly Signature[], void> {
   let before: Signature | undefined;
   do {
-    const config = { commitment, limit: MAX_SIGNATURES_FOR_ADDRESS, ...floor.at(commitment), ...(before && { before }) } as const;
+    const config = {
+      commitment,
+      limit: MAX_SIGNATURES_FOR_ADDRESS,
+      ...floor.at(commitment),
+      ...(before && { before }),
+    } as const;
     const page = await floor.await(() =>
       ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer),
     );
