@@ -27,7 +27,8 @@ export const ERROR_NOTES: {
     example: { place: 'pipelines[0].actions[1].action', problem: 'is LOCK, which is declared but not implemented.' },
   },
   ERR_FLYWHEEL_INVALID_PROOF_TYPE: {
-    remedy: 'Use a registered type and a payload that matches its schema.',
+    remedy:
+      'Use a registered type and a payload that matches its schema. `WITHDRAW` and `ROTATE` are types of the service’s own batches.',
     example: {
       place: 'pipelines[0].type',
       problem: 'WATCH_VIDEO is not registered; this project has WATCH_AD, PURCHASE.',

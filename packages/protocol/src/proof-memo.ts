@@ -16,6 +16,18 @@ export interface ProofMemo {
 /** Proof type of withdrawals from a vault; its payload is `{"asset","to","amount"}`. */
 export const WITHDRAWAL_TYPE = 'WITHDRAW';
 
+/** Proof type in the record of a rotation, which replaces a member of the multisig. */
+export const ROTATION_TYPE = 'ROTATE';
+
+/**
+ * Returns a sentence if a project may not use a type because the service's own batches have it, otherwise null. An audit
+ * would take an airdrop of type `WITHDRAW` for a withdrawal.
+ */
+export function findReservedTypeIssue(type: string): string | null {
+  const isReserved = type === WITHDRAWAL_TYPE || type === ROTATION_TYPE;
+  return isReserved ? `${type} is reserved for the service’s own batches; choose another type.` : null;
+}
+
 /**
  * Writes the memo that proves a pipeline on chain: `flywheel:v1:<type>:<hash>`. The vault signs it before the
  * pipeline's actions. Anyone can check the hash: `printf 'WATCH_AD\0{"adId":"123"}' | sha256sum`.

@@ -6,7 +6,7 @@ import {
   type ProofType,
   type CompanyTerms as TermsBody,
 } from '@flywheel/api';
-import { type CompanyTerms, parseAmount, toDecimal } from '@flywheel/protocol';
+import { type CompanyTerms, findReservedTypeIssue, parseAmount, toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { DailyTotals, NewProject, Project, Token } from '../model/project.ts';
@@ -118,7 +118,7 @@ export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals
   };
 }
 
-/** @throws ApiError ERR_INVALID_REQUEST for a type that is listed twice, and those of `requireSchemas`. */
+/** @throws ApiError ERR_INVALID_REQUEST for a type that is reserved or listed twice, and those of `requireSchemas`. */
 export async function requireProofTypes(
   deps: SchemaDeps,
   wallet: Address,
@@ -128,6 +128,8 @@ export async function requireProofTypes(
   for (const [i, { type }] of proofTypes.entries()) {
     const place = `body.proofTypes[${i}]`;
     if (seen.has(type)) throw new ApiError('ERR_INVALID_REQUEST', { place, problem: `repeats the type ${type}.` });
+    const problem = findReservedTypeIssue(type);
+    if (problem !== null) throw new ApiError('ERR_INVALID_REQUEST', { place: `${place}.type`, problem });
     seen.add(type);
   }
   await requireSchemas(deps, wallet, proofTypes);

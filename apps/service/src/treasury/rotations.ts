@@ -1,5 +1,5 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
-import { address, findWalletIssue, isSignedBy } from '@flywheel/protocol';
+import { address, findWalletIssue, isSignedBy, ROTATION_TYPE } from '@flywheel/protocol';
 import { decodeMultisig } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
@@ -124,9 +124,6 @@ async function requireReplaceable(
   if (members.includes(to)) throw refused(`${to} is a member of the multisig already.`);
   if (!members.includes(from)) throw refused(`${from} is no longer a member of the multisig ${multisig.address}.`);
 }
-
-/** Proof type in the record of a rotation. */
-const ROTATION_TYPE = 'ROTATE';
 
 function compileRotation({ approver, from, to, evidence }: Rotation): CompiledPipeline {
   const action: RotateAction = { action: 'ROTATE', approver, from, to };

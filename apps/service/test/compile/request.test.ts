@@ -228,6 +228,16 @@ describe('checkPipelines', () => {
     );
   });
 
+  it('refuses the types of the service’s own batches, also when they are registered', () => {
+    for (const type of ['WITHDRAW', 'ROTATE']) {
+      const reserved = new RegExp(String.raw`^pipelines\[1\]\.type ${type} is reserved for the service’s own batches`);
+      for (const proofTypes of [typesOf(), typesOf({ type: 'T' }, { type })]) {
+        const pipelines = [pipeline(), pipeline({ type })];
+        checkRefused(pipelines, 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', reserved, rules({ proofTypes }));
+      }
+    }
+  });
+
   it('reports actions before scopes, and scopes before types', () => {
     const bad = pipeline({ type: 'OTHER', actions: [{ action: 'BURN', amount: 1e15 }] });
     const all = rules({ scopes: new Set(), proofTypes: typesOf({ type: 'WATCH_AD' }) });

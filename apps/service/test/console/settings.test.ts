@@ -158,6 +158,8 @@ describe('proof types', () => {
     for (const [proofTypes, place] of [
       [[{ type: 'A' }, { type: 'A' }], /body\.proofTypes\[1\] repeats/],
       [[{ type: 'no spaces' }], /body\.proofTypes\[0\]\.type/],
+      [[{ type: 'A' }, { type: 'WITHDRAW' }], /body\.proofTypes\[1\]\.type WITHDRAW is reserved/],
+      [[{ type: 'ROTATE' }], /body\.proofTypes\[0\]\.type ROTATE is reserved/],
       [[{ type: 'A', payloadSchema: { type: 'no such' } }], /body\.proofTypes\[0\]\.payloadSchema/],
       [[{ type: 'A', description: 'x\u0000' }], /body\.proofTypes\[0\]\.description/],
       ['A', /body\.proofTypes/],

@@ -173,6 +173,7 @@ describe('registering', () => {
       [{ airdropLimit: '-1' }, 'ERR_INVALID_REQUEST', /body\.airdropLimit/],
       [{ scopes: [] }, 'ERR_INVALID_REQUEST', /body\.scopes/],
       [{ proofTypes: [{ type: 'A' }, { type: 'A' }] }, 'ERR_INVALID_REQUEST', /body\.proofTypes\[1\]/],
+      [{ proofTypes: [{ type: 'WITHDRAW' }] }, 'ERR_INVALID_REQUEST', /proofTypes\[0\]\.type WITHDRAW is reserved/],
       [{ proofTypes: [{ type: 'A', payloadSchema: { type: 'no such' } }] }, 'ERR_INVALID_REQUEST', /payloadSchema/],
     ] as const) {
       assertError((await begin(changes)).answer, 400, code, message);

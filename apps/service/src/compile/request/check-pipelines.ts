@@ -1,5 +1,11 @@
 import { type Action, ApiError, type ErrorContext, type Pipeline, type Scope } from '@flywheel/api';
-import { describeReservedAddress, findWalletIssue, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
+import {
+  describeReservedAddress,
+  findReservedTypeIssue,
+  findWalletIssue,
+  isReservedMemo,
+  parseAmountNumber,
+} from '@flywheel/protocol';
 import { formatRequestPath } from '../../model/input-issue.ts';
 import type { Project } from '../../model/project.ts';
 
@@ -75,20 +81,29 @@ function checkScope({ action }: Action, path: Path, scopes: ReadonlySet<Scope>):
 }
 
 function checkProofTypes(pipelines: readonly Pipeline[], proofTypes: Project['proofTypes']): void {
+  for (const [index, { type }] of pipelines.entries()) {
+    // A project may have registered such a type before it was reserved.
+    const problem = findReservedTypeIssue(type);
+    if (problem !== null) throw invalidType(index, problem);
+  }
   if (proofTypes.size === 0) return;
   const index = pipelines.findIndex(({ type }) => !proofTypes.has(type));
   const unknown = pipelines[index];
   if (!unknown) return;
   const listed = [...proofTypes.keys()].slice(0, MAX_LISTED_TYPES).join(', ');
   const more = proofTypes.size > MAX_LISTED_TYPES ? ` and ${proofTypes.size - MAX_LISTED_TYPES} more` : '';
-  throw new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', {
-    place: formatRequestPath(['pipelines', index, 'type']),
-    problem: `${unknown.type} is not registered; this project has ${listed}${more}.`,
-  });
+  throw invalidType(index, `${unknown.type} is not registered; this project has ${listed}${more}.`);
 }
 
 /** Enough to notice a typing error. */
 const MAX_LISTED_TYPES = 20;
+
+function invalidType(pipeline: number, problem: string): ApiError<'ERR_FLYWHEEL_INVALID_PROOF_TYPE'> {
+  return new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', {
+    place: formatRequestPath(['pipelines', pipeline, 'type']),
+    problem,
+  });
+}
 
 function invalidAction(issue: ErrorContext<'ERR_FLYWHEEL_INVALID_ACTION'>): ApiError<'ERR_FLYWHEEL_INVALID_ACTION'> {
   return new ApiError('ERR_FLYWHEEL_INVALID_ACTION', issue);
