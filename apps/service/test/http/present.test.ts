@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { InitBatchResponse, Batch as WireBatch } from '@flywheel/api';
+import { BatchStatus, InitBatchResponse, Batch as WireBatch } from '@flywheel/api';
 import { BATCH_ID, PROJECT } from '@flywheel/testing/test-server';
 import { address, type Base64EncodedWireTransaction, type Nonce } from '@solana/kit';
 import { parseInclude, presentBatch, presentInitializedBatch } from '../../src/http/batches/present.ts';
@@ -81,12 +81,14 @@ describe('a batch on the wire', () => {
     assert.deepEqual(parseInclude(undefined), { pipelines: false, approval: false, ledger: false, rest: false });
   });
 
-  it('is in an init answer as it was created, whatever its status since', () => {
+  it('is in an init answer with the status that it has now', () => {
     const parts = { pipelines: [PIPELINE], proposalApproveTx: 'AAAA' };
-    const wire = presentInitializedBatch({ ...BATCH, status: 'EXECUTED' }, parts, []);
-    assert.equal(wire.batch.status, 'AVAILABLE_TO_QUEUE');
-    assert.deepEqual(InitBatchResponse.parse(wire), wire);
-    assert.ok(!('warnings' in wire));
+    for (const status of BatchStatus.options) {
+      const wire = presentInitializedBatch({ ...BATCH, status }, parts, []);
+      assert.equal(wire.batch.status, status);
+      assert.deepEqual(InitBatchResponse.parse(wire), wire);
+      assert.ok(!('warnings' in wire));
+    }
     const warnings = [{ pipeline: 0, message: 'seen before' }];
     assert.deepEqual(presentInitializedBatch(BATCH, parts, warnings).warnings, warnings);
   });

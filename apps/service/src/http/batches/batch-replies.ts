@@ -27,7 +27,7 @@ export async function replyToInit(deps: InitDeps & { readonly work: WorkLimits }
   const { project } = request;
   deps.work.countCompiled(request, request.body);
   const { batch, warnings, replayed } = await initBatch(deps, request);
-  // readApproval returns null for an ended batch; a replay still answers the original approval.
+  // readApproval returns null for an ended batch. The contract requires the field, so a replay answers the original approval.
   const proposalApproveTx =
     (replayed ? await readApproval(deps, project, batch) : null) ?? buildApproval(project, batch);
   return {

@@ -67,7 +67,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
   };
 }
 
-/** Presents a batch as init answers it, with the approval to sign. */
+/** Presents a batch as init answers it, with the approval to sign. A repeated init shows the status that the batch has now. */
 export function presentInitializedBatch(
   batch: BatchWithoutPipelines,
   {
@@ -81,8 +81,7 @@ export function presentInitializedBatch(
     batch: {
       id: batch.id,
       flywheelId: batch.flywheelId,
-      // A replay is the same answer as the first, whatever the batch's status is now.
-      status: 'AVAILABLE_TO_QUEUE',
+      status: batch.status,
       pipelines: [...pipelines],
       dateCreated: batch.createdAt.toISOString(),
     },
