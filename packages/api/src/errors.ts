@@ -24,7 +24,7 @@ export const ERRORS = {
   ERR_FLYWHEEL_INVALID_ACTION: define(400, 'An action is invalid or unsupported.', (c: RequestIssue) => at(c)),
   ERR_FLYWHEEL_INVALID_PROOF_TYPE: define(
     400,
-    'The pipeline’s type is reserved, or the project has not registered it; or the payload does not match the type’s schema.',
+    'The project may not use the pipeline’s type, or the payload does not match the type’s schema.',
     (c: RequestIssue) => at(c),
   ),
   ERR_FLYWHEEL_PIPELINE_TOO_BIG: define(

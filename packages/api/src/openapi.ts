@@ -86,8 +86,9 @@ for the next 41 seconds. Above the limit the response is 429 with \`Retry-After\
 ## Idempotency
 
 Make one UUID per batch and send it in \`x-idempotency-key\`. The same key with the same body returns the same batch, with
-\`idempotency-replayed: true\`; with a different body it is refused. A request that failed stored nothing: send it again with
-the same key. Executing needs no key: a batch is never executed twice.
+\`idempotency-replayed: true\` and the status that the batch has now; with a different body it is refused. Once the status is
+\`EXECUTED\` or \`FAILED\`, \`proposalApproveTx\` is the earlier one, and there is nothing to sign any more. A request that
+failed stored nothing: send it again with the same key. Executing needs no key: a batch is never executed twice.
 `;
 
 /** Lists the codes that an operation may answer, by status. */
@@ -183,7 +184,11 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
   const id = registry.get(schema)?.id;
   if (id !== undefined) return { $ref: componentUri(id) };
   registry.add(schema, { id: INLINE });
-  const { schemas } = z.toJSONSchema(registry, { io, uri: componentUri });
+  const { schemas } = z.toJSONSchema(registry, {
+    io,
+    uri: componentUri,
+    ...(io === 'output' && { override: leaveOpen }),
+  });
   const { $schema: _, $id: __, ...inline } = schemas[INLINE] ?? {};
   return inline;
 }
@@ -191,8 +196,34 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
 function namedSchemas(): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, named] of namedZodSchemas()) registry.add(named, { id });
-  const { schemas } = z.toJSONSchema(registry, { io: 'output', uri: componentUri });
+  const { schemas } = z.toJSONSchema(registry, { io: 'output', uri: componentUri, override: leaveOpen });
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]));
+}
+
+/**
+ * Removes from an object of a response that it has no other fields: responses may get new ones, and generated clients would
+ * refuse them. What a request may contain stays closed, also where a response repeats it.
+ */
+function leaveOpen({
+  zodSchema,
+  jsonSchema,
+}: {
+  readonly zodSchema: unknown;
+  readonly jsonSchema: { additionalProperties?: unknown };
+}): void {
+  if (!requestSchemas().has(zodSchema)) delete jsonSchema.additionalProperties;
+}
+
+/** Finds every schema that the body of a request contains. */
+function requestSchemas(): ReadonlySet<unknown> {
+  const found = new Set<unknown>();
+  const visit = (schema: z.ZodType) => {
+    if (found.has(schema)) return;
+    found.add(schema);
+    for (const child of children(schema)) visit(child);
+  };
+  for (const { body } of Object.values<Operation>(OPERATIONS)) if (body) visit(body);
+  return found;
 }
 
 const INLINE = 'inline';

@@ -48,7 +48,7 @@ export const OPERATIONS = {
     tag: 'Batches',
     summary: 'Initialize a batch',
     description:
-      'Compiles pipelines and creates a batch that awaits approval. Each pipeline gets a proof memo prepended and must fit into one transaction. Returns the approval transaction for the project’s wallet to sign. A repeated request with the same idempotency key returns the same batch with its present status; once that is EXECUTED or FAILED, there is nothing to sign any more, and `proposalApproveTx` is the earlier one.',
+      'Compiles pipelines and creates a batch that awaits approval. Each pipeline gets a proof memo prepended and must fit into one transaction. Returns the approval transaction for the project’s wallet to sign. A repeated request with the same idempotency key returns the same batch.',
     authentication: 'apiKey',
     rateLimit: 'init',
     headers: z.object({
