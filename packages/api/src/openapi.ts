@@ -6,6 +6,7 @@ import { ERRORS } from './errors.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { errorsOf, type Operation, type OperationResponse } from './operation.ts';
 import { LOCAL_SERVICE_URL, OPERATIONS, type OperationId } from './operations.ts';
+import { MAX_PAGE_SIZE, PAGE_LIMIT } from './page.ts';
 import { ErrorBody } from './schemas.ts';
 
 /**
@@ -161,14 +162,16 @@ function parameters(
 ) {
   return Object.entries(shape?.shape ?? {}).map(([name, schema]) => {
     const { description, ...jsonSchema } = toJsonSchema(schema as z.ZodType, 'input');
+    // Numbers in a query are text to the service, and numbers to a client.
+    const isLimit = jsonSchema.pattern === PAGE_LIMIT.source;
     const required = location === 'path' || !(schema as z.ZodType).safeParse(undefined).success;
     return {
       name,
       in: location,
       required,
       ...(description !== undefined && { description }),
-      schema: jsonSchema,
-      ...(name in examples && { example: examples[name] }),
+      schema: isLimit ? { type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE } : jsonSchema,
+      ...(name in examples && { example: isLimit ? Number(examples[name]) : examples[name] }),
     };
   });
 }

@@ -7,11 +7,14 @@ export const DEFAULT_PAGE_SIZE = 50;
 /** Batches in a page of `GET /v1/flywheel/batches`, unless the query says how many. */
 export const DEFAULT_BATCHES_PAGE_SIZE = 20;
 
+/** A page's limit as text: 1 to `MAX_PAGE_SIZE` without a leading zero. */
+export const PAGE_LIMIT = /^([1-9]\d?|100)$/;
+
 /** Query parameter: maximum number of entries of a page. Numbers in a query are text. */
 export function pageLimit(byDefault: number, entries = 'entries') {
   return z
     .string()
-    .regex(/^([1-9]\d?|100)$/, `must be a number from 1 to ${MAX_PAGE_SIZE}`)
+    .regex(PAGE_LIMIT, `must be a number from 1 to ${MAX_PAGE_SIZE}`)
     .optional()
     .describe(`Maximum number of ${entries}; default ${byDefault}.`);
 }

@@ -65,6 +65,12 @@ describe('openapi()', () => {
     assert.ok(!JSON.stringify(document.paths).includes('"additionalProperties":false'));
   });
 
+  it('declares the limit of a page as a number', () => {
+    const { parameters } = document.paths['/v1/flywheel/batches'].get;
+    const limit = parameters.find(({ name }: { name: string }) => name === 'limit');
+    assert.deepEqual([limit.schema, limit.example], [{ type: 'integer', minimum: 1, maximum: 100 }, 1]);
+  });
+
   it('gives every operation an id of its own', () => {
     const ids = Object.values<Record<string, { operationId: string }>>(document.paths)
       .flatMap((methods) => Object.values(methods))
