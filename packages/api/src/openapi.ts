@@ -36,6 +36,7 @@ export function openapi(serverUrl: string = LOCAL_SERVICE_URL) {
     paths,
     components: {
       schemas: namedSchemas(),
+      headers: HEADERS,
       securitySchemes: {
         apiKey: {
           type: 'apiKey',
@@ -80,7 +81,8 @@ them. Every response carries \`x-request-id\`: quote it when you ask for help.
 
 ## Rate limits
 
-Requests are counted per API key and operation. Every response says how many are left:
+Requests are counted per API key and operation. Every response to a counted request says how many are left; one without a
+valid key, which is answered with 401 or 404, is not counted:
 \`RateLimit-Policy: "init";q=10;w=60\` means ten requests in 60 seconds, \`RateLimit: "init";r=9;t=41\` means nine are left
 for the next 41 seconds. Above the limit the response is 429 with \`Retry-After\`. Repeated requests count too.
 
@@ -120,7 +122,7 @@ function describeOperation(operationId: string, operation: Operation, { request,
         status,
         {
           description: response.description,
-          headers: RATE_LIMIT_HEADERS,
+          headers: successHeaders(operation, Number(status)),
           ...content(status, response, Number(status) === reply.status ? { example: reply.body } : {}),
         },
       ]),
@@ -128,6 +130,7 @@ function describeOperation(operationId: string, operation: Operation, { request,
         status,
         {
           description: codes.map((code) => `\`${code}\`: ${ERRORS[code].summary}`).join('\n\n'),
+          headers: errorHeaders(status, codes),
           content: json(ErrorBody, 'output', { examples: errorExamples(codes) }),
         },
       ]),
@@ -150,10 +153,52 @@ function content(status: string, { schema, mediaType }: OperationResponse, examp
 
 type ExamplePart = { readonly example?: unknown } | { readonly examples: unknown };
 
-const RATE_LIMIT_HEADERS = {
-  'RateLimit-Policy': { schema: { type: 'string' }, description: 'E.g. `"init";q=10;w=60`.' },
-  RateLimit: { schema: { type: 'string' }, description: 'E.g. `"init";r=9;t=41`.' },
+/** Headers of responses. None is marked as required: which ones a response has depends on its request. */
+const HEADERS = {
+  'X-Request-Id': textHeader('Id of the request, also in the log of the service.'),
+  'RateLimit-Policy': textHeader('E.g. `"init";q=10;w=60`.'),
+  RateLimit: textHeader('E.g. `"init";r=9;t=41`.'),
+  'Idempotency-Replayed': textHeader(
+    '`true` if an earlier request with the same key created the batch; otherwise absent.',
+  ),
+  'Preference-Applied': textHeader('The wait that was applied, e.g. `wait=60`; absent if the request preferred none.'),
+  Location: textHeader('Path of the batch.'),
+  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds to wait before the next request.' },
+  'WWW-Authenticate': textHeader('Names the header of the API key.'),
 };
+
+type HeaderName = keyof typeof HEADERS;
+
+const COUNTED = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] as const satisfies readonly HeaderName[];
+/** Statuses whose errors may pass by themselves. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 500, 503]);
+
+function successHeaders({ headers: requested }: Operation, status: number) {
+  return headerReferences([
+    ...COUNTED,
+    ...(requested && 'x-idempotency-key' in requested.shape ? (['Idempotency-Replayed'] as const) : []),
+    ...(requested && 'prefer' in requested.shape ? (['Preference-Applied'] as const) : []),
+    ...(status === ACCEPTED ? (['Location', 'Retry-After'] as const) : []),
+  ]);
+}
+
+/** A request without a valid key is not counted, so no limit is known. */
+function errorHeaders(status: number, codes: readonly ErrorCode[]) {
+  if (status === UNAUTHORIZED) return headerReferences(['X-Request-Id', 'WWW-Authenticate']);
+  const mayPass = PASSING_STATUSES.has(status) || codes.includes('ERR_ROTATION_OPEN');
+  return headerReferences([...COUNTED, ...(mayPass ? (['Retry-After'] as const) : [])]);
+}
+
+const ACCEPTED = 202;
+const UNAUTHORIZED = 401;
+
+function headerReferences(names: readonly HeaderName[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function textHeader(description: string) {
+  return { schema: { type: 'string' }, description };
+}
 
 function parameters(
   location: 'path' | 'query' | 'header',

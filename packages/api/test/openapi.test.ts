@@ -65,6 +65,22 @@ describe('openapi()', () => {
     assert.ok(!JSON.stringify(document.paths).includes('"additionalProperties":false'));
   });
 
+  it('declares the headers of each response', () => {
+    const headersOf = (path: string, status: number) =>
+      Object.keys(document.paths[path].post.responses[status].headers).filter((name) => name !== 'X-Request-Id');
+    const [init, execute] = ['/v1/flywheel/batch/init', '/v1/flywheel/batch/execute'];
+    const counted = ['RateLimit-Policy', 'RateLimit'];
+    assert.deepEqual(headersOf(init, 200), [...counted, 'Idempotency-Replayed']);
+    assert.deepEqual(headersOf(execute, 200), [...counted, 'Preference-Applied']);
+    assert.deepEqual(headersOf(execute, 202), [...counted, 'Preference-Applied', 'Location', 'Retry-After']);
+    assert.deepEqual(headersOf(init, 400), counted);
+    assert.deepEqual(headersOf(init, 401), ['WWW-Authenticate']);
+    for (const status of [409, 429, 500, 503]) assert.deepEqual(headersOf(init, status), [...counted, 'Retry-After']);
+    assert.deepEqual(headersOf(execute, 409), counted);
+    const references = JSON.stringify(document).matchAll(/"#\/components\/headers\/([^"]+)"/g);
+    for (const [, name = ''] of references) assert.ok(name in document.components.headers, name);
+  });
+
   it('declares the limit of a page as a number', () => {
     const { parameters } = document.paths['/v1/flywheel/batches'].get;
     const limit = parameters.find(({ name }: { name: string }) => name === 'limit');
