@@ -40,7 +40,7 @@ describe('a handler', () => {
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
     assert.equal((await execute(body, { prefer: 'wait=5' })).status, 202);
     assert.deepEqual(received.pop(), { headers: { prefer: 'wait=5' }, body });
-    assert.equal((await server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=pipelines&x=1`)).status, 200);
+    assert.equal((await server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=pipelines`)).status, 200);
     assert.deepEqual(received.pop(), { include: 'pipelines' });
   });
 
@@ -92,6 +92,17 @@ describe('a validation error', () => {
     );
     const empty = { ...registration, mint: '1'.repeat(32), burnLimit: '1', scopes: [], proofTypes: [] };
     await refused(register(empty), /^body\.scopes must not be empty\.$/);
+  });
+
+  it('refuses a query parameter that the operation does not have', async () => {
+    await refused(server.fetch('/v1/flywheel/batches?stauts=FAILED'), /^query has the unknown parameter "stauts"\.$/);
+    const current = server.fetch('/v1/flywheel/batch/current?include=ledger&x=1');
+    await refused(current, /^query has the unknown parameters "include", "x"\.$/);
+    await refused(
+      execute({ batchId: BATCH_ID, signedTx: 'y' }, {}, '?wait=5'),
+      /^query has the unknown parameter "wait"\.$/,
+    );
+    await refused(server.fetch('/v1/flywheel/batches?__proto__=1'), /"__proto__"/);
   });
 
   it('quotes the caller’s names, shortened', async () => {
@@ -169,8 +180,8 @@ function init(body: unknown, headers: { readonly [name: string]: string }) {
   );
 }
 
-function execute(body: unknown, headers: { readonly [name: string]: string } = {}) {
-  return server.fetch('/v1/flywheel/batch/execute', json(body, headers));
+function execute(body: unknown, headers: { readonly [name: string]: string } = {}, query = '') {
+  return server.fetch(`/v1/flywheel/batch/execute${query}`, json(body, headers));
 }
 
 function register(body: unknown) {

@@ -1,5 +1,5 @@
 import { ApiError, type Operation } from '@flywheel/api';
-import { type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
+import { describeUnknown, type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
 export interface RawInput {
@@ -19,6 +19,7 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
   const issues: InputIssue[] = [];
   const input: { [part: string]: unknown } = {};
   for (const part of PARTS) {
+    if (part === 'query') issues.push(...findUnknownParameters(operation, raw.query));
     const schema = operation[part];
     if (!schema) continue;
     if (part === 'body' && raw.body === undefined) {
@@ -42,6 +43,13 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
 
 /** In the order in which issues are named. */
 const PARTS = ['headers', 'params', 'query', 'body'] as const;
+
+/** Refuses what an operation does not read, as in bodies: a misspelt filter must not select everything. */
+function findUnknownParameters({ query: schema }: Operation, query: unknown): InputIssue[] {
+  const names = typeof query === 'object' && query !== null ? Object.keys(query) : [];
+  const unknown = names.filter((name) => schema === undefined || !Object.hasOwn(schema.shape, name));
+  return unknown.length === 0 ? [] : [{ place: 'query', problem: describeUnknown(unknown, 'parameter') }];
+}
 
 /**
  * PostgreSQL's text and jsonb hold neither U+0000 nor half of a surrogate pair, and JSON can spell both.
