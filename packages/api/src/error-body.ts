@@ -14,7 +14,8 @@ export function errorBody(error: Pick<ApiError, 'code' | 'message' | 'context'>)
 
 function problemsOf({ code, message, context }: Pick<ApiError, 'code' | 'message' | 'context'>) {
   if (typeof context !== 'object') return [];
-  if ('problems' in context) return context.details ?? [];
+  if ('details' in context && context.details !== undefined) return context.details;
+  if ('problems' in context) return [];
   const place = placeOf(code, context);
   if (place === null) return [];
   const about = message.startsWith(place) ? message.slice(place.length).replace(/^:? /, '') : message;

@@ -332,6 +332,8 @@ export interface RequestIssue {
   readonly problem: string;
   /** Address of the recipient that causes it; absent for other causes. */
   readonly recipient?: string;
+  /** All issues of the request as data, if there may be more than this one. */
+  readonly details?: readonly Problem[];
 }
 
 /** Sentences for people, and the same as data. Batches of older releases have only the sentences. */

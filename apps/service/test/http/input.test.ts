@@ -94,6 +94,25 @@ describe('a validation error', () => {
     await refused(register(empty), /^body\.scopes must not be empty\.$/);
   });
 
+  it('lists its issues with the place of each, at most 20, and counts the rest', async () => {
+    const problemsOf = async (answer: Promise<Response>) => JSON.parse(await (await answer).text()).problems;
+    const code = 'ERR_INVALID_REQUEST';
+    assert.deepEqual(await problemsOf(execute({})), [
+      { code, place: 'body.batchId', message: 'is missing.' },
+      { code, place: 'body.signedTx', message: 'is missing.' },
+    ]);
+    const unsent = server.fetch('/v1/flywheel/batch/init?x=1', { method: 'POST' });
+    assert.deepEqual(
+      (await problemsOf(unsent)).map(({ place }: { place: string }) => place),
+      ['headers.x-idempotency-key', 'query', 'body'],
+    );
+    const proofTypes = Array.from({ length: 25 }, () => ({ type: '' }));
+    const registration = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '1', scopes: ['burn'], proofTypes };
+    const problems = await problemsOf(register(registration));
+    assert.deepEqual([problems.length, problems[0].place], [21, 'body.proofTypes[0].type']);
+    assert.deepEqual(problems[20], { code, message: 'And 5 more.' });
+  });
+
   it('refuses a query parameter that the operation does not have', async () => {
     await refused(server.fetch('/v1/flywheel/batches?stauts=FAILED'), /^query has the unknown parameter "stauts"\.$/);
     const current = server.fetch('/v1/flywheel/batch/current?include=ledger&x=1');

@@ -1,4 +1,4 @@
-import { ApiError, type Operation } from '@flywheel/api';
+import { ApiError, type Operation, type Problem } from '@flywheel/api';
 import { describeUnknown, type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
@@ -36,10 +36,24 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
   const [first, ...others] = issues;
   if (first) {
     const more = others.length === 0 ? '.' : `, and ${others.length} more.`;
-    throw new ApiError('ERR_INVALID_REQUEST', { place: first.place, problem: first.problem + more });
+    const details = presentIssues(issues);
+    throw new ApiError('ERR_INVALID_REQUEST', { place: first.place, problem: first.problem + more, details });
   }
   return input;
 }
+
+/** Presents the issues of a request as data: the first ones, and how many more there are. */
+function presentIssues(issues: readonly InputIssue[]): Problem[] {
+  const code = 'ERR_INVALID_REQUEST';
+  const listed = issues
+    .slice(0, MAX_ISSUES_LISTED)
+    .map(({ place, problem }) => ({ code, place, message: `${problem}.` }));
+  const left = issues.length - listed.length;
+  return left === 0 ? listed : [...listed, { code, message: `And ${left} more.` }];
+}
+
+/** Enough for a person to correct a request. A body of 2 MiB can have thousands. */
+const MAX_ISSUES_LISTED = 20;
 
 /** In the order in which issues are named. */
 const PARTS = ['headers', 'params', 'query', 'body'] as const;
