@@ -210,8 +210,11 @@ export const ERRORS = {
   ),
   ERR_UNSUPPORTED_MEDIA_TYPE: define(
     415,
-    'The body is not JSON.',
-    (c: { given: string }) => `Send Content-Type: application/json, not ${c.given}.`,
+    'The body is not JSON, or is compressed.',
+    (c: { given: string } | { encoding: string }) =>
+      'encoding' in c
+        ? `A body may not be compressed. Send it without Content-Encoding: ${c.encoding}.`
+        : `Send Content-Type: application/json, not ${c.given}.`,
   ),
   ERR_DUPLICATE_IDEMPOTENCY_KEY: define(
     422,

@@ -164,7 +164,7 @@ function readBodiesAsJson(server: FastifyInstance): void {
     async (request: FastifyRequest, bytes: Buffer) => {
       const encoding = request.headers['content-encoding'];
       if (encoding !== undefined && encoding !== 'identity') {
-        throw new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { given: `Content-Encoding ${encoding.slice(0, 100)}` });
+        throw new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { encoding: encoding.slice(0, 100) });
       }
       return readJson(bytes);
     },

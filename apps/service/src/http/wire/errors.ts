@@ -91,6 +91,9 @@ export function answerError(deps: AnswerDeps, error: unknown, request: FastifyRe
     if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
+  // RFC 9110, 15.5.16: it tells an unsupported encoding from an unsupported type.
+  if (isApiError(answer, 'ERR_UNSUPPORTED_MEDIA_TYPE') && 'encoding' in answer.context)
+    reply.header('accept-encoding', 'identity');
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
   reply
     .status(answer.status)
