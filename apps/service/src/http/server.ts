@@ -177,7 +177,7 @@ function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void
 
 /** Finds errors that need no body, so that an unknown route answers 404 whatever is sent to it. */
 function findRequestError(request: FastifyRequest, missing: MissingPage): ApiError | undefined {
-  if (!URL.canParse(`http://${request.host}`)) {
+  if (!URL.canParse(`http://${request.host}`) && !isProbeWithoutHost(request)) {
     const problem = request.headers.host === undefined ? 'is missing.' : 'names no host.';
     return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
   }
@@ -185,6 +185,11 @@ function findRequestError(request: FastifyRequest, missing: MissingPage): ApiErr
     return new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: pathOf(request) });
   }
   return undefined;
+}
+
+/** HTTP/1.0 requires no Host, and the default probes of load balancers send none. The health routes use no host; others may. */
+function isProbeWithoutHost({ headers, raw, routeOptions }: FastifyRequest): boolean {
+  return headers.host === undefined && raw.httpVersion === '1.0' && (routeOptions.url ?? '').startsWith('/health/');
 }
 
 /** The path as an error message repeats it: bounded, and without the query, which may hold a secret by mistake. */

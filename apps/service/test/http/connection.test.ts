@@ -44,6 +44,16 @@ describe('bytes that are not a request', () => {
     const answer = await server.send('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n');
     assert.match(answer, /^HTTP\/1\.1 400 .*"headers\.host is missing\."/s);
   });
+
+  it('are distinguished from a probe in HTTP/1.0 without Host, which the health routes answer, and no other', async () => {
+    for (const path of ['/health/live', '/health/ready']) {
+      assert.match(await server.send(`GET ${path} HTTP/1.0\r\n\r\n`), /^HTTP\/1\.1 200 .*"status":"ok"/s);
+    }
+    for (const request of ['GET /health/other', 'GET /openapi.json', 'POST /console/api/sign-in/challenge']) {
+      const answer = await server.send(`${request} HTTP/1.0\r\n\r\n`);
+      assert.match(answer, /^HTTP\/1\.1 400 .*"headers\.host is missing\."/s, request);
+    }
+  });
 });
 
 describe('the Expect header', () => {
