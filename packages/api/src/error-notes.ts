@@ -13,7 +13,8 @@ export const ERROR_NOTES: {
   readonly [Code in ErrorCode]: { readonly remedy: string; readonly example: ErrorContext<Code> };
 } = {
   ERR_INVALID_REQUEST: {
-    remedy: 'Correct the field that the message names. The same request always gets the same answer.',
+    remedy:
+      'Correct the field that the message names. The same request always gets the same answer. A request that does not arrive within 30 seconds gets this code with the status 408.',
     example: { place: 'headers.x-idempotency-key', problem: 'is missing; send a UUID of your own, one per batch.' },
   },
   ERR_FLYWHEEL_NO_INSTRUCTIONS: { remedy: 'Send at least one pipeline.', example: undefined },
@@ -24,7 +25,10 @@ export const ERROR_NOTES: {
   ERR_FLYWHEEL_INVALID_ACTION: {
     remedy:
       'Correct the action that the message names. `BUYBACK`, `LOCK` and `UNLOCK` are declared but not implemented. A memo may not begin with `flywheel:`.',
-    example: { place: 'pipelines[0].actions[1].action', problem: 'is LOCK, which is declared but not implemented.' },
+    example: {
+      place: 'pipelines[0].actions[1].action',
+      problem: 'LOCK is declared but not implemented; BURN, AIRDROP and MEMO are.',
+    },
   },
   ERR_FLYWHEEL_INVALID_PROOF_TYPE: {
     remedy:

@@ -8,6 +8,7 @@ import {
   type Pipeline,
   type ProofType,
 } from '@flywheel/api';
+import { openapi } from '@flywheel/api/openapi';
 import fc from 'fast-check';
 import { checkPipelines, type PipelineRules } from '../../src/compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../../src/compile/request/parse-request.ts';
@@ -103,6 +104,9 @@ describe('parseInitRequest', () => {
         `pipelines[0].actions[0].action ${action.action} is declared but not implemented; BURN, AIRDROP and MEMO are.`,
       );
     }
+    const { responses } = JSON.parse(JSON.stringify(openapi())).paths['/v1/flywheel/batch/init'].post;
+    const example = responses[400].content['application/json'].examples.ERR_FLYWHEEL_INVALID_ACTION.value;
+    invalidAction([BURN, { action: 'LOCK', amount: 1, vesting: {} }], example.message);
   });
 
   it('rejects a number that a double cannot hold exactly, and one that overflows', () => {

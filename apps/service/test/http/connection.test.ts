@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
 
@@ -13,14 +14,21 @@ after(() => server[Symbol.asyncDispose]());
 
 describe('bytes that are not a request', () => {
   it('are answered in JSON like every other error, and the connection is closed', async () => {
+    const head = `POST /v1/flywheel/batch/init HTTP/1.1\r\nhost: x\r\nx-service-api-key: ${server.apiKey}\r\ncontent-type: application/json\r\n`;
     const header = (bytes: number) => `GET / HTTP/1.1\r\nhost: x\r\npad: ${'x'.repeat(bytes)}\r\n\r\n`;
     for (const [bytes, message] of [
-      ['garbage\r\n\r\n', /^request is not HTTP\/1\.1\.$/],
+      ['garbage\r\n\r\n', /^request does not begin with a known HTTP method in capitals\.$/],
+      ['FOO / HTTP/1.1\r\nhost: x\r\n\r\n', /^request does not begin with a known HTTP method/],
       ['GET / HTTP/3.7\r\nhost: x\r\n\r\n', /^request is not/],
       ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^request is not/],
-      ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', /^request is not/],
-      ['GET / HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n', /^request is not/],
-      ['POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', /^request is not/],
+      ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', /^request does not begin with/],
+      ['GET / HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n', /^request has a header that is not valid\.$/],
+      [
+        `${head}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`,
+        /^request has a Content-Length or a Transfer-/,
+      ],
+      [`${head}content-length: one\r\n\r\n`, /^request has a Content-Length or a Transfer-Encoding/],
+      [`${head}transfer-encoding: chunked\r\n\r\nsize\r\n`, /^request has a body with a chunk whose size/],
       [`GET /${'a'.repeat(16_384)} HTTP/1.1\r\nhost: x\r\n\r\n`, /more than 16384 bytes/],
       [header(16_384), /more than 16384 bytes/],
     ] as const) {
@@ -80,6 +88,20 @@ describe('an incomplete body', () => {
     await closed;
     assert.equal((await broken.fetch('/health/live')).status, 200);
     assert.doesNotMatch(broken.log(), /request failed/);
+  });
+});
+
+describe('a request that does not arrive in time', () => {
+  it('is answered with 408', async () => {
+    const accepted = once(server.server.server, 'connection');
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write('POST /v1/flywheel/batch/init HTTP/1.1\r\nhost: x\r\n');
+    const [connection] = await accepted;
+    // Node checks connections every five seconds, and emits this after thirty.
+    const late = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    server.server.server.emit('clientError', late, connection);
+    const answer = await text(socket);
+    assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n.*"message":"request did not arrive in time\."/s);
   });
 });
 

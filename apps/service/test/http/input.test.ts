@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InitBatchResponse } from '@flywheel/api';
+import { openapi } from '@flywheel/api/openapi';
 import { BATCH_ID, json, SESSION_TOKEN, startTestServer, type TestServer } from '@flywheel/testing/test-server';
 
 const IDEMPOTENCY_KEY = 'A6F8D0B2-2C1E-4B8A-9D57-6E0F1A2B3C4D';
@@ -56,10 +57,12 @@ describe('a handler', () => {
       // In lower case, as the database writes it.
       assert.deepEqual(received.pop(), { headers: { 'x-idempotency-key': IDEMPOTENCY_KEY.toLowerCase() }, body });
     }
-    await refused(init({}, {}), /^headers\.x-idempotency-key is missing\.$/);
+    const { responses } = JSON.parse(JSON.stringify(openapi())).paths['/v1/flywheel/batch/init'].post;
+    const { message } = responses[400].content['application/json'].examples.ERR_INVALID_REQUEST.value;
+    assert.equal(await refused(init({}, {}), /^headers\.x-idempotency-key is missing; /), message);
     await refused(init({}, { 'x-idempotency-key': 'x' }), /^headers\.x-idempotency-key must be a UUID\.$/);
     const unsent = server.fetch('/v1/flywheel/batch/init', { method: 'POST' });
-    await refused(unsent, /^headers\.x-idempotency-key is missing, and 1 more\.$/);
+    await refused(unsent, /^headers\.x-idempotency-key is missing; send a UUID .*, and 1 more\.$/);
   });
 
   it('receives numbers only if they are exact', async () => {
@@ -111,6 +114,15 @@ describe('a validation error', () => {
     const problems = await problemsOf(register(registration));
     assert.deepEqual([problems.length, problems[0].place], [21, 'body.proofTypes[0].type']);
     assert.deepEqual(problems[20], { code, message: 'And 5 more.' });
+  });
+
+  it('says that a header was sent twice', async () => {
+    const head = `POST /v1/flywheel/batch/init HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 2\r\n`;
+    const [key, idempotency] = [`x-service-api-key: ${server.apiKey}\r\n`, `x-idempotency-key: ${IDEMPOTENCY_KEY}\r\n`];
+    const keys = await server.send(`${head}${key}${key}\r\n{}`);
+    assert.match(keys, /^HTTP\/1\.1 401 .*"message":"The header x-service-api-key was sent 2 times\. Send it once\."/s);
+    const idempotencyKeys = await server.send(`${head}${key}${idempotency}${idempotency}\r\n{}`);
+    assert.match(idempotencyKeys, /^HTTP\/1\.1 400 .*"headers\.x-idempotency-key was sent 2 times; send it once\."/s);
   });
 
   it('refuses a query parameter that the operation does not have', async () => {

@@ -76,10 +76,11 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
       const context = request.exchange.admitted;
       if (!context) throw new Error(`${bound.operationId} was reached without being admitted.`);
       const { headers, params, query, body } = request;
+      const timesSent = (header: string) => request.raw.headersDistinct[header]?.length ?? 0;
       const attributes = { 'http.request.method': operation.method, 'http.route': operation.path };
       const answer = await unlessDeparted(deps, request.exchange, () =>
         tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
-          bound.handle(context, parseInput(operation, { headers, params, query, body }, { checksBody })),
+          bound.handle(context, parseInput(operation, { headers, params, query, body, timesSent }, { checksBody })),
         ),
       );
       if (answer.status === NO_CONTENT) return reply.status(NO_CONTENT).send();
@@ -129,7 +130,7 @@ async function admit(
     case 'apiKey': {
       const { address } = context;
       const { rateLimit } = operation;
-      const apiKey = single(request.headers[API_KEY_HEADER]);
+      const apiKey = single(request.raw.headersDistinct[API_KEY_HEADER]);
       const batchId = batchReadBy(operation, request.params);
       const { holder, limit, isMoving } = await authenticateKey(deps, apiKey, { address, rateLimit, batchId });
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
@@ -165,9 +166,11 @@ function batchReadBy({ method, params: schema }: Operation, params: unknown): st
   return 'batchId' in data && typeof data.batchId === 'string' ? data.batchId : null;
 }
 
-function single(header: string | readonly string[] | undefined): string | undefined {
-  if (header === undefined || typeof header === 'string') return header;
-  throw new ApiError('ERR_UNAUTHORIZED', { problem: `Send one ${API_KEY_HEADER}, not ${header.length}.` });
+/** Node would join the values of a header that was sent twice. */
+function single(keys: readonly string[] = []): string | undefined {
+  if (keys.length <= 1) return keys[0];
+  const problem = `The header ${API_KEY_HEADER} was sent ${keys.length} times. Send it once.`;
+  throw new ApiError('ERR_UNAUTHORIZED', { problem });
 }
 
 /**

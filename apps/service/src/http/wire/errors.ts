@@ -139,6 +139,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     return;
   }
   const answer = invalid('request', clientErrorSentence(error.code));
+  const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
   const body = JSON.stringify(errorBody(answer));
   const headers = {
     ...SECURITY_HEADERS,
@@ -148,7 +149,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${answer.status} Bad Request\r\n${lines.join('')}\r\n${body}`);
+  socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** True once the headers of a response are out: a second response on top would be garbage. This is Node's own check. */
@@ -163,8 +164,18 @@ function clientErrorSentence(code: string | undefined): string {
       return `has a URL and headers of more than ${MAX_HEADER_BYTES} bytes together.`;
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return 'did not arrive in time.';
+    case 'HPE_INVALID_METHOD':
+      return 'does not begin with a known HTTP method in capitals.';
+    case 'HPE_INVALID_HEADER_TOKEN':
+      return 'has a header that is not valid.';
+    case 'HPE_INVALID_CONTENT_LENGTH':
+    case 'HPE_UNEXPECTED_CONTENT_LENGTH':
+    case 'HPE_INVALID_TRANSFER_ENCODING':
+      return 'has a Content-Length or a Transfer-Encoding that is not valid.';
+    case 'HPE_INVALID_CHUNK_SIZE':
+      return 'has a body with a chunk whose size is not valid.';
     default:
-      return 'is not HTTP/1.1.';
+      return 'is not valid HTTP/1.1.';
   }
 }
 

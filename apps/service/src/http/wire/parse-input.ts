@@ -1,4 +1,5 @@
 import { ApiError, type Operation, type Problem } from '@flywheel/api';
+import type * as z from 'zod';
 import { describeUnknown, type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
@@ -8,6 +9,8 @@ export interface RawInput {
   readonly query: unknown;
   /** undefined when it was empty. */
   readonly body: unknown;
+  /** Counts how often a header was sent: Node joins its values. */
+  readonly timesSent: (header: string) => number;
 }
 
 /**
@@ -29,7 +32,7 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
     } else {
       const parsed = schema.safeParse(raw[part], { reportInput: true });
       if (parsed.success) input[part] = parsed.data;
-      else issues.push(...parsed.error.issues.map((issue) => toInputIssue(issue, [part])));
+      else issues.push(...parsed.error.issues.map((issue) => describeIssue(issue, part, raw)));
       if (part === 'body') issues.push(...findUnstorableText(raw.body));
     }
   }
@@ -57,6 +60,16 @@ const MAX_ISSUES_LISTED = 20;
 
 /** In the order in which issues are named. */
 const PARTS = ['headers', 'params', 'query', 'body'] as const;
+
+/** Describes an issue; of a header also that it was sent twice, which explains the value better. */
+function describeIssue(issue: z.core.$ZodIssue, part: (typeof PARTS)[number], { timesSent }: RawInput): InputIssue {
+  const described = toInputIssue(issue, [part]);
+  if (part !== 'headers') return described;
+  const times = timesSent(String(issue.path[0]));
+  if (times > 1) return { ...described, problem: `was sent ${times} times; send it once` };
+  if (described.place !== 'headers.x-idempotency-key' || issue.input !== undefined) return described;
+  return { ...described, problem: 'is missing; send a UUID of your own, one per batch' };
+}
 
 /** Refuses what an operation does not read, as in bodies: a misspelt filter must not select everything. */
 function findUnknownParameters({ query: schema }: Operation, query: unknown): InputIssue[] {
