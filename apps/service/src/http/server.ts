@@ -140,7 +140,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     ...[...bindHandlers(OPERATIONS, deps.handlers), ...bindHandlers(CONSOLE_OPERATIONS, deps.consoleHandlers)].map(
       (bound) => ({ ...operationRoute(deps, bound), errorHandler: answer({ ...bound.operation, ...bound }) }),
     ),
-    ...documentRoutes(originOf),
+    ...documentRoutes(originOf, missing),
     ...referenceRoutes(originOf),
     ...healthRoutes(deps.readiness, log),
     ...siteRoutes({ ...deps, log }, originOf),

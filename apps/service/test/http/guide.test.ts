@@ -51,10 +51,22 @@ describe('the served guide', () => {
     }
   });
 
+  it('redirects to the page from the same path with a slash at its end', async () => {
+    for (const [path, target] of [
+      ['/docs/', '/docs'],
+      ['/docs/guide/', '/docs/guide'],
+      ['/docs/operating/?x=1', '/docs/operating?x=1'],
+    ] as const) {
+      const response = await server.fetch(path, { apiKey: null, redirect: 'manual' });
+      assert.deepEqual([response.status, response.headers.get('location')], [308, target]);
+    }
+  });
+
   it('answers 404 for every other path, wherever it points in the file system', async () => {
     for (const path of [
       '/docs/nothing',
-      '/docs/',
+      '/docs/nothing/',
+      '/docs/guide//',
       '/docs/../package.json',
       '/docs/%2e%2e/package.json',
       '/docs/README',

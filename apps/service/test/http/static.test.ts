@@ -66,6 +66,7 @@ describe('the console', () => {
     const accept = 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8';
     for (const [path, method, isPage] of [
       ['/nowhere', 'GET', true],
+      ['/docs/nowhere', 'GET', true],
       ['/nowhere', 'POST', false],
       ['/v1/nowhere', 'GET', false],
       ['/console/api/nowhere', 'GET', false],

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ApiError } from '@flywheel/api';
 import { openapi } from '@flywheel/api/openapi';
 import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { MissingPage } from '../site.ts';
 import { type GuideFile, readGuide } from './guide.ts';
 import { REFERENCE_PATH } from './reference.ts';
 
@@ -18,8 +19,9 @@ const IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ances
  * Lists the routes that describe the service: /openapi.json for machines, the guide for people. `/docs` leads to the API
  * reference, which `referenceRoutes` lists.
  * @param originOf the origin that a request reached this service at, e.g. `https://flywheel.example`
+ * @param missing answers a browser that asks for a page which does not exist.
  */
-export function documentRoutes(originOf: (request: FastifyRequest) => string): RouteOptions[] {
+export function documentRoutes(originOf: (request: FastifyRequest) => string, missing: MissingPage): RouteOptions[] {
   return [
     {
       method: 'GET',
@@ -40,19 +42,27 @@ export function documentRoutes(originOf: (request: FastifyRequest) => string): R
     {
       method: 'GET',
       url: `${GUIDE_PREFIX}*`,
-      handler: (request, reply) => {
+      handler(request, reply) {
         const [path = ''] = request.url.split('?', 1);
         const found = openGuide().get(path.slice(GUIDE_PREFIX.length));
+        const unslashed = path.slice(0, -1);
+        if (path === GUIDE_PREFIX || (path.endsWith('/') && openGuide().has(unslashed.slice(GUIDE_PREFIX.length)))) {
+          return reply.redirect(unslashed + request.url.slice(path.length), PERMANENT_REDIRECT);
+        }
+        if (!found && missing.isAsked(request)) return missing.handler.call(this, request, reply);
         if (!found) throw new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: path.slice(0, 200) });
         const [policy, type, body] =
           found.kind === 'image'
             ? [IMAGE_POLICY, 'image/svg+xml', found.source]
             : [found.page.contentSecurityPolicy, 'text/html; charset=utf-8', found.page.html];
-        reply.headers({ 'content-security-policy': policy, 'content-type': type }).send(body);
+        return reply.headers({ 'content-security-policy': policy, 'content-type': type }).send(body);
       },
     },
   ];
 }
+
+/** RFC 9110, 15.4.9. */
+const PERMANENT_REDIRECT = 308;
 
 let description: readonly [before: string, after: string] | undefined;
 
