@@ -83,6 +83,9 @@ const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
  * const { batch, proposalApproveTx } = await client.initBatch({ pipelines });
  */
 export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptions) {
+  // A path is one of the page's own origin, in a browser.
+  if (!/^(https?:\/\/|\/|$)/i.test(options.url))
+    throw new RangeError(`url “${options.url}” does not begin with http:// or https://.`);
   const connection: Connection = { ...options, headers: { ...options.headers, [API_KEY_HEADER]: apiKey } };
 
   /**

@@ -122,13 +122,13 @@ function textOf(payload: string | object): string {
 
 function exactNumber(amount: TokenAmount): number {
   const value = Number(amount);
+  const text = typeof amount === 'string' ? amount : decimalOf(amount);
+  // As many decimals as the text has: only its grammar matters here. A negative number gets the sentence about zero.
+  if (toBaseUnits(text.replace('-', ''), text.length) === null)
+    throw new RangeError(`“${text}” is not a plain decimal number of tokens.`);
   if (!(value > 0 && Number.isFinite(value))) {
     throw new RangeError(`${amount} tokens: an amount must be greater than zero.`);
   }
-  const text = typeof amount === 'string' ? amount : decimalOf(amount);
-  // As many decimals as the text has: only its grammar matters here.
-  if (toBaseUnits(text, text.length) === null)
-    throw new RangeError(`“${text}” is not a plain decimal number of tokens.`);
   const digits = significantDigits(text);
   if (digits <= MAX_SIGNIFICANT_DIGITS) return value;
   throw new RangeError(`${text} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`);

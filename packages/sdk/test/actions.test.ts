@@ -20,11 +20,12 @@ describe('the pipeline builders', () => {
     assert.deepEqual(burn('123456789.012345'), { action: 'BURN', amount: 123456789.012345 });
     assert.throws(() => burn('1234567890.0123456'), /has 17 significant digits; an amount may have 15/);
     assert.throws(() => airdrop(WALLET, 0.1 + 0.2), /0\.30000000000000004 has 17 significant digits/);
-    for (const odd of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '', 'ten', '-1']) {
-      assert.throws(() => burn(odd), RangeError, String(odd));
+    for (const odd of [0, -1, -0.5, '0', '0.00', '-1', `1${'0'.repeat(400)}`, `0.${'0'.repeat(400)}1`]) {
+      assert.throws(() => burn(odd), /^RangeError: .* tokens: an amount must be greater than zero\.$/, String(odd));
     }
-    for (const odd of ['1e3', ' 1', '0x10', '1.', '.5'])
-      assert.throws(() => burn(odd), /not a plain decimal number/, odd);
+    const untyped = JSON.parse('[null]')[0];
+    for (const odd of ['1e3', ' 1', '0x10', '1.', '.5', '1,5', 'x', '', '--1', Number.NaN, Infinity, untyped])
+      assert.throws(() => burn(odd), /^RangeError: .* is not a (plain )?decimal number/, String(odd));
   });
 
   it('add up exactly, withdrawals and rotations apart', () => {

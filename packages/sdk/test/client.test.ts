@@ -89,6 +89,15 @@ describe('a client’s error', () => {
     assert.match(error.message, /status/);
   });
 
+  it('is thrown at its creation for a url that is not an address of the web', () => {
+    for (const url of ['nope', 'localhost:4000', 'ws://localhost', JSON.parse('[null]')[0]]) {
+      const message = `url “${url}” does not begin with http:// or https://.`;
+      assert.throws(() => createFlywheelClient({ url, apiKey: 'k' }), { name: 'RangeError', message });
+    }
+    for (const url of ['http://127.0.0.1:4000', 'HTTPS://flywheel.example/', '/flywheel', ''])
+      assert.ok(createFlywheelClient({ url, apiKey: 'k' }));
+  });
+
   it('says if nothing answers', async () => {
     const url = await unusedUrl();
     const error = await rejection(createFlywheelClient({ url, apiKey: 'k', maxAttempts: 1 }).getCurrentBatch());
