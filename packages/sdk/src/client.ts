@@ -77,6 +77,7 @@ const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
  * Creates a client of the service. Every call may throw a FlywheelError. A call whose answer was lost, or that met a rate
  * limit or an outage, is tried up to four times. That is safe: init carries an idempotency key, and execute never executes
  * twice.
+ * @throws RangeError if the URL is neither one of http or https nor a path.
  *
  * @example
  * const client = createFlywheelClient({ url: 'http://127.0.0.1:4000', apiKey });
