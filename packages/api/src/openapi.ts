@@ -249,8 +249,8 @@ function namedSchemas(): Record<string, unknown> {
 }
 
 /**
- * Removes from an object of a response that it has no other fields: responses may get new ones, and generated clients would
- * refuse them. What a request may contain stays closed, also where a response repeats it.
+ * Opens an object of a response for other fields: responses may get new ones, which generated clients would refuse. Objects
+ * of requests stay closed, also where a response repeats them.
  */
 function leaveOpen({
   zodSchema,

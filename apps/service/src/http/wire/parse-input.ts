@@ -61,7 +61,7 @@ const MAX_ISSUES_LISTED = 20;
 /** In the order in which issues are named. */
 const PARTS = ['headers', 'params', 'query', 'body'] as const;
 
-/** Describes an issue; of a header also that it was sent twice, which explains the value better. */
+/** Describes an issue. For a header that was sent twice, it says so instead: the joined value would mislead. */
 function describeIssue(issue: z.core.$ZodIssue, part: (typeof PARTS)[number], { timesSent }: RawInput): InputIssue {
   const described = toInputIssue(issue, [part]);
   if (part !== 'headers') return described;
@@ -71,7 +71,7 @@ function describeIssue(issue: z.core.$ZodIssue, part: (typeof PARTS)[number], { 
   return { ...described, problem: 'is missing; send a UUID of your own, one per batch' };
 }
 
-/** Refuses what an operation does not read, as in bodies: a misspelt filter must not select everything. */
+/** Finds parameters that an operation does not read. They are refused, because a misspelt filter would select everything. */
 function findUnknownParameters({ query: schema }: Operation, query: unknown): InputIssue[] {
   const names = typeof query === 'object' && query !== null ? Object.keys(query) : [];
   const unknown = names.filter((name) => schema === undefined || !Object.hasOwn(schema.shape, name));
