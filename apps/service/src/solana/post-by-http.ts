@@ -29,8 +29,7 @@ export const postByHttp: Post = async (url, request) => {
 
 /**
  * Bounds what a node can make the process hold: 1.6 MB of gzip can be 1 GB of text. What the service asks for stays far below: 100
- * accounts of Squads, mints and tokens, 1,000 signatures or a transaction take at most a few hundred kilobytes. A recipient of
- * tokens can be any account: four of Solana's largest size, 10 MiB, fit in base64.
+ * accounts, of which it reads 16 KiB each, 1,000 signatures or a transaction take at most a few megabytes.
  */
 export const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
 
