@@ -11,7 +11,7 @@ export interface Output {
   readonly json: boolean;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** stderr, if it is a terminal that can move its cursor; otherwise null. */
+  /** stderr, if it is a terminal that has a width and can move its cursor; otherwise null. */
   readonly terminal: WriteStream | null;
   /** Prints the result on stdout: the document with `--json`, otherwise the text. Once per command. */
   result(document: unknown, text: string): void;
@@ -46,8 +46,9 @@ export function createOutput({ json, stdout, stderr, terminalType, program }: Ou
     json,
     stdout,
     stderr,
-    terminal: stderr instanceof WriteStream && stderr.isTTY && terminalType !== 'dumb' ? stderr : null,
-    result: (document, text) => void stdout.write(`${json ? toVisibleJson(document) : visibleStyledLines(text)}\n`),
+    terminal: stderr instanceof WriteStream && canMoveCursor(stderr, terminalType) ? stderr : null,
+    result: (document, text) => void stdout.write(`${json ? toVisibleJson(document) : visibleStyledLines(text)}
+`),
     note: (text) => {
       if (!json) stderr.write(`${visibleStyledLines(text)}\n`);
     },
@@ -60,6 +61,11 @@ export function createOutput({ json, stdout, stderr, terminalType, program }: Ou
       return exitCodeOf(error);
     },
   };
+}
+
+/** ora divides by the width: on a terminal of width 0, as cron and `expect` open it, it would write without end. */
+function canMoveCursor({ isTTY, columns }: WriteStream, terminalType: string | undefined): boolean {
+  return isTTY && columns > 0 && terminalType !== 'dumb';
 }
 
 /** `Batch 0198…, idempotency key 5b1e…`; null if neither is known. */

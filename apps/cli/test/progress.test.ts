@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { WriteStream } from 'node:tty';
 import type { Batch, InitBatchResponse } from '@flywheel/api';
 import { showBatchProgress } from '../src/commands/batch/batch-progress.ts';
 import { displayUrl } from '../src/context.ts';
@@ -94,6 +95,12 @@ it('the progress bar without a terminal prints each text once', async () => {
   assert.deepEqual(lines(), ['check 20 rows', 'set up, 2 pipelines']);
 });
 
+it('the progress on a terminal of width 0 has lines, because a live display would never end', () => {
+  assert.equal(openTerminal(0).terminal, null);
+  const { terminal, stderr } = openTerminal(80);
+  assert.equal(terminal, stderr);
+});
+
 it('displayUrl hides everything but the host of a remote URL, where a providerâ€™s key may be', () => {
   assert.equal(displayUrl('http://127.0.0.1:8899/'), 'http://127.0.0.1:8899/');
   for (const url of ['https://rpc.example/v2/key', 'https://rpc.example?api-key=key', 'https://me:key@rpc.example']) {
@@ -104,6 +111,15 @@ it('displayUrl hides everything but the host of a remote URL, where a providerâ€
 async function open({ json = false } = {}) {
   const { output, lines } = openOutput(json);
   return { progress: await createProgress(output, STEPS), lines };
+}
+
+/** Opens the output of a terminal with this many columns; it needs no pseudo terminal, because nothing is written. */
+function openTerminal(columns: number) {
+  const stderr: WriteStream = Object.create(WriteStream.prototype, {
+    isTTY: { value: true },
+    columns: { value: columns },
+  });
+  return createOutput({ json: false, stdout: stderr, stderr });
 }
 
 function openOutput(json = false) {

@@ -100,6 +100,7 @@ function nextSteps({ pipelines, verification }: DemoReport): string[] {
 
 /** Cuts a text that would wrap on the terminal. */
 function cut(text: string, usedColumns: number, stream: Writable): string {
-  const free = (stream instanceof WriteStream ? stream.columns : Number.POSITIVE_INFINITY) - usedColumns;
+  const free =
+    (stream instanceof WriteStream && stream.columns > 0 ? stream.columns : Number.POSITIVE_INFINITY) - usedColumns;
   return truncate(text, free);
 }
