@@ -19,13 +19,11 @@ const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
 if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_MAJOR) {
   keepCompiledSources();
-  const { main } = await import('../src/main.ts');
-  process.stdout.on('error', (error) => {
-    // The reader of a pipe has closed it: flywheel status … | head -1. The command still ends normally.
-    if (error.code !== 'EPIPE') throw error;
-  });
-  // A service that fails to start has already set the exit code.
-  process.exitCode = (await main(process.argv.slice(2))) || process.exitCode;
+  const { main, outliveStreams } = await import('../src/main.ts');
+  const words = process.argv.slice(2);
+  outliveStreams(words);
+  // A service that fails to start, or an output that cannot be written, has already set the exit code.
+  process.exitCode = (await main(words)) || process.exitCode;
 } else {
   const pinnedNode = findPinnedNode();
   if (pinnedNode) runUnder(pinnedNode);

@@ -34,6 +34,8 @@ import { type Context, programName } from './context.ts';
 import { CliError, EXIT_CODES } from './errors.ts';
 import { createOutput } from './output.ts';
 
+export { outliveStreams } from './outlive-streams.ts';
+
 /** The streams and the environment of a command line: those of the process, or a test’s. */
 export interface ProcessIO {
   readonly stdout: Writable;

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { outliveStreams } from '../src/outlive-streams.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
@@ -70,6 +72,43 @@ it('the launcher keeps compiled sources in the user’s cache, unless NODE_DISAB
   const file = join(caches, 'file');
   await writeFile(file, '');
   assert.match(startWith({ XDG_CACHE_HOME: file }), /^\d+\.\d+\.\d+\n$/);
+});
+
+it('the launcher goes on with its work when the reader of stderr has closed the pipe', async () => {
+  const child = spawn(process.execPath, [FLYWHEEL, 'status', 'abc', '--url', 'nowhere'], {
+    env: { ...process.env, FLYWHEEL_API_KEY: 'key' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stderr.destroy();
+  const [exitCode] = await once(child, 'exit');
+  assert.equal(exitCode, 2, 'the exit code of the usage error that nobody reads, not that of a crash');
+});
+
+it('the launcher says in one error that a result cannot be written', { skip: !existsSync('/dev/full') }, async () => {
+  const full = await open('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, [FLYWHEEL, 'completion', 'bash'], {
+    stdio: ['ignore', full.fd, 'pipe'],
+    encoding: 'utf8',
+  });
+  await full.close();
+  assert.match(stderr, /^✗ ERR_FILE {2}Cannot write to stdout: ENOSPC.*only its result is lost\.\n$/);
+  assert.equal(status, 1);
+});
+
+it('a result that cannot be written and is shown only once names the command that replaces it', async () => {
+  const stdout = new Writable({
+    write: (_chunk, _encoding, done) => done(new Error('ENOSPC: no space left on device')),
+  });
+  const stderr = new PassThrough();
+  const io = { stdout, stderr, env: {}, exitCode: 0 };
+  outliveStreams(['register', '--wallet', 'wallet.json', '--json'], io);
+  stdout.write('{}');
+  // `once` of node:events would reject with the error.
+  await new Promise((resolve) => stdout.once('close', resolve));
+  const { error, message } = JSON.parse(String(stderr.read()));
+  assert.equal(error, 'ERR_FILE');
+  assert.match(message, /ENOSPC.* its API key is lost: create a new one with flywheel keys create\./);
+  assert.equal(io.exitCode, 1);
 });
 
 it('npx node runs an example in a terminal that has Node 20', { skip: oldNode === null && NO_OLD_NODE }, async () => {
