@@ -111,8 +111,27 @@ describe('flywheel localnet start', () => {
     const { exitCode, stderr } = await runCommand(['localnet', 'start', '--port', String(taken.port)], {
       FLYWHEEL_SQUADS_PROGRAM: 'emulation',
     });
-    assert.notEqual(exitCode, 0);
-    assert.match(stderr, new RegExp(`${taken.port}`));
+    assert.equal(exitCode, 1);
+    assert.match(
+      stderr,
+      /^✗ ERR_CONFIGURATION {2}Port \d+ cannot be used: .*EADDRINUSE.*\. Pass another one as --port\.\n$/,
+    );
+    assert.match(stderr, new RegExp(`Port ${taken.port} `));
+  });
+
+  it('names --state if the directory is in use, or below a file', async (t) => {
+    await using folder = await makeTemporaryFolder();
+    const running = await start(t, ['--state', folder.path]);
+    const environment = { FLYWHEEL_SQUADS_PROGRAM: 'emulation' };
+    const words = ['localnet', 'start', '--port', '0', '--state'];
+    const inUse = await runCommand([...words, folder.path], environment);
+    await running.stop();
+    assert.match(
+      inUse.stderr,
+      /^✗ ERR_CONFIGURATION {2}The ledger .* another process using it\? Pass another directory as --state\.\n$/,
+    );
+    const belowFile = await runCommand([...words, `${import.meta.filename}/state`], environment);
+    assert.match(belowFile.stderr, /^✗ ERR_CONFIGURATION {2}ENOTDIR.*\. Pass another directory as --state\.\n$/);
   });
 });
 

@@ -2,14 +2,13 @@ import type { Address } from '@solana/kit';
 import { systemClock } from './clock.ts';
 import { type Recovery, recoverOperator } from './company/recover-operator.ts';
 import { type Config, ConfigError, parseConfig, parseDatabaseConfig } from './config.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, openDatabase, probeDatabase } from './database.ts';
 import { createLog } from './log.ts';
 import { abandonMove, type MoveOptions, type MoveStep, moveProject } from './projects/move-project.ts';
 import { createChain } from './solana/chain.ts';
 import type { Db } from './store/db.ts';
 import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
 import { startJobs } from './store/jobs/jobs.ts';
-import { findPooler } from './store/pooler.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 
 /** Operations for administrators. They use the database of the running processes. */
@@ -87,7 +86,8 @@ async function withDestination<T>(
   if (!DESTINATION_DATABASE_URL) {
     throw new ConfigError(['DESTINATION_DATABASE_URL is not set: it names the database of the shard to move to.']);
   }
-  if ((await findPooler({ connectionString: DESTINATION_DATABASE_URL }))?.keepsSessions === false) {
+  const connection = { connectionString: DESTINATION_DATABASE_URL };
+  if ((await probeDatabase('DESTINATION_DATABASE_URL', connection))?.keepsSessions === false) {
     const text = 'A pooler in transaction mode answers DESTINATION_DATABASE_URL, and loses the locks of a session.';
     throw new ConfigError([`${text} Let it name PostgreSQL itself, or a pool in session mode.`]);
   }

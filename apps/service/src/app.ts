@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Localnet } from '@flywheel/localnet';
@@ -30,6 +29,7 @@ import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
 import { isNodeUnavailable } from './solana/node-unavailable.ts';
 import { createTokenNames } from './solana/token-names.ts';
+import { cannotListen, createDataDirectory } from './start-errors.ts';
 import { startEventFeed } from './store/batches/events.ts';
 import { deleteOldUses } from './store/company/policy-uses.ts';
 import { isDatabaseUnavailable } from './store/database-unavailable.ts';
@@ -94,7 +94,7 @@ interface StartContext {
 
 async function compose(context: StartContext): Promise<App> {
   const { config, roles, log, started } = context;
-  await mkdir(config.dataDirectory, { recursive: true });
+  await createDataDirectory(config.dataDirectory);
   const localnet = roles.has('localnet') && config.solanaRpcUrls === null ? await openLocalnet(config, log) : null;
   if (localnet) started.add('local cluster', () => localnet.stop());
   const rpcUrls = config.solanaRpcUrls ?? (localnet ? [localnet.url] : []);
@@ -168,9 +168,12 @@ async function compose(context: StartContext): Promise<App> {
 /** The dependencies of both kinds of process, with the rights of one role in the database. */
 type RoleDeps = Deps & Omit<Connections, 'poolConfig'> & { readonly jobs: Jobs };
 
+/** The local cluster listens here only. */
+const LOOPBACK = '127.0.0.1';
+
 /** Imports the local cluster lazily, because no other process needs an SVM. */
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
-  const { startLocalnet } = await import('@flywheel/localnet');
+  const { LedgerError, startLocalnet } = await import('@flywheel/localnet');
   const cluster = await startLocalnet({
     port: localnet.port,
     stateDirectory: join(dataDirectory, 'localnet'),
@@ -178,6 +181,12 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
     slotMs: localnet.slotMs,
     fetchMissingProgram: !localnet.isOffline,
     onError: (error) => log.error({ err: error }, 'the local cluster failed'),
+  }).catch((cause: unknown) => {
+    if (cause instanceof LedgerError) {
+      const remedy = 'Stop the other flywheel start of this directory, or set FLYWHEEL_DATA_DIR to another one.';
+      throw new ConfigError([`${cause.message} ${remedy}`], { cause });
+    }
+    return cannotListen({ name: 'LOCALNET_PORT', host: LOOPBACK, port: localnet.port })(cause);
   });
   log.info({ rpcUrl: cluster.url, program: cluster.program }, cluster.programNote);
   return cluster;
@@ -239,7 +248,7 @@ async function openMonitor(
   started: Parts,
 ): Promise<string | null> {
   if (port === null) return null;
-  const monitor = await serveMonitor(deps, { host, port });
+  const monitor = await serveMonitor(deps, { host, port }).catch(cannotListen({ name: 'METRICS_PORT', host, port }));
   started.add('metrics', () => monitor.close());
   return `${monitor.url}/metrics`;
 }
@@ -327,5 +336,5 @@ async function listen(
   });
   // A server that closes waits for its answers.
   started.add('http', () => Promise.all([given.nonceQueue.stop(), server.close()]));
-  return server.listen({ host, port });
+  return server.listen({ host, port }).catch(cannotListen({ name: 'PORT', host, port }));
 }

@@ -263,8 +263,8 @@ export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate' | 
 
 /** One sentence per invalid setting. */
 export class ConfigError extends Error {
-  constructor(sentences: readonly string[]) {
-    super(sentences.join('\n'));
+  constructor(sentences: readonly string[], options: ErrorOptions = {}) {
+    super(sentences.join('\n'), options);
     this.name = 'ConfigError';
   }
 }

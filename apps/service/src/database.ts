@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from './config.ts';
+import { createDataDirectory, unreachableDatabase } from './start-errors.ts';
 import { closeDb, type Db, openDb } from './store/db.ts';
 import { installJobs } from './store/jobs/jobs.ts';
 import { migrate, requireMigrated } from './store/migrate.ts';
@@ -36,6 +37,7 @@ export interface Database extends Connections {
  * rights, unless a newer release has done so; any other only checks that this release works with the schema.
  */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
+  if (config.databaseUrl === null) await createDataDirectory(config.dataDirectory);
   const embedded =
     config.databaseUrl === null ? await startPostgres({ dataDirectory: config.dataDirectory, log }) : null;
   const poolConfig = embedded?.poolConfig ?? { connectionString: config.databaseUrl ?? '' };
@@ -80,7 +82,7 @@ const NO_POOLERS: Poolers = { pooler: null, sessionPooler: null };
 
 /**
  * Finds the way to the database that the environment names.
- * @throws ConfigError if a pooler leaves no way to a session; Error if the database does not answer, or if DATABASE_URL and
+ * @throws ConfigError if the database does not answer, or a pooler leaves no way to a session; Error if DATABASE_URL and
  * DATABASE_DIRECT_URL lead to different ones.
  */
 async function findWay(
@@ -88,15 +90,27 @@ async function findWay(
   poolConfig: pg.PoolConfig,
   log: Logger,
 ): Promise<Pick<Connections, 'sessionConfig'> & Poolers> {
-  const pooler = await findPooler(poolConfig);
+  const pooler = await probeDatabase('DATABASE_URL', poolConfig);
   const sessionConfig = databaseDirectUrl === null ? poolConfig : { connectionString: databaseDirectUrl };
-  const direct = databaseDirectUrl === null ? undefined : await findPooler(sessionConfig);
+  const direct = databaseDirectUrl === null ? undefined : await probeDatabase('DATABASE_DIRECT_URL', sessionConfig);
   for (const { isFatal, text, remedy } of findPoolerIssues(pooler, direct)) {
     if (isFatal) throw new ConfigError([`${text} ${remedy}`]);
     log.warn(`${text} ${remedy}`);
   }
   if (direct !== undefined && !(await isSameDatabase(poolConfig, sessionConfig))) throw new Error(DIFFERENT_DATABASES);
   return { sessionConfig, pooler, sessionPooler: direct === undefined ? pooler : direct };
+}
+
+/**
+ * Finds the pooler that answers the address of a variable; null if PostgreSQL does.
+ * @throws ConfigError, which names the variable, if the address does not answer.
+ */
+export async function probeDatabase(name: string, config: pg.PoolConfig): Promise<Pooler | null> {
+  try {
+    return await findPooler(config);
+  } catch (error) {
+    throw unreachableDatabase(name, error);
+  }
 }
 
 async function prepare(

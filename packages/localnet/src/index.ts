@@ -9,7 +9,7 @@ import { type GenesisFiles, loadGenesisFiles } from './genesis-accounts.ts';
 import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import type { NodeOptions } from './ledger/node.ts';
-import { forgetLedger } from './ledger/store/database.ts';
+import { forgetLedger, LedgerError } from './ledger/store/database.ts';
 import { listenWithWebsockets } from './listen.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { blockMethods } from './methods/blocks.ts';
@@ -119,6 +119,7 @@ export {
   fetchSquadsProgram,
   findSquadsProgram,
   genesisAccounts,
+  LedgerError,
   MAINNET_RPC_URL,
   requestAirdrop,
   seededRandom,
@@ -128,7 +129,7 @@ export {
 
 /**
  * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine.
- * @throws Error if the state, the Squads program or the port cannot be used.
+ * @throws LedgerError if the state cannot be opened; Error if the Squads program or the port cannot be used.
  *
  * @example
  * const localnet = await startLocalnet();

@@ -105,7 +105,7 @@ function addStart(localnet: Command, { output, environment }: Context): void {
         accountDirectories: accountDir ?? [],
         programs: parsePairs('--bpf-program', bpfProgram),
       };
-      const { startLocalnet } = await import('@flywheel/localnet');
+      const { LedgerError, startLocalnet } = await import('@flywheel/localnet');
       const running = await startLocalnet({
         port,
         stateDirectory: state ?? null,
@@ -115,6 +115,16 @@ function addStart(localnet: Command, { output, environment }: Context): void {
         v1,
         genesis,
         ...pace,
+      }).catch((cause: unknown) => {
+        if (!(cause instanceof Error)) throw cause;
+        const code = 'code' in cause ? cause.code : null;
+        if (cause instanceof LedgerError || code === 'ENOTDIR' || code === 'EEXIST') {
+          const message = `${cause.message.replace(/[^.?!]$/, '$&.')} Pass another directory as --state.`;
+          throw new CliError('ERR_CONFIGURATION', message, { cause });
+        }
+        if (code !== 'EADDRINUSE' && code !== 'EACCES') throw cause;
+        const message = `Port ${port} cannot be used: ${cause.message}. Pass another one as --port.`;
+        throw new CliError('ERR_CONFIGURATION', message, { cause });
       });
       // Listen for signals before the ready line: its reader may stop the cluster at once.
       const interrupted = untilInterrupted();

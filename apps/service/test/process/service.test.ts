@@ -111,7 +111,14 @@ describe('a running service', () => {
     const addresses = { OPERATOR_ADDRESS: operator, COMPANY_ADDRESS: company };
 
     const { port } = new URL(world.url);
-    await assert.rejects(startPart('http', { ...addresses, PORT: port }), /EADDRINUSE/);
+    const used = new RegExp(
+      `^PORT ${port} is in use by another process \\(EADDRINUSE\\)\\. Set PORT to a free port, and FLYWHEEL_URL `,
+    );
+    await assert.rejects(startPart('http', { ...addresses, PORT: port }), isConfigError(used));
+    await assert.rejects(
+      startPart('worker', { OPERATOR_SIGNER: one, COMPANY_SIGNER: two, METRICS_PORT: port }),
+      isConfigError(/^METRICS_PORT \d+ is in use/),
+    );
     const both = { OPERATOR_SIGNER: one, COMPANY_SIGNER: one };
     await assert.rejects(startPart('worker', both), isConfigError(/are the same key/));
     await assert.rejects(

@@ -39,6 +39,9 @@ const TABLES = `
 `;
 
 /** The file of a ledger. Only the store uses it. */
+/** The error of a ledger that cannot be opened. Its message names the directory and the reason. */
+export class LedgerError extends Error {}
+
 export interface LedgerDatabase {
   value(key: string): bigint | Uint8Array | null;
   /** Every account that was written, one or more times; the last row counts. */
@@ -79,7 +82,7 @@ export interface NumberedTransaction {
 
 /**
  * Opens the database in a directory, or in memory without one.
- * @throws Error if another process has the directory open, or if it contains a ledger of another format.
+ * @throws LedgerError if another process has the directory open, or if it contains a ledger of another format.
  */
 export function openDatabase(directory: string | null): LedgerDatabase {
   if (directory) mkdirSync(directory, { recursive: true });
@@ -162,12 +165,14 @@ function prepareFile(database: DatabaseSync, directory: string | null): void {
     database.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`);
     database.exec('create table if not exists ledger (key text primary key, value any) strict, without rowid;');
   } catch (cause) {
-    throw new Error(`The ledger in ${directory} cannot be opened; is another process using it?`, { cause });
+    throw new LedgerError(`The ledger in ${directory} cannot be opened; is another process using it?`, { cause });
   }
   database.exec(`insert or ignore into ledger values ('format', ${FORMAT});`);
   const format = database.prepare("select value from ledger where key = 'format'").get()?.value;
   if (format !== FORMAT) {
-    throw new Error(`The ledger in ${directory} has format ${format}, this version reads ${FORMAT}: it must be reset.`);
+    throw new LedgerError(
+      `The ledger in ${directory} has format ${format}, this version reads ${FORMAT}: it must be reset.`,
+    );
   }
   database.exec(TABLES);
 }

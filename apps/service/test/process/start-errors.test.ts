@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { startLocalnet } from '@flywheel/localnet';
+import { withAdmin } from '../../src/admin.ts';
+import { startApp } from '../../src/app.ts';
+import { ConfigError, parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+
+/** Port 9 is the discard protocol, which no machine serves. */
+const NOWHERE = 'postgres://fw:secret@127.0.0.1:9/fw';
+
+describe('flywheel start', () => {
+  it('names LOCALNET_PORT if another process uses the port', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const used =
+      /^LOCALNET_PORT \d+ is in use by another process \(EADDRINUSE\)\. Set LOCALNET_PORT to a free port, and SOLANA_RPC_URL /;
+    await assert.rejects(start(await makeFolder(t), { LOCALNET_PORT: String(address.port) }), isConfigError(used));
+  });
+
+  it('names FLYWHEEL_DATA_DIR if another start uses the directory', async (t) => {
+    const folder = await makeFolder(t);
+    const other = await startLocalnet({ stateDirectory: join(folder, 'localnet'), squadsProgram: 'emulation' });
+    t.after(() => other.stop());
+    const used =
+      /^The ledger in .* another process using it\? Stop the other .* or set FLYWHEEL_DATA_DIR to another one\.$/;
+    await assert.rejects(start(folder), isConfigError(used));
+  });
+
+  it('names FLYWHEEL_DATA_DIR if it is below a file, and so do commands of the database', async () => {
+    const below = join(import.meta.filename, 'data');
+    const impossible = /^The data directory cannot be created: ENOTDIR.*\. Set FLYWHEEL_DATA_DIR to another one\.$/;
+    await assert.rejects(start(below), isConfigError(impossible));
+    await assert.rejects(
+      withAdmin({ FLYWHEEL_DATA_DIR: below }, async () => undefined),
+      isConfigError(impossible),
+    );
+  });
+});
+
+it('a command of the database names DATABASE_URL if nothing answers there, without its password', async () => {
+  const away =
+    /^The database of DATABASE_URL does not answer: connect ECONNREFUSED 127\.0\.0\.1:9\. Check that PostgreSQL runs /;
+  const error = await withAdmin({ DATABASE_URL: NOWHERE }, async () => undefined).catch((each: unknown) => each);
+  assert.ok(isConfigError(away)(error));
+  assert.doesNotMatch(String(error), /secret/);
+});
+
+function start(folder: string, environment: Readonly<Record<string, string>> = {}) {
+  const own = { LOG_LEVEL: 'silent', FLYWHEEL_SQUADS_PROGRAM: 'emulation', LOCALNET_PORT: '0' };
+  const config = parseConfig({ ...own, FLYWHEEL_DATA_DIR: folder, ...environment });
+  return startApp(config, new Set(['localnet']), createLog(config.logLevel));
+}
+
+async function makeFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'flywheel-start-errors-'));
+  t.after(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+function isConfigError(message: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+}
