@@ -86,11 +86,14 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /** The next step after an error of the SDK or the service; null if its own message says enough. */
-export function nextStepOf({ code, cause }: FlywheelError): string | null {
-  // The SDK uses the same code for a service and for a Solana node that does not answer.
-  if (code === 'ERR_UNREACHABLE' && cause instanceof RpcError) {
-    return 'Start a cluster with npm start, or set SOLANA_RPC_URL.';
+export function nextStepOf({ code, cause, status }: FlywheelError): string | null {
+  // The SDK uses the same codes for a service and for a Solana node.
+  if (cause instanceof RpcError) {
+    if (code === 'ERR_UNREACHABLE') return 'Start a cluster with npm start, or set SOLANA_RPC_URL.';
+    if (code === 'ERR_UNEXPECTED_REPLY') return 'Check that SOLANA_RPC_URL or --rpc-url names a Solana node.';
   }
+  // Without a status no service has answered: the message says what a node lacks.
+  if (code === 'ERR_UNEXPECTED_REPLY' && status === null) return null;
   return NEXT_STEPS[code] ?? null;
 }
 

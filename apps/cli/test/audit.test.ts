@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startLocalnet } from '@flywheel/localnet';
@@ -12,7 +14,7 @@ import { openStranger } from '@flywheel/testing/stranger';
 import { memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
 import { awaitFinalized } from '@flywheel/testing/vault-history';
 import { liveAtRandom } from '@flywheel/testing/vault-life';
-import { createNoopSigner, createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
+import { createNoopSigner, createSolanaRpc, generateKeyPairSigner, getProgramDerivedAddress } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { type CommandResult, parseDocument, runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder } from './wallet-files.ts';
@@ -26,6 +28,8 @@ interface AuditDocument extends AuditReport {
   } | null;
 }
 
+/** Nothing listens on the discard port. */
+const NO_NODE = { SOLANA_RPC_URL: 'http://127.0.0.1:9' };
 const PROOFS = [1, 2, 3].map((id) => ({ type: 'WATCH_AD', payload: `{"adId":"${id}"}` }));
 
 describe('flywheel audit', () => {
@@ -139,7 +143,6 @@ describe('flywheel audit', () => {
 
   it('goes on where it was interrupted, refuses a damaged state, and removes the state at the end', async () => {
     const path = join(folder.path, 'audit.state');
-    const { address } = await generateKeyPairSigner();
     await using slow = await openSyntheticVault();
     for (let i = 0; i < 400; i++) slow.depositLamports(1n);
     const line = ['audit', slow.vault, '--multisig', slow.multisig, '--state', path, '--rpc-url', slow.node.url];
@@ -158,7 +161,8 @@ describe('flywheel audit', () => {
       (await runCommand([...line, '--from', '5'])).stderr,
       /The state is of the audit of .* Pass the same vault and period/,
     );
-    assert.match((await runCommand(['audit', address, ...line.slice(2)])).stderr, /The state is of the audit of/);
+    const [other] = await getProgramDerivedAddress({ programAddress: slow.vault, seeds: ['vault'] });
+    assert.match((await runCommand(['audit', other, ...line.slice(2)])).stderr, /The state is of the audit of/);
     const resumed = parseDocument<AuditDocument>(await runCommand([...line, '--json']));
     assert.deepEqual([resumed.counts.deposits, resumed.isComplete], [400, true]);
     assert.ok(slow.node.calls('getTransaction') - before < 400, 'nothing is read again');
@@ -213,6 +217,35 @@ describe('flywheel audit', () => {
         assert.ok(found.includes(`${account} ${fromSlot} ${toSlot}`), `${account} up to slot ${toSlot}: ${found}`);
       }
     }
+  });
+
+  it('refuses a period that ends before it begins, and a wallet in place of a vault, without reading anything', async () => {
+    for (const [from, to] of [
+      ['5', '3'],
+      ['2026-02-01', '2026-01-31'],
+    ] as const) {
+      const { exitCode, stderr } = await runCommand(['audit', vault.vault, '--from', from, '--to', to], NO_NODE);
+      assert.match(stderr, /^✗ ERR_USAGE {2}The period cannot begin at .* and end at .*: --from is after --to\.\n$/);
+      assert.equal(exitCode, 2);
+    }
+    const { address: wallet } = await generateKeyPairSigner();
+    const { exitCode, stderr } = await runCommand(['audit', wallet], NO_NODE);
+    assert.match(stderr, /^✗ ERR_USAGE .* It is the address of a wallet, not of a vault; flywheel project show prints/);
+    assert.equal(exitCode, 2);
+  });
+
+  it('names SOLANA_RPC_URL if what answers there is no Solana node', async (t) => {
+    const server = createServer((_request, response) => response.writeHead(404).end('{"error":"ERR_NOT_FOUND"}'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const { stderr } = await runCommand(['audit', vault.vault], { SOLANA_RPC_URL: `http://127.0.0.1:${address.port}` });
+    assert.match(
+      stderr,
+      /^✗ ERR_UNEXPECTED_REPLY .*\n {2}Check that SOLANA_RPC_URL or --rpc-url names a Solana node\.\n$/,
+    );
   });
 
   it('reads a cluster: a proof that a vault wrote, and an outflow without one', async (t) => {

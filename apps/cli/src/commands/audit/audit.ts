@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { isOffCurveAddress } from '@flywheel/protocol';
 import { type AuditBound, type AuditReport, type AuditState, auditVault } from '@flywheel/sdk';
 import {
   type AuditEvents,
@@ -39,7 +40,7 @@ interface AuditCommandOptions extends RpcUrlOption {
 export function addAuditCommand(program: Command, context: Context): void {
   program
     .command('audit')
-    .argument('<vault>', 'address of the vault, from the project', parseAddress)
+    .argument('<vault>', 'address of the vault, from the project', parseVault)
     .summary('audit a vault over a period, from the chain alone')
     .description(
       'Audit a vault from the chain alone: pipelines and their proofs, what was burned, airdropped, withdrawn and deposited, changes of the multisig, and outflows without a proof. No service is asked. The balances of every account found must be continuous. Exits with 3 for an outflow or an event without a proof, with 4 for a history with gaps.',
@@ -71,6 +72,7 @@ export function addAuditCommand(program: Command, context: Context): void {
 
 async function audit(context: Context, vault: Address, options: AuditCommandOptions): Promise<void> {
   const { output } = context;
+  requireOrder(options);
   const rpcUrls = readRpcUrls(context, options);
   const events = options.events === undefined ? null : await readEvents(options.events);
   const findings = await openFindings(options.state ?? null);
@@ -92,6 +94,14 @@ async function audit(context: Context, vault: Address, options: AuditCommandOpti
   } finally {
     await findings.close();
   }
+}
+
+/** @throws CliError `ERR_USAGE` if the period ends before it begins. A slot and a time are compared by the audit itself. */
+function requireOrder({ from, to }: AuditCommandOptions): void {
+  if (from === undefined || to === undefined || typeof from !== typeof to) return;
+  const at = (bound: AuditBound) => (typeof bound === 'number' ? bound : Date.parse(bound));
+  if (at(from) > at(to))
+    throw new CliError('ERR_USAGE', `The period cannot begin at ${from} and end at ${to}: --from is after --to.`);
 }
 
 interface Scan {
@@ -165,6 +175,15 @@ function requireGood(report: AuditReport, events: EventMatches | null): void {
     default:
       verdict satisfies never;
   }
+}
+
+/** Parses the address of a vault. A multisig program derives it, so that it is off the Ed25519 curve and no key signs for it. */
+function parseVault(text: string): Address {
+  const vault = parseAddress(text);
+  if (isOffCurveAddress(vault)) return vault;
+  throw new InvalidArgumentError(
+    'It is the address of a wallet, not of a vault; flywheel project show prints the vault.',
+  );
 }
 
 function parseBound(text: string, end: 'from' | 'to'): AuditBound {
