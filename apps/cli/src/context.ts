@@ -139,6 +139,6 @@ export function programName({ environment }: Pick<Context, 'environment'>): stri
   return environment.npm_command === undefined ? 'flywheel' : 'npx flywheel';
 }
 
-function isHttpUrl(text: string): boolean {
+export function isHttpUrl(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text);
 }

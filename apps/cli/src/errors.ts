@@ -48,7 +48,7 @@ export class CliError extends Error {
 export const EXIT_CODES = [
   [0, 'success'],
   [1, 'error: see the message'],
-  [2, 'usage error, bad input file, or a run requested too early: nothing was sent'],
+  [2, 'usage error, bad input or wallet file, invalid request, or a run requested too early: nothing was sent'],
   [
     3,
     'negative result: failed batch or preview, missing proof, outflow without one, rejected airdrop, unpayable event, failed check',
@@ -64,6 +64,9 @@ export const NO_ANSWER_EXIT_CODE = 4;
 export const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]?: number } = {
   ERR_USAGE: 2,
   ERR_FILE: 2,
+  ERR_WALLET: 2,
+  ERR_INVALID_REQUEST: 2,
+  ERR_FLYWHEEL_NO_INSTRUCTIONS: 2,
   ERR_BATCH_FAILED: 3,
   ERR_EVENTS_LEFT: 3,
   ERR_PREVIEW_FAILED: 3,
@@ -95,6 +98,22 @@ export function nextStepOf({ code, cause, status }: FlywheelError): string | nul
   // Without a status no service has answered: the message says what a node lacks.
   if (code === 'ERR_UNEXPECTED_REPLY' && status === null) return null;
   return NEXT_STEPS[code] ?? null;
+}
+
+/** Places in a request, as the service names them, with what a person types for them. */
+const TYPED_AS: { readonly [place: string]: string } = {
+  'params.batchId': 'batch-id',
+  'params.projectId': '--project',
+  'params.keyId': '--key',
+  'params.webhookId': '--webhook',
+  'params.deliveryId': '--delivery',
+  'query.cursor': '--cursor',
+  'headers.x-idempotency-key': '--idempotency-key',
+};
+
+/** Replaces the places of a request in a sentence of the service by the options that set them. */
+export function nameOptions(sentence: string): string {
+  return sentence.replaceAll(/\b(?:params|query|headers)\.[\w-]+/g, (place) => TYPED_AS[place] ?? place);
 }
 
 const CHECK_KEY = 'Check FLYWHEEL_API_KEY, or create a new key with flywheel keys create.';

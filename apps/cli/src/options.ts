@@ -1,9 +1,17 @@
-import { LOCAL_SERVICE_URL, MAX_OVERLAP_SECONDS, PROOF_TYPE, type ProofType, Scope, WebhookTopic } from '@flywheel/api';
-import { isAddress } from '@flywheel/protocol';
+import {
+  idParam,
+  LOCAL_SERVICE_URL,
+  MAX_OVERLAP_SECONDS,
+  PROOF_TYPE,
+  type ProofType,
+  Scope,
+  WebhookTopic,
+} from '@flywheel/api';
+import { isAddress, toBaseUnits } from '@flywheel/protocol';
 import { LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { RpcUrlOption, UrlOption } from './context.ts';
+import { isHttpUrl, type RpcUrlOption, type UrlOption } from './context.ts';
 
 /** Adds `--wallet`. */
 export function addWalletOption(command: Command): Command {
@@ -17,7 +25,7 @@ export function addRequestArgument(command: Command): Command {
 
 /** Adds `<batch-id>` of a command that goes on with a batch of `init`. */
 export function addBatchArgument(command: Command): Command {
-  return command.argument('<batch-id>', 'batch.id in the answer of init');
+  return command.argument('<batch-id>', 'batch.id in the answer of init', parseId);
 }
 
 /** Adds `--url`, the service. */
@@ -152,6 +160,27 @@ export function parseExpiry(text: string): string {
 export function parseAddress(text: string): Address {
   if (isAddress(text)) return text;
   throw new InvalidArgumentError('It must be an address: 32 bytes in base58.');
+}
+
+/** Parses the id of a batch, or an idempotency key. */
+export function parseId(text: string): string {
+  const id = idParam.safeParse(text);
+  if (id.success) return id.data;
+  throw new InvalidArgumentError('It must be a UUID, such as 0198a3c2-7d1e-7b40-9c1f-2a6d5e8f0b31.');
+}
+
+/** Any token has at most this many decimals; its own are checked when it is known. */
+const MAX_DECIMALS = 19;
+
+/** Parses an amount in whole tokens. @returns the text. */
+export function parseTokens(text: string): string {
+  if (toBaseUnits(text, MAX_DECIMALS) !== null) return text;
+  throw new InvalidArgumentError('It must be an amount in whole tokens, like 500 or 0.5.');
+}
+
+export function parseHttpUrl(text: string): string {
+  if (isHttpUrl(text)) return text;
+  throw new InvalidArgumentError('It must be an http(s) URL.');
 }
 
 /** Parses `burn,airdrop`. */

@@ -3,7 +3,7 @@ import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { messageOf } from '@flywheel/protocol';
 import { type FlywheelError, isFlywheelError } from '@flywheel/sdk';
-import { CliError, exitCodeOf, nextStepOf } from './errors.ts';
+import { CliError, exitCodeOf, nameOptions, nextStepOf } from './errors.ts';
 import { toVisibleJson, visibleLines, visibleStyledLines } from './terminal-text.ts';
 
 export interface Output {
@@ -93,7 +93,8 @@ function describeError(error: unknown): ErrorReport {
     return { code: error.code, message: error.message, nextStep: null, requestId: null, problems: [], stack: null };
   }
   if (isFlywheelError(error)) {
-    const { code, message, requestId, problems } = error;
+    const { code, requestId, problems } = error;
+    const message = code === 'ERR_INVALID_REQUEST' ? nameOptions(error.message) : error.message;
     return { code, message, nextStep: nextStepOf(error), requestId, problems, stack: null };
   }
   const message = messageOf(error);

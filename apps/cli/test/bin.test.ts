@@ -42,7 +42,7 @@ describe('the launcher', { skip: oldNode === null && NO_OLD_NODE }, () => {
       ],
       'AAAA',
     );
-    assert.deepEqual([exitCode, stdout], [1, '']);
+    assert.deepEqual([exitCode, stdout], [2, '']);
     assert.equal(JSON.parse(stderr).error, 'ERR_WALLET');
   });
 
@@ -75,7 +75,7 @@ it('the launcher keeps compiled sources in the user’s cache, unless NODE_DISAB
 });
 
 it('the launcher goes on with its work when the reader of stderr has closed the pipe', async () => {
-  const child = spawn(process.execPath, [FLYWHEEL, 'status', 'abc', '--url', 'nowhere'], {
+  const child = spawn(process.execPath, [FLYWHEEL, 'batches', '--url', 'nowhere'], {
     env: { ...process.env, FLYWHEEL_API_KEY: 'key' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -24,6 +24,7 @@ function pathsOf(command: Command, path: readonly string[] = []): (readonly stri
   return [path, ...command.commands.flatMap((child) => pathsOf(child, [...path, child.name()]))];
 }
 
+const BATCH = '0198a3c2-7d1e-7b40-9c1f-2a6d5e8f0b31';
 const WRAPPED_SOL = 'So11111111111111111111111111111111111111112';
 const NO_CLUSTER =
   'No cluster answers at http://127.0.0.1:9. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.';
@@ -95,19 +96,20 @@ describe('an error', () => {
   const exitCodes = new Map([
     ['ERR_USAGE', 2],
     ['ERR_FILE', 2],
+    ['ERR_WALLET', 2],
     ['ERR_UNREACHABLE', 4],
     ['ERR_CLUSTER', 4],
   ]);
   const failures: [words: string[], env: Record<string, string>, code: string, message: string][] = [
-    [['status', 'x'], {}, 'ERR_API_KEY_MISSING', 'FLYWHEEL_API_KEY is not set. flywheel register prints a key.'],
+    [['status', BATCH], {}, 'ERR_API_KEY_MISSING', 'FLYWHEEL_API_KEY is not set. flywheel register prints a key.'],
     [
-      ['status', 'x'],
+      ['status', BATCH],
       NOWHERE,
       'ERR_UNREACHABLE',
       'No service answers at http://127.0.0.1:9. Start one with npm start, or set FLYWHEEL_URL.',
     ],
     [
-      ['status', 'x', '--url', '127.0.0.1:4000'],
+      ['status', BATCH, '--url', '127.0.0.1:4000'],
       NOWHERE,
       'ERR_USAGE',
       '127.0.0.1:4000 is not an http(s) URL. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
@@ -117,6 +119,35 @@ describe('an error', () => {
       NOWHERE,
       'ERR_FILE',
       'Cannot read /nowhere.json. Expected an init request, like examples/rewards.json.',
+    ],
+    ...[
+      ['status', 'abc'],
+      ['cancel', 'abc'],
+      ['execute', 'abc', 'def'],
+      ['approve', 'abc', '--wallet', 'w'],
+    ].map((words): (typeof failures)[number] => [
+      words,
+      NOWHERE,
+      'ERR_USAGE',
+      `Command-argument value 'abc' is invalid for argument 'batch-id'. It must be a UUID, such as 0198a3c2-7d1e-7b40-9c1f-2a6d5e8f0b31. See flywheel ${words[0]} --help.`,
+    ]),
+    [
+      ['register', '--wallet', 'w', '--burn-limit', 'abc'],
+      NOWHERE,
+      'ERR_USAGE',
+      "Option '--burn-limit <tokens>' argument 'abc' is invalid. It must be an amount in whole tokens, like 500 or 0.5. See flywheel register --help.",
+    ],
+    [
+      ['webhooks', 'create', '--wallet', 'w', '--receiver', 'nope'],
+      NOWHERE,
+      'ERR_USAGE',
+      "Option '--receiver <url>' argument 'nope' is invalid. It must be an http(s) URL. See flywheel webhooks create --help.",
+    ],
+    [
+      ['project', 'show', '--wallet', '/nowhere.json'],
+      NOWHERE,
+      'ERR_WALLET',
+      'Cannot read the wallet /nowhere.json. Create one with node examples/new-wallet.js /nowhere.json or solana-keygen new -o /nowhere.json.',
     ],
     [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
     [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
@@ -136,7 +167,7 @@ describe('an error', () => {
     ],
     [['status'], NOWHERE, 'ERR_USAGE', "Missing required argument 'batch-id'. See flywheel status --help."],
     [
-      ['execute', 'x', 'y', '--wait', '121'],
+      ['execute', BATCH, 'y', '--wait', '121'],
       NOWHERE,
       'ERR_USAGE',
       "Option '--wait <seconds>' argument '121' is invalid. It must be a whole number from 0 to 120. See flywheel execute --help.",
@@ -220,7 +251,7 @@ describe('an error', () => {
   }
 
   it('starts with its code, and has the next step on the second line', async () => {
-    const { exitCode, stdout, stderr } = await runCommand(['status', 'x'], NOWHERE);
+    const { exitCode, stdout, stderr } = await runCommand(['status', BATCH], NOWHERE);
     assert.equal(
       stderr,
       '✗ ERR_UNREACHABLE  No service answers at http://127.0.0.1:9.\n  Start one with npm start, or set FLYWHEEL_URL.\n',

@@ -71,7 +71,7 @@ describe('colour', () => {
     return stdout + stderr;
   };
   /** Fails without an API key. */
-  const FAILING = ['status', 'x'];
+  const FAILING = ['batches'];
   const ESCAPE = '\u001B[';
 
   it('is off without a terminal and with NO_COLOR, and on with FORCE_COLOR', async () => {

@@ -46,7 +46,7 @@ describe('flywheel project, keys and register', () => {
     const { stdout } = await runCommand(['project', 'limits', ...who, '--airdrop', '100'], env);
     assert.match(stdout, /^Changed\. Applies to new batches\.\n/);
     assert.match(stdout, /airdrop +100 tokens per UTC day \(was 12,345\.5\)/);
-    assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_INVALID_REQUEST');
+    assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_USAGE');
   });
 
   it('proof-types adds, removes and describes types, and empties the list only with --any', async () => {
@@ -90,6 +90,20 @@ describe('flywheel project, keys and register', () => {
     assert.match(stdout, / ads\uFFFD\[2J\uFFFD\uFFFD8m\uFFFDsda /);
     const { keys } = await run<{ keys: KeySummary[] }>('keys', 'list', ...who);
     assert.ok(keys.some((key) => key.name === name));
+  });
+
+  it('a request that the service refuses exits with 2, and names the option that was typed', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    for (const [words, says] of [
+      [['batches', '--cursor', 'xx'], /^✗ ERR_INVALID_REQUEST {2}--cursor is not a cursor of this list\./],
+      [['keys', 'revoke', ...who, '--key', 'k', '--yes'], /^.*\n✗ ERR_INVALID_REQUEST {2}--key must be a UUID\./],
+      [['preview', await folder.write('list.json', '[]')], /^✗ ERR_INVALID_REQUEST {2}body /],
+      [['preview', await folder.write('none.json', '{"pipelines":[]}')], /^✗ ERR_FLYWHEEL_NO_INSTRUCTIONS {2}/],
+    ] as const) {
+      const { exitCode, stderr } = await runCommand(words, env);
+      assert.match(stderr, says);
+      assert.equal(exitCode, 2, stderr);
+    }
   });
 
   it('keys rotate replaces a key, and keys list shows both while they overlap', async () => {

@@ -59,7 +59,7 @@ describe('flywheel register with a service that lies', () => {
       FLYWHEEL_URL: lying.url,
       SOLANA_RPC_URL: world.localnet.url,
     });
-    assert.equal(exitCode, 1, `${signer.address} holds nothing, so it has paid nothing`);
+    assert.equal(exitCode, 2, `${signer.address} holds nothing, so it has paid nothing`);
     assert.match(stderr, /The company must admit the project before it can create a batch\./);
     assert.ok(stderr.includes(`Risk: ${describeFreezeRisk(authority.address)}`), stderr);
   });

@@ -8,7 +8,7 @@ import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addPaymentOptions, addRequestArgument, type PaymentOptions, runNumberOf } from '../../options.ts';
+import { addPaymentOptions, addRequestArgument, type PaymentOptions, parseId, runNumberOf } from '../../options.ts';
 import { createProgress } from '../../progress.ts';
 import { alreadyPaid, recordRun } from '../../run-recorder.ts';
 import { openRunState, requireUnchanged } from '../../run-state.ts';
@@ -37,11 +37,9 @@ export function addRunCommand(program: Command, context: Context): void {
       'Do everything for one batch: compile the pipelines in FILE, verify that the batch on chain matches FILE, approve it with your wallet, execute it and follow it until it ends. Run the same command again to resume the same batch. Nothing is paid twice: the idempotency key depends only on the project, the pipelines and the number of the run. Exits with 3 if the batch failed, and with 5 if an earlier command has paid it.',
     )
     .addOption(
-      new Option('--idempotency-key <uuid>', 'a key of your own, instead of the key of the run').conflicts([
-        'again',
-        'run',
-        'rest',
-      ]),
+      new Option('--idempotency-key <uuid>', 'a key of your own, instead of the key of the run')
+        .argParser(parseId)
+        .conflicts(['again', 'run', 'rest']),
     )
     .option('--skip-verification', 'sign without comparing the batch on chain with FILE: this trusts the service');
   addPaymentOptions(command)

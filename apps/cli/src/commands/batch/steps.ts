@@ -6,7 +6,7 @@ import { type Command, Option } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
-import { addBatchArgument, addRequestArgument, addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
+import { addBatchArgument, addRequestArgument, addUrlOption, parseAddress, parseId, parseWholeNumber } from '../../options.ts';
 import { toVisibleJson } from '../../terminal-text.ts';
 import { describeBatch, requireNotFailed } from './describe-batch.ts';
 
@@ -19,7 +19,7 @@ export function addInitCommand(program: Command, context: Context): void {
   const command = addRequestArgument(program.command('init'))
     .summary('compile pipelines into a batch to approve')
     .description('Send the init request in FILE and print the answer: the batch, and proposalApproveTx to sign.')
-    .option('--idempotency-key <uuid>', 'the same key returns the same batch; default: a random key');
+    .option('--idempotency-key <uuid>', 'the same key returns the same batch; default: a random key', parseId);
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel init examples/rewards.json > batch.json')
     .action(async (file: string, { idempotencyKey, ...options }: InitOptions) => {

@@ -13,7 +13,7 @@ import {
   type ItemStatus,
 } from '@flywheel/sdk/collector';
 import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type Context, openClient, type RpcUrlOption, requireApiKey, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
@@ -25,6 +25,7 @@ import {
   addVaultTrustOption,
   addWalletOption,
   parsePort,
+  parseTokens,
   parseWholeNumber,
 } from '../../options.ts';
 import type { Output } from '../../output.ts';
@@ -89,12 +90,6 @@ export function addCollectCommand(program: Command, context: Context): void {
 }
 
 const RESUME = 'Accepted events are stored: run the same command again to pay those that are pending.';
-
-function parseTokens(text: string): string {
-  // Any token has at most this many decimals; its own are checked when it is known.
-  if (toBaseUnits(text, 18) !== null) return text;
-  throw new InvalidArgumentError('It must be an amount in whole tokens, like 500 or 0.5.');
-}
 
 interface CollectRun {
   readonly options: CollectOptions;

@@ -15,6 +15,7 @@ import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { describeFailures } from '../../every-shard.ts';
 import { layOutTable } from '../../format.ts';
+import { parseId } from '../../options.ts';
 import { addContentOption, readProposal, requireContent } from '../../proposal.ts';
 import { describeApprovals } from '../batch/timeline.ts';
 import {
@@ -62,7 +63,7 @@ function addBatchDecisionCommands(company: Command, context: Context): void {
     .description(
       'Read from the chain what a pending batch does, show it, and sign the approval of exactly that. The batch then executes.',
     )
-    .argument('<batch-id>', 'id of the batch: flywheel company pending')
+    .argument('<batch-id>', 'id of the batch: flywheel company pending', parseId)
     .addHelpText('after', '\nExample:\n  flywheel company approve 0198a3c2-… --wallet operator.json')
     .action((batchId: string, options: BatchDecisionOptions) => decide(context, batchId, { options, reason: null }));
   addContentOption(addDecisionOptions(company.command('reject')))
@@ -70,7 +71,7 @@ function addBatchDecisionCommands(company: Command, context: Context): void {
     .description(
       'Read from the chain what a pending batch does, show it, and sign its rejection. The batch fails without executing anything.',
     )
-    .argument('<batch-id>', 'id of the batch: flywheel company pending')
+    .argument('<batch-id>', 'id of the batch: flywheel company pending', parseId)
     .requiredOption('--reason <text>', 'shown to the project, 1 to 500 characters')
     .addHelpText(
       'after',

@@ -11,6 +11,7 @@ import { type Command, Option } from 'commander';
 import { confirmSigning } from '../../confirm.ts';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { parseTokens } from '../../options.ts';
 import { addDecisionOptions, type OperatorOptions, openOperator, signDecision } from './decide.ts';
 
 interface TermsOptions extends OperatorOptions {
@@ -29,8 +30,8 @@ export function addTermsCommand(company: Command, context: Context): void {
     )
     .argument('<project-id>', 'id of the project: flywheel company projects')
     .addOption(new Option('--approval <mode>', 'automatic, or manual: a person approves each batch').choices(MODES))
-    .option('--burn <tokens>', 'whole tokens burned per UTC day without approval by a person')
-    .option('--airdrop <tokens>', 'whole tokens airdropped per UTC day without approval by a person')
+    .option('--burn <tokens>', 'whole tokens burned per UTC day without approval by a person', parseTokens)
+    .option('--airdrop <tokens>', 'whole tokens airdropped per UTC day without approval by a person', parseTokens)
     .option('--yes', 'sign without asking')
     .addHelpText('after', '\nExample:\n  flywheel company terms 0198a3c2-… --airdrop 5000 --wallet operator.json')
     .action((projectId: string, options: TermsOptions) => changeTerms(context, projectId, options));

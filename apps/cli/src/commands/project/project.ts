@@ -13,7 +13,7 @@ import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readJsonObject } from '../../files.ts';
 import { formatSol, layOutPairs } from '../../format.ts';
-import { addProofType, splitOnce } from '../../options.ts';
+import { addProofType, parseTokens, splitOnce } from '../../options.ts';
 import { addReportCommands } from './reports.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 import { addTrySchemaCommand } from './try-schema.ts';
@@ -61,8 +61,8 @@ function addLimits(project: Command, context: Context): void {
   addProjectOptions(project.command('limits'))
     .summary('show or change the daily limits')
     .description('Show the daily limits, or change them. New limits apply to new batches.')
-    .option('--burn <tokens>', 'daily burn limit in whole tokens (UTC days)')
-    .option('--airdrop <tokens>', 'daily airdrop limit in whole tokens (UTC days)')
+    .option('--burn <tokens>', 'daily burn limit in whole tokens (UTC days)', parseTokens)
+    .option('--airdrop <tokens>', 'daily airdrop limit in whole tokens (UTC days)', parseTokens)
     .addHelpText('after', '\nExample:\n  flywheel project limits --wallet wallet.json --airdrop 5000')
     .action(async ({ burn, airdrop, ...options }: LimitsOptions) => {
       const { console, projectId } = await signIn(context, options);

@@ -29,6 +29,7 @@ import {
   addUrlOption,
   addWalletOption,
   parseScopes,
+  parseTokens,
 } from '../../options.ts';
 import { openPins } from '../../pins.ts';
 
@@ -51,8 +52,8 @@ export function addRegisterCommand(program: Command, context: Context): void {
       'Register a project. The wallet signs in, then signs and pays for the transaction that creates the multisig; from then on it approves the project’s batches. Before it signs, the command verifies at a Solana node that the transaction does nothing else. The API key is shown only once.',
     )
     .requiredOption('--mint <address>', 'the project’s token')
-    .requiredOption('--burn-limit <tokens>', 'daily burn limit in whole tokens (UTC days)')
-    .requiredOption('--airdrop-limit <tokens>', 'daily airdrop limit in whole tokens (UTC days)')
+    .requiredOption('--burn-limit <tokens>', 'daily burn limit in whole tokens (UTC days)', parseTokens)
+    .requiredOption('--airdrop-limit <tokens>', 'daily airdrop limit in whole tokens (UTC days)', parseTokens)
     .requiredOption('--scopes <list>', 'scopes of the key: burn, airdrop or burn,airdrop', parseScopes)
     .option('--proof-type <type[:description]>', 'allow only this pipeline type; repeat for more', addProofType, [])
     .addOption(

@@ -12,7 +12,7 @@ import { type Command, Option } from 'commander';
 import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName } from '../../context.ts';
 import { describeNextPage, layOutTable } from '../../format.ts';
-import { addOverlapOption, type OverlapOption, overlapField, parseWebhookTopics } from '../../options.ts';
+import { addOverlapOption, type OverlapOption, overlapField, parseHttpUrl, parseWebhookTopics } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {
@@ -80,7 +80,7 @@ function addCreate(webhooks: Command, context: Context): void {
   addProjectOptions(webhooks.command('create'))
     .summary('create a webhook; its secret is shown only once')
     .description('Create a webhook. The secret that verifies its deliveries is shown only once.')
-    .requiredOption('--receiver <url>', 'URL to post events to; https and a public address')
+    .requiredOption('--receiver <url>', 'URL to post events to; https and a public address', parseHttpUrl)
     .option('--events <list>', `comma-separated: ${WebhookTopic.options.join(', ')}; default: all`, parseWebhookTopics)
     .addHelpText(
       'after',

@@ -9,7 +9,7 @@ import { type Context, type RpcUrlOption, trustedRpcUrl } from '../../context.ts
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addVaultTrustOption } from '../../options.ts';
+import { addRpcUrlOption, addVaultTrustOption, parseId } from '../../options.ts';
 import { openPins, type PinFile, type TrustOption, type VerifiedBatch } from '../../pins.ts';
 import { addContentOption, readProposal, requireContent } from '../../proposal.ts';
 import { describeBatch, requireNotFailed } from '../batch/describe-batch.ts';
@@ -50,7 +50,7 @@ export function addApproveCommand(program: Command, context: Context): void {
     .description(
       'Read from the chain what an open batch does, show it, verify it, sign the approval and submit it: also of a withdrawal, of a replacement that the company has requested, and of a batch that the console has created. The batch is then executed, or waits for a person of the company. Exits with 3 if it failed.',
     )
-    .argument('<batch-id>', 'id of the batch')
+    .argument('<batch-id>', 'id of the batch', parseId)
     .addHelpText('after', '\nExample:\n  flywheel approve 0198a3c2-… --wallet wallet.json')
     .action(async (batchId: string, options: ApproveOptions) => {
       const session = await openWallet(context, options);
