@@ -33,6 +33,18 @@ describe('lines of events', () => {
     );
     assert.deepEqual(invalid, [{ line: 1, id: null, error: 'ERR_INVALID_REQUEST', message: 'It is not UTF-8.' }]);
   });
+
+  it('are invalid with an amount as text, in the words of the service', async () => {
+    const actions = [
+      { action: 'MEMO', message: 'first' },
+      { action: 'BURN', amount: '1' },
+    ];
+    const { items, invalid } = await read(Readable.from([Buffer.from(JSON.stringify({ ...eventOf('a'), actions }))]));
+    assert.deepEqual(
+      [items, invalid.map(({ message }) => message)],
+      [[], ['Item a: actions[1].amount must be a number, not a string.']],
+    );
+  });
 });
 
 describe('the server of events', () => {

@@ -25,8 +25,25 @@ export function parseEvent(bytes: Uint8Array): CollectedItem {
   if (!Array.isArray(actions) || !actions.every(isJsonObject)) {
     throw invalid('actions', 'actions is missing, or not a list of actions.');
   }
+  requireNumbers(id, actions);
   // The collector parses each action with the schema of the service.
   return { id, type, payload, actions: actions as unknown as readonly Action[] };
+}
+
+/** Requires numbers as amounts, with the words of the service: text in their place is the common mistake. */
+function requireNumbers(id: string, actions: readonly Readonly<Record<string, unknown>>[]): void {
+  for (const [index, { action, amount }] of actions.entries()) {
+    if ((action !== 'BURN' && action !== 'AIRDROP') || typeof amount === 'number') continue;
+    const place = `actions[${index}].amount`;
+    const problem = amount === undefined ? 'is missing' : `must be a number, not ${kindOf(amount)}`;
+    throw invalid(place, `Item ${id}: ${place} ${problem}.`);
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  const kind = Array.isArray(value) ? 'array' : typeof value;
+  return `${/^[ao]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
 /** The base units that leave the vault for an event: what it burns and airdrops. Null for an amount that the token cannot have. */
