@@ -1,7 +1,10 @@
 import { CliError } from './errors.ts';
 
-/** One Ctrl-C can arrive twice: from the terminal and from the launcher that started this process. */
-const REPEAT_MS = 1_000;
+/**
+ * One Ctrl-C can arrive twice: from the terminal, and at once from the launcher that started this process. A person’s second
+ * one takes longer.
+ */
+const REPEAT_MS = 300;
 /** 128 plus the number of the signal, as shells report it. */
 const SIGNAL_EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 

@@ -74,7 +74,7 @@ export async function main(
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.fail(error);
     if (error.exitCode === 0) return 0;
-    return output.fail(toUsageError(error, pathOf(program, words), words));
+    return output.fail(toUsageError(error, findCommand(program, words), words));
   }
 }
 
@@ -169,8 +169,14 @@ function forEachCommand(command: Command, visit: (command: Command) => void): vo
   for (const child of command.commands) forEachCommand(child, visit);
 }
 
-/** Writes the command that words name, `flywheel` first, with those that it is below. */
-function pathOf(program: Command, words: readonly string[]): string {
+interface FoundCommand {
+  readonly command: Command;
+  /** Its words, `flywheel` first. */
+  readonly path: string;
+}
+
+/** Finds the command that words name. */
+function findCommand(program: Command, words: readonly string[]): FoundCommand {
   let [command, path] = [program, program.name()];
   for (const word of words) {
     const child = command.commands.find((each) => each.name() === word);
@@ -178,10 +184,10 @@ function pathOf(program: Command, words: readonly string[]): string {
     command = child;
     path = `${path} ${word}`;
   }
-  return path;
+  return { command, path };
 }
 
-function toUsageError(error: CommanderError, path: string, words: readonly string[]): CliError {
+function toUsageError(error: CommanderError, { command, path }: FoundCommand, words: readonly string[]): CliError {
   if (error.code === 'commander.help') {
     const [name, argument = ''] = words.filter((word) => !word.startsWith('-'));
     const message =
@@ -190,10 +196,19 @@ function toUsageError(error: CommanderError, path: string, words: readonly strin
         : `${path} needs a subcommand. See ${path} --help.`;
     return new CliError('ERR_USAGE', message, { cause: error });
   }
-  const sentence = error.message
+  const sentence = preferBeginning(error.message, command)
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/[^.?)]$/, '$&.');
   const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
   return new CliError('ERR_USAGE', `${text} See ${path} --help.`, { cause: error });
+}
+
+/** Commander suggests the command with the fewest different letters; a beginning of a name says more: `stat` is `status`. */
+function preferBeginning(message: string, { commands }: Command): string {
+  const [, typed] = /unknown command '(.+?)'/.exec(message) ?? [];
+  if (typed === undefined) return message;
+  const begun = commands.map((each) => each.name()).filter((name) => name.startsWith(typed));
+  if (begun.length !== 1) return message;
+  return `${message.replace(/\s*\(Did you mean .*\)/s, '')} (Did you mean ${begun[0]}?)`;
 }

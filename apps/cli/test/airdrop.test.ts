@@ -73,6 +73,8 @@ describe('flywheel airdrop', () => {
 
     const { exitCode, stdout, stderr } = await runCommand(['airdrop', file, '--wallet', wallet.file], env);
     assert.equal(exitCode, 5, stderr);
+    assert.match(stdout, /^20 rows, 30 tokens, /);
+    assert.doesNotMatch(stderr, /20 rows, 30 tokens/, 'the summary is the result');
     assert.match(
       stderr,
       /ERR_ALREADY_PAID {2}Paid on 20\S+; nothing was sent\. --again pays the same rows once more\./,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -139,6 +140,17 @@ describe('flywheel collect', () => {
     const next = await collect([], '--store', store);
     assert.equal(next.exitCode, 0, next.stderr);
     assert.equal(await balanceOf(address), '1000000');
+  });
+
+  it('refuses a --store in a directory that does not exist, because a typo would make an empty store', async () => {
+    const directory = join(world.folder.path, 'nodir');
+    const { exitCode, stderr } = await collect([], '--store', join(directory, 'events.db'));
+    assert.equal(exitCode, 2);
+    assert.match(
+      stderr,
+      /ERR_FILE.*The directory \S+\/nodir does not exist\. Create it, or pass another file as --store\./,
+    );
+    assert.equal(existsSync(directory), false);
   });
 
   it('refuses the store of another project, sends nothing, and names both vaults', async () => {

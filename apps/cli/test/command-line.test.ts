@@ -149,7 +149,7 @@ describe('an error', () => {
       'ERR_WALLET',
       'Cannot read the wallet /nowhere.json. Create one with node examples/new-wallet.js /nowhere.json or solana-keygen new -o /nowhere.json.',
     ],
-    [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
+    [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean status?) See flywheel --help."],
     [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
     [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a subcommand. See flywheel keys --help.'],
     [

@@ -113,7 +113,6 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
     output.result({ ...summary, receipt: null }, describe(summary, 'Dry run: nothing was sent.'));
     return;
   }
-  if (!output.json && !output.terminal) output.note(describe(summary, null));
 
   const deps = { client, console, projectId: project.id, wallet, verify, signal };
   const recorder = recordRun(output, { state, sent, note: bar.note });
@@ -180,13 +179,13 @@ function summarize({ parts, identity }: AirdropPlan, { begunParts }: AirdropChec
   return { batches: parts.length, pipelines: parts.flat().length, begunBatches: begunParts, identity };
 }
 
-function describe({ rows, total, batches, pipelines, begunBatches, identity }: Summary, last: string | null): string {
+function describe({ rows, total, batches, pipelines, begunBatches, identity }: Summary, last: string): string {
   const { type, round, run } = identity;
   const begun = begunBatches === 0 ? '' : ` ${pluralize(begunBatches, 'batch', 'batches')} already begun; resuming.`;
   return [
     `${pluralize(rows, 'row')}, ${groupDigits(total)} tokens, in ${pluralize(pipelines, 'pipeline')}, ${pluralize(batches, 'batch', 'batches')}.${begun}`,
     `  Type ${type}${round === '' ? '' : `, round ${round}`}, run ${run}: the same rows, type, round and run are never paid twice.`,
-    ...(last === null ? [] : [`  ${last}`]),
+    `  ${last}`,
   ].join('\n');
 }
 

@@ -25,8 +25,9 @@ export function describeBatch(batch: Batch, stream: Writable): string {
   ];
   if (batch.initResult) rows.push(['set up', describeSetup(batch.initResult)]);
   if (batch.executeResult) rows.push(['executed', describeExecution(batch.executeResult)]);
-  if (batch.initResult?.failedTxMsg) rows.push(['failed', batch.initResult.failedTxMsg]);
-  if (batch.executeResult?.failedTxMsg) rows.push(['failed', batch.executeResult.failedTxMsg]);
+  // A batch that was cancelled before its setup has the same message in both results.
+  const failures = new Set([batch.initResult?.failedTxMsg, batch.executeResult?.failedTxMsg]);
+  for (const message of failures) if (message) rows.push(['failed', message]);
   if (batch.executionError) rows.push([batch.executionError.code, batch.executionError.message]);
   return [
     `${styleText(color, `${mark} ${batch.status}`, { stream })}  batch ${batch.id}`,

@@ -23,7 +23,8 @@ export function addPreviewCommand(program: Command, context: Context): void {
       output.result(preview, describePreview(preview, context));
       const [problem, ...others] = preview.problems;
       if (problem === undefined) return;
-      const more = others.length > 0 ? ` ${pluralize(others.length, 'more issue')} above.` : '';
+      const place = output.json ? 'in problems on stdout' : 'above';
+      const more = others.length > 0 ? ` ${pluralize(others.length, 'more issue')} ${place}.` : '';
       throw new CliError('ERR_PREVIEW_FAILED', `The batch would fail now: ${sentenceOf(problem)}${more}`);
     });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
@@ -100,6 +100,7 @@ interface CollectRun {
 async function collectEvents(context: Context, { options, bar, signal }: CollectRun): Promise<void> {
   const { output, stdin } = context;
   requireInput(options, stdin);
+  if (options.store !== undefined) requireDirectory(options.store);
   const client = openClient(context, options);
   const wallet = await readWallet(options.wallet);
   const console = await signInEverywhere(context, options, wallet);
@@ -109,7 +110,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   signal.throwIfAborted();
 
   const file = options.store ?? join(stateDirectory(context), 'collect', `${project.id}.db`);
-  const store = await openStore(file);
+  const store = await openStore(file, { createDirectory: options.store === undefined });
   const collector = await createCollector({
     client,
     store,
@@ -172,9 +173,22 @@ function requireInput({ listen, hourlyTokens }: CollectOptions, stdin: Readable)
   }
 }
 
-async function openStore(file: string): Promise<CollectorStore> {
+/** @throws CliError `ERR_FILE` for a store in a directory that does not exist: a typo would make an empty store. */
+function requireDirectory(file: string): void {
+  const directory = dirname(file);
+  if (existsSync(directory)) return;
+  throw new CliError(
+    'ERR_FILE',
+    `The directory ${directory} does not exist. Create it, or pass another file as --store.`,
+  );
+}
+
+async function openStore(
+  file: string,
+  { createDirectory }: { readonly createDirectory: boolean },
+): Promise<CollectorStore> {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (createDirectory) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return await openSqliteStore(file);
   } catch (cause) {
     const reason = messageOf(cause);
