@@ -85,6 +85,19 @@ describe('the documents', () => {
     assert.deepEqual(bare, []);
   });
 
+  it('write keys and secrets below .flywheel/, which Git ignores', async () => {
+    const exposed: string[] = [];
+    for await (const page of glob(['*.md', 'docs/**/*.md'], { cwd: ROOT })) {
+      const text = (await readFile(join(ROOT, page), 'utf8')).replaceAll('\\\n', ' ');
+      const printing =
+        /^.*flywheel (?:register|keys create|keys rotate|webhooks create|webhooks rotate)\b.*> *(\S+)$/gm;
+      for (const [line, file = ''] of text.matchAll(printing)) {
+        if (!file.startsWith('.flywheel/')) exposed.push(`${page}: ${line}`);
+      }
+    }
+    assert.deepEqual(exposed, []);
+  });
+
   it('contain the command that runs the tests, which .ci/run runs', async () => {
     const [readme, run] = await Promise.all(['README.md', '.ci/run'].map((path) => readFile(join(ROOT, path), 'utf8')));
     assert.match(readme ?? '', /^npm ci && npm test$/m);
