@@ -6,7 +6,13 @@ import { readMint, runBatches } from '@flywheel/sdk';
 import { packAirdropCsv } from '@flywheel/sdk/airdrop-csv';
 import { connectFromEnvironment, readWallet } from '@flywheel/sdk/node';
 
-const [csvFile = 'recipients.csv', walletFile = 'wallet.json', mintAddress = ''] = process.argv.slice(2);
+const [csvFile, walletFile, mintAddress] = process.argv.slice(2);
+if (!csvFile || !walletFile || !mintAddress) {
+  process.stderr.write(
+    'Usage: FLYWHEEL_API_KEY=… npx node examples/csv-airdrop.ts <recipients.csv> <wallet.json> <mint>\n',
+  );
+  process.exit(2);
+}
 const { client, rpcUrl } = await connectFromEnvironment();
 const { decimals } = await readMint(rpcUrl, mintAddress);
 const pipelines = await packAirdropCsv(await readFile(csvFile, 'utf8'), { type: 'CSV_AIRDROP', decimals });

@@ -5,10 +5,15 @@ import { serve } from '@flywheel/sdk/node';
 import { createWebhookHandler } from '@flywheel/sdk/webhooks';
 
 const [port = '3000'] = process.argv.slice(2);
+const { WEBHOOK_SECRET } = process.env;
+if (!WEBHOOK_SECRET) {
+  process.stderr.write('Usage: WEBHOOK_SECRET=whsec_… npx node examples/webhook-receiver.ts <port>\n');
+  process.exit(2);
+}
 const print = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`);
 // An event is sent at least once, in any order. A table with a unique column remembers it after a restart, too.
 const known = new Set<string>();
-const receive = createWebhookHandler(process.env.WEBHOOK_SECRET ?? '', ({ type, timestamp, data }, eventId) => {
+const receive = createWebhookHandler(WEBHOOK_SECRET, ({ type, timestamp, data }, eventId) => {
   if (!known.has(eventId)) print({ type, timestamp, ...data });
   known.add(eventId);
 });

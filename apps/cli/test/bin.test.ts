@@ -111,10 +111,28 @@ it('a result that cannot be written and is shown only once names the command tha
   assert.equal(io.exitCode, 1);
 });
 
+it('an example says in one line how to run it if an argument is missing or wrong', () => {
+  for (const words of [
+    ['csv-airdrop.ts'],
+    ['verify-proof.ts', 'signature', '1'.repeat(32), 'WATCH_AD', '{}'],
+    ['webhook-receiver.ts', '0'],
+  ]) {
+    const [name = '', ...options] = words;
+    const env = { ...process.env, WEBHOOK_SECRET: '' };
+    const { status, stderr } = spawnSync(process.execPath, [`examples/${name}`, ...options], {
+      cwd: ROOT,
+      env,
+      encoding: 'utf8',
+    });
+    assert.match(stderr, new RegExp(`^Usage: .*examples/${name} <.*\\n$`));
+    assert.equal(status, 2);
+  }
+});
+
 it('npx node runs an example in a terminal that has Node 20', { skip: oldNode === null && NO_OLD_NODE }, async () => {
   const path = [dirname(oldNode ?? ''), '/usr/bin', '/bin'].join(delimiter);
   const env = { PATH: path, HOME: process.env.HOME, SOLANA_RPC_URL: 'http://127.0.0.1:9' };
-  const words = ['node', 'examples/verify-proof.ts', 'signature', 'vault', 'WATCH_AD', '{}'];
+  const words = ['node', 'examples/verify-proof.ts', '1'.repeat(64), '1'.repeat(32), 'WATCH_AD', '{}'];
   const example = spawn('npx', words, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'pipe'] });
   // Its own error, from a node that does not answer: the program and everything that it imports was loaded.
   assert.match(await text(example.stderr), /127\.0\.0\.1:9 is unreachable/);
