@@ -21,7 +21,8 @@ const MAY_IMPORT = {
   'apps/service/src/compile': [...RULES, ...service('squads')],
   'apps/service/src/payload-schemas': [...RULES],
   'apps/service/src/telemetry': [],
-  'apps/service/src/solana': [...RULES, 'packages/solana-rpc/src'],
+  // Both call servers of others, and must survive what these answer.
+  'apps/service/src/solana': [...RULES, 'packages/solana-rpc/src', ...service('response-to[.]ts')],
   'apps/service/src/store': [...RULES, ...service('telemetry'), 'apps/service/migrations'],
   'apps/service/src/batches': [
     ...RULES,
@@ -31,7 +32,7 @@ const MAY_IMPORT = {
   'apps/service/src/proofs': [...RULES, ...service('squads', 'solana', 'store')],
   'apps/service/src/company': [...RULES, ...service('batches', 'projects', 'squads', 'solana', 'store')],
   'apps/service/src/treasury': [...RULES, ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store')],
-  'apps/service/src/webhooks': [...RULES, ...service('projects', 'store', 'telemetry')],
+  'apps/service/src/webhooks': [...RULES, ...service('projects', 'store', 'telemetry', 'response-to[.]ts')],
   // Reaches the database and the chain only through use cases.
   'apps/service/src/http': [
     ...['packages/api/src', 'packages/protocol/src'],

@@ -47,7 +47,8 @@ export function createOutput({ json, stdout, stderr, terminalType, program }: Ou
     stdout,
     stderr,
     terminal: stderr instanceof WriteStream && canMoveCursor(stderr, terminalType) ? stderr : null,
-    result: (document, text) => void stdout.write(`${json ? toVisibleJson(document) : visibleStyledLines(text)}
+    result: (document, text) =>
+      void stdout.write(`${json ? toVisibleJson(document) : visibleStyledLines(text)}
 `),
     note: (text) => {
       if (!json) stderr.write(`${visibleStyledLines(text)}\n`);

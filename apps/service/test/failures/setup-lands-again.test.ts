@@ -29,7 +29,6 @@ it('a setup that lands again, after a fork and the end of its batch, is closed',
     'a closing that finds nothing on chain',
     () => countClosings(batch.id),
     (count) => count > 0,
-    20_000,
   );
   const readRow = () =>
     world.db
@@ -44,7 +43,7 @@ it('a setup that lands again, after a fork and the end of its batch, is closed',
     await world.localnet.warp();
   }
   await resumeSlots(world);
-  await waitUntil('the closing', readRow, (row) => row.closed_at !== null, 30_000);
+  await waitUntil('the closing', readRow, (row) => row.closed_at !== null);
   assert.equal((await readRow()).locked_lamports, 0n);
 });
 

@@ -6,7 +6,14 @@ import { type Command, Option } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
-import { addBatchArgument, addRequestArgument, addUrlOption, parseAddress, parseId, parseWholeNumber } from '../../options.ts';
+import {
+  addBatchArgument,
+  addRequestArgument,
+  addUrlOption,
+  parseAddress,
+  parseId,
+  parseWholeNumber,
+} from '../../options.ts';
 import { toVisibleJson } from '../../terminal-text.ts';
 import { describeBatch, requireNotFailed } from './describe-batch.ts';
 
