@@ -105,9 +105,8 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
   }
 
   /** Reads a page of the project's batches, newest first. */
-  async function listBatches({ limit, signal, ...filter }: ListBatchesOptions = {}): Promise<BatchList> {
-    // The service refuses an option that it does not know, which JavaScript lets pass.
-    const query = { ...filter, limit: limit === undefined ? undefined : String(limit) };
+  async function listBatches({ status, cursor, limit, signal }: ListBatchesOptions = {}): Promise<BatchList> {
+    const query = { status, cursor, limit: limit === undefined ? undefined : String(limit) };
     const reply = await request('listBatches', { query }, { signal });
     return reply.body;
   }

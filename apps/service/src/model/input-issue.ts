@@ -29,12 +29,6 @@ export function truncateInput(text: string): string {
   return truncate(text, MAX_QUOTED_CHARACTERS);
 }
 
-/** Describes names that a request may not have: `has the unknown field "amout"`. */
-export function describeUnknown(names: readonly string[], noun: 'field' | 'parameter'): string {
-  const named = names.slice(0, MAX_KEYS_NAMED).map(quote).join(', ');
-  return `has the unknown ${noun}${names.length === 1 ? '' : 's'} ${named}`;
-}
-
 const MAX_QUOTED_CHARACTERS = 60;
 
 function describeProblem(issue: z.core.$ZodIssue): string {
@@ -57,8 +51,10 @@ function describeProblem(issue: z.core.$ZodIssue): string {
       const given = Array.isArray(issue.input) ? `, not ${issue.input.length}` : '';
       return `must have at most ${issue.maximum} ${UNITS[issue.origin] ?? issue.origin}${given}`;
     }
-    case 'unrecognized_keys':
-      return describeUnknown(issue.keys, 'field');
+    case 'unrecognized_keys': {
+      const named = issue.keys.slice(0, MAX_KEYS_NAMED).map(quote).join(', ');
+      return `has the unknown ${issue.keys.length === 1 ? 'field' : 'fields'} ${named}`;
+    }
     case 'invalid_value':
       return `must be ${issue.values.map(quote).join(' or ')}`;
     default:

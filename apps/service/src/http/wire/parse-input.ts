@@ -1,6 +1,6 @@
 import { ApiError, type Operation, type Problem } from '@flywheel/api';
 import type * as z from 'zod';
-import { describeUnknown, type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
+import { type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
 export interface RawInput {
@@ -22,7 +22,6 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
   const issues: InputIssue[] = [];
   const input: { [part: string]: unknown } = {};
   for (const part of PARTS) {
-    if (part === 'query') issues.push(...findUnknownParameters(operation, raw.query));
     const schema = operation[part];
     if (!schema) continue;
     if (part === 'body' && raw.body === undefined) {
@@ -69,13 +68,6 @@ function describeIssue(issue: z.core.$ZodIssue, part: (typeof PARTS)[number], { 
   if (times > 1) return { ...described, problem: `was sent ${times} times; send it once` };
   if (described.place !== 'headers.x-idempotency-key' || issue.input !== undefined) return described;
   return { ...described, problem: 'is missing; send a UUID of your own, one per batch' };
-}
-
-/** Finds parameters that an operation does not read. They are refused, because a misspelt filter would select everything. */
-function findUnknownParameters({ query: schema }: Operation, query: unknown): InputIssue[] {
-  const names = typeof query === 'object' && query !== null ? Object.keys(query) : [];
-  const unknown = names.filter((name) => schema === undefined || !Object.hasOwn(schema.shape, name));
-  return unknown.length === 0 ? [] : [{ place: 'query', problem: describeUnknown(unknown, 'parameter') }];
 }
 
 /**
