@@ -81,7 +81,7 @@ it('the launcher goes on with its work when the reader of stderr has closed the 
   });
   child.stderr.destroy();
   const [exitCode] = await once(child, 'exit');
-  assert.equal(exitCode, 2, 'the exit code of the usage error that nobody reads, not that of a crash');
+  assert.equal(exitCode, 2, 'the exit code of the usage error that cannot be written, not that of a crash');
 });
 
 it('the launcher says in one error that a result cannot be written', { skip: !existsSync('/dev/full') }, async () => {
