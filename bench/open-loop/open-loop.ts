@@ -271,7 +271,7 @@ async function untilDone({ db }: SeparateWorld): Promise<void> {
         .where('status', 'in', ['AVAILABLE_TO_QUEUE', 'FAILED'])
         .execute(),
     (left) => left.length === 0,
-    DONE_TIMEOUT_MS,
+    { timeoutMs: DONE_TIMEOUT_MS },
   );
 }
 

@@ -156,12 +156,12 @@ async function runBatch(
 ): Promise<string> {
   const { batch, proposalApproveTx } = requireOk(await init(world.url, apiKey, pipelines));
   const read = async (): Promise<Answer['body']> => requireOk(await getBatch(world.url, apiKey, batch.id));
-  await waitUntil('the setup', read, ({ status }) => status === 'FINALIZED', WAIT);
+  await waitUntil('the setup', read, ({ status }) => status === 'FINALIZED', { timeoutMs: WAIT });
   const asked = await execute(world.url, apiKey, batch.id, await signWith(wallet, proposalApproveTx));
   if (asked.status > 202) throw new Error(`Execute answered ${asked.status}.`);
   const isClosed = () =>
     world.db.selectFrom('batches').select('closed_at').where('id', '=', batch.id).executeTakeFirst();
-  await waitUntil('the closing', isClosed, (row) => row?.closed_at != null, WAIT);
+  await waitUntil('the closing', isClosed, (row) => row?.closed_at != null, { timeoutMs: WAIT });
   return batch.id;
 }
 

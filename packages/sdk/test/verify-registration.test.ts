@@ -305,7 +305,7 @@ describe('verifyAndSignRegistration', () => {
       .sendTransaction(sent, { encoding: 'base64', preflightCommitment: 'confirmed' })
       .send();
     const read = async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus;
-    await waitUntil(signature, read, (seen) => seen === 'confirmed' || seen === 'finalized', 20);
+    await waitUntil(signature, read, (seen) => seen === 'confirmed' || seen === 'finalized', { intervalMs: 20 });
   }
 
   async function balanceOf(owner: Address): Promise<bigint> {

@@ -75,22 +75,28 @@ export async function waitForBatch(
   return waitUntil(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
 }
 
+interface WaitOptions {
+  /** It may be short for a state in this process, which costs nothing to read. */
+  readonly intervalMs?: number;
+  /** Two minutes by default. */
+  readonly timeoutMs?: number;
+}
+
 /**
  * Polls a state until it satisfies the condition.
- * @param intervalMs may be short for a state in this process, which costs nothing to read.
- * @throws Error with the last state after two minutes.
+ * @throws Error with the last state when the time is over.
  */
 export async function waitUntil<Seen>(
   subject: string,
   read: () => Seen | Promise<Seen>,
   isWanted: (seen: Seen) => boolean,
-  intervalMs: number = POLL_INTERVAL_MS,
+  { intervalMs = POLL_INTERVAL_MS, timeoutMs = TIMEOUT_MS }: WaitOptions = {},
 ): Promise<Seen> {
-  const deadline = performance.now() + TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     const seen = await read();
     if (isWanted(seen)) return seen;
-    if (performance.now() > deadline) throw new Error(`Waited ${TIMEOUT_MS} ms for ${subject}: ${describe(seen)}`);
+    if (performance.now() > deadline) throw new Error(`Waited ${timeoutMs} ms for ${subject}: ${describe(seen)}`);
     await sleep(intervalMs);
   }
 }

@@ -125,7 +125,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       job,
       ({ rows, votes }) =>
         votes.length === 2 || (rows[0] !== undefined && !['created', 'active'].includes(rows[0].state)),
-      60_000,
+      { timeoutMs: 60_000 },
     );
     assert.deepEqual(end.votes, [victim.wallet.address], JSON.stringify(end));
   });

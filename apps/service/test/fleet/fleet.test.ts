@@ -96,7 +96,7 @@ describe('two serving and three working processes', () => {
 
 async function untilSomeSent({ db }: World): Promise<void> {
   const read = () => db.selectFrom('bundles').select('id').where('phase', '=', 'execution').execute();
-  await waitUntil('bundles of executions', read, (sent) => sent.length >= 4, 20);
+  await waitUntil('bundles of executions', read, (sent) => sent.length >= 4, { intervalMs: 20 });
 }
 
 async function heldJobs({ db }: World): Promise<string[]> {

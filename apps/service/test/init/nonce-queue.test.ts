@@ -172,7 +172,7 @@ test('a queue that stops answers all that wait at once, and keeps neither a repo
   const reports = () =>
     database.db.selectFrom('nonce_waiters').select('process').where('multisig', '=', multisig).execute();
   const waiting = [tryToLease(), tryToLease()];
-  await waitUntil('a report', reports, (rows) => rows.length > 0, 5);
+  await waitUntil('a report', reports, (rows) => rows.length > 0, { intervalMs: 5 });
   await queue.stop();
   for (const error of await Promise.all(waiting)) assert.ok(isApiError(error, 'ERR_NONCE_POOL_EMPTY'));
   assert.ok(isApiError(await tryToLease(), 'ERR_NONCE_POOL_EMPTY'));
@@ -232,5 +232,5 @@ function newTenant(): Project {
 }
 
 async function until(isReached: () => boolean): Promise<void> {
-  await waitUntil('the queue', isReached, (reached) => reached, 1);
+  await waitUntil('the queue', isReached, (reached) => reached, { intervalMs: 1 });
 }

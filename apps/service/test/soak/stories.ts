@@ -133,7 +133,7 @@ async function emptyVault(world: World, project: StoryProject, batchId: string):
     `${sent} pipelines of ${batchId} to be executed`,
     async () => (await readBatchOnChain(world, project, batch_index)).batch.executedTransactionIndex,
     (executed) => executed >= sent,
-    TIMEOUT_MS,
+    { timeoutMs: TIMEOUT_MS },
   );
   // Those that were sent may still land.
   for (let taken = 0n; ; ) {
@@ -170,7 +170,9 @@ async function untilBatch(
   id: string,
   isWanted: (batch: Batch & { readonly executionError?: object }) => boolean,
 ): Promise<unknown> {
-  return waitUntil(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, TIMEOUT_MS);
+  return waitUntil(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, {
+    timeoutMs: TIMEOUT_MS,
+  });
 }
 
 /** While workers die at every step, each job starts many times, and on a busy machine a worker starts for ten seconds. */

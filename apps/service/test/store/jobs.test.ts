@@ -367,7 +367,7 @@ function isSame(one: Job, other: Job): boolean {
 
 /** Waits until `read` returns something. @returns what it read. */
 async function until<T>(read: () => T | undefined | false): Promise<T> {
-  const found = await waitUntil('a job', read, (seen) => seen !== undefined && seen !== false, 2);
+  const found = await waitUntil('a job', read, (seen) => seen !== undefined && seen !== false, { intervalMs: 2 });
   assert.ok(found !== undefined && found !== false);
   return found;
 }

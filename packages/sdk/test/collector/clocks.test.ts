@@ -41,7 +41,7 @@ describe('a collector whose clock is set back by a day', () => {
       'a payment',
       () => service.paid.length,
       (count) => count > 0,
-      5,
+      { intervalMs: 5 },
     );
     assert.deepEqual(service.paid, ['accepted ahead']);
     await collector.stop();

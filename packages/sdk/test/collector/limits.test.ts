@@ -57,7 +57,7 @@ describe('a collector that a limit refuses', () => {
 });
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  await waitUntil('the collector', isTrue, (isSo) => isSo, 5);
+  await waitUntil('the collector', isTrue, (isSo) => isSo, { intervalMs: 5 });
 }
 
 async function isFree(collector: Collector, id: string): Promise<boolean> {
