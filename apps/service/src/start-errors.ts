@@ -9,7 +9,7 @@ interface ListenSettings {
   readonly port: number;
 }
 
-/** What else must change with a port; nothing reads METRICS_PORT but the monitoring. */
+/** The settings of clients that must change with a port. Only the monitoring reads METRICS_PORT. */
 const CLIENT_OF = {
   PORT: ', and FLYWHEEL_URL of the command line to its URL',
   METRICS_PORT: '',

@@ -123,7 +123,7 @@ function textOf(payload: string | object): string {
 function exactNumber(amount: TokenAmount): number {
   const value = Number(amount);
   const text = typeof amount === 'string' ? amount : decimalOf(amount);
-  // As many decimals as the text has: only its grammar matters here. A negative number gets the sentence about zero.
+  // The text is read with its own number of decimals, because only its grammar matters here. A negative number gets the sentence about zero.
   if (toBaseUnits(text.replace('-', ''), text.length) === null)
     throw new RangeError(`“${text}” is not a plain decimal number of tokens.`);
   if (!(value > 0 && Number.isFinite(value))) {

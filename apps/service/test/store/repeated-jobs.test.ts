@@ -88,7 +88,7 @@ test('a job that its own process has claimed again ends the first attempt, and k
   await jobs.enqueue(db, { type: 'execute', batchId, multisig: randomAddress() });
   const count = async () => attempts.length;
   await waitUntil('the first attempt', count, (length) => length === 1);
-  // As the supervision of the queue does with a job that shows no heartbeat.
+  // The supervision of the queue does this with a job that shows no heartbeat.
   await sql`update jobs.job set state = 'retry', start_after = now() where data->>'batchId' = ${batchId}`.execute(db);
   await waitUntil('the second attempt', count, (length) => length === 2);
   assert.deepEqual(
