@@ -30,7 +30,7 @@ export async function benchBesideFastify(): Promise<Figures> {
   try {
     return {
       title: `init of 10 pipelines and get beside bare Fastify, p50 at one client and requests/s at ${CLIENTS}`,
-      note: 'Bare Fastify has one route with one statement for the same bytes. Server, PostgreSQL and clients share the machine; no worker runs. Rules as in the part init.',
+      note: 'Bare Fastify has one route with one statement for the same bytes. Server, PostgreSQL and clients share the machine; no worker runs. All gets are of one key where nothing else is said. Rules as in the part init.',
       rows: await measure(world),
     };
   } finally {
@@ -46,12 +46,19 @@ async function measure(world: SeparateWorld): Promise<[string, string][]> {
   if (!first || !ruled) throw new Error('A project is missing.');
   const created = requireOk(await init(world.url, first.apiKey, await makePipelines()));
   const read = requireOk(await getBatch(world.url, first.apiKey, created.batch.id));
+  const others = await Promise.all(
+    projects.slice(1).map(async (project) => {
+      const { batch } = requireOk(await init(world.url, project.apiKey, await makePipelines()));
+      return { project, batchId: batch.id };
+    }),
+  );
+  const ofFirst = { project: first, batchId: created.batch.id };
   const bare = await startBare(world, [JSON.stringify(created), JSON.stringify(read)]);
   try {
     const port = Number(new URL(world.url).port);
     const service = {
       init: async (count: number) => ({ port, requests: await initRequests(projects, count) }),
-      get: async (count: number) => ({ port, requests: getRequests(first, created.batch.id, count) }),
+      get: async (count: number) => ({ port, requests: getRequests([ofFirst], count) }),
     };
     const fastify = {
       init: async (count: number) => {
@@ -73,6 +80,14 @@ async function measure(world: SeparateWorld): Promise<[string, string][]> {
         [`${kind}, bare Fastify`, `${ms(theirs.p50)}, ${theirs.perSecond.toFixed(0)}/s`],
         [`${kind}, ratios`, ratios],
       );
+      if (kind === 'get') {
+        const spread = await timeKind(kind, async (count) => ({
+          port,
+          requests: getRequests([ofFirst, ...others], count),
+        }));
+        const ratio = (spread.perSecond / theirs.perSecond).toFixed(2);
+        rows.push([`get with the keys of ${PROJECTS} projects`, `${spread.perSecond.toFixed(0)}/s, ratio ${ratio}`]);
+      }
     }
     rows.push(await compareRules(world, first, ruled));
     return rows;
@@ -126,9 +141,18 @@ function initRequests(projects: readonly TestProject[], count: number): Promise<
   );
 }
 
-function getRequests(project: TestProject, batchId: string, count: number): HttpRequest[] {
-  const request = { method: 'GET' as const, path: `/v1/flywheel/batch/${batchId}`, headers: keyOf(project) };
-  return Array<HttpRequest>(count).fill(request);
+/** Reads batches in turn. */
+function getRequests(
+  batches: readonly { readonly project: TestProject; readonly batchId: string }[],
+  count: number,
+): HttpRequest[] {
+  const requests = batches.map(({ project, batchId }) => ({
+    method: 'GET' as const,
+    path: `/v1/flywheel/batch/${batchId}`,
+    headers: keyOf(project),
+  }));
+  const rounds = Array.from({ length: Math.ceil(count / requests.length) }, () => requests);
+  return rounds.flat().slice(0, count);
 }
 
 function keyOf(project: TestProject | undefined): Readonly<Record<string, string>> {

@@ -35,7 +35,7 @@ import { deleteOldUses } from './store/company/policy-uses.ts';
 import { isDatabaseUnavailable } from './store/database-unavailable.ts';
 import { countWaiting, oldestQuerySeconds, ping } from './store/db.ts';
 import { type Jobs, startJobs } from './store/jobs/jobs.ts';
-import { findKeyHolder } from './store/key-holders.ts';
+import { createKeyHolderFinder } from './store/key-holders.ts';
 import type { LostDatabase } from './store/postgres.ts';
 import { touchApiKey } from './store/projects/api-keys.ts';
 import { createRateLimits } from './store/rate-limits.ts';
@@ -300,6 +300,7 @@ async function listen(
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
   const tokenNames = createTokenNames(deps);
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });
+  const findKeyHolder = createKeyHolderFinder(deps);
   const server = createServer({
     handlers: createBatchHandlers(deps),
     consoleHandlers: createConsoleHandlers({
@@ -313,7 +314,7 @@ async function listen(
       countBatches: createBatchCounts(),
     }),
     readVaultFigures: createFiguresReader({ db, clock, tokenNames }),
-    findKeyHolder: (key, request) => findKeyHolder(db, key, { ...request, limit: rateLimits[request.name] }),
+    findKeyHolder: (key, request) => findKeyHolder(key, { ...request, limit: rateLimits[request.name] }),
     hasDeparted: (by) => hasDeparted(db, by),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),
@@ -328,7 +329,6 @@ async function listen(
       const { rpcUrl, webSocketUrl } = await readEnvironment();
       return [rpcUrl, webSocketUrl];
     },
-    clock,
     log,
     metrics: given.metrics,
     publicUrl,

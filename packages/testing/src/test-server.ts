@@ -87,11 +87,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const server = createServer({
     findKeyHolder: async ({ prefix }, { name }) => {
       const key = keys.get(prefix);
-      return key ? { key, project, isMoving, limit: await rateLimits.consume(name, key.id), batch: null } : null;
+      return key
+        ? { checkedAt: NOW, key, project, isMoving, limit: await rateLimits.consume(name, key.id), batch: null }
+        : null;
     },
     hasDeparted: async () => false,
     touchApiKey: async () => undefined,
-    clock: { now: () => NOW },
     findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),
     companyOperators: new Set(),
     rateLimits,

@@ -1,6 +1,7 @@
 import type { RateLimitName } from '@flywheel/api';
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { BatchWithoutPipelines } from '../model/batch.ts';
+import type { Clock } from '../model/clock.ts';
 import { BATCH_COLUMNS, type BatchRow, toBatch } from './batches/batch-rows.ts';
 import type { Db } from './db.ts';
 import { prepare, type Slots } from './prepare.ts';
@@ -18,6 +19,8 @@ import {
 
 /** A stored key, its project, and its limit after this request; null if nothing was counted: the key cannot be used. */
 export interface FoundKeyHolder {
+  /** The time that was compared with the key's end, and that the request was counted at. */
+  readonly checkedAt: Date;
   readonly key: FoundApiKey;
   readonly project: FoundProject;
   /** True while the project is about to move to another shard. */
@@ -29,27 +32,94 @@ export interface FoundKeyHolder {
 
 /** A request of a key. */
 export interface KeyRequest {
+  /** The limit that it counts against. */
   readonly name: RateLimitName;
   readonly limit: RateLimit;
-  readonly now: Date;
   /** The UUID of the batch that it reads; null for none. */
   readonly batchId: string | null;
 }
 
+/** A key as it was sent. */
+export interface GivenKey {
+  readonly prefix: string;
+  /** SHA-256 of the complete key. */
+  readonly hash: Uint8Array;
+}
+
+/** Bounds what one statement reads. */
+const MAX_AT_ONCE = 100;
+
 /**
- * Finds a key by its prefix, with its project and the batch that is read, and counts a request of the key if it has this hash,
- * is not revoked and has not expired: one statement, because every request of an API key begins with it.
+ * Creates the finder of key holders for the requests of one process. The first request of a key is served at once; those that
+ * come before its answer wait for it, and are then served by one statement. So a key whose requests come all at once takes
+ * one connection of the pool, and writes its count once for many. Nothing is remembered: each request is answered by a
+ * statement that began after it came.
  */
-export async function findKeyHolder(
+export function createKeyHolderFinder({ db, clock }: { readonly db: Db; readonly clock: Pick<Clock, 'now'> }) {
+  const waitingOf = new Map<string, Waiting[]>();
+
+  const serve = async (given: GivenKey, first: Waiting, others: Waiting[]) => {
+    const { name, limit } = first.request;
+    for (let served = [first]; served.length > 0; served = others.splice(0, MAX_AT_ONCE)) {
+      const batchIds = served.map(({ request }) => request.batchId);
+      try {
+        const found = await findKeyHolders(db, given, { name, limit, now: clock.now(), batchIds });
+        for (const [i, { resolve }] of served.entries()) resolve(found[i] ?? null);
+      } catch (error) {
+        for (const { reject } of served) reject(error);
+      }
+    }
+  };
+
+  return (given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null> => {
+    const { promise, resolve, reject } = Promise.withResolvers<FoundKeyHolder | null>();
+    const group = `${request.name} ${given.prefix} ${Buffer.from(given.hash).toString('base64')}`;
+    const waiting = waitingOf.get(group);
+    if (waiting) {
+      waiting.push({ request, resolve, reject });
+    } else {
+      const others: Waiting[] = [];
+      waitingOf.set(group, others);
+      void serve(given, { request, resolve, reject }, others).finally(() => waitingOf.delete(group));
+    }
+    return promise;
+  };
+}
+
+/** A request that waits for its key holder. */
+interface Waiting {
+  readonly request: KeyRequest;
+  readonly resolve: (found: FoundKeyHolder | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Simultaneous requests of one key. */
+export interface KeyRequests extends Pick<KeyRequest, 'name' | 'limit'> {
+  readonly now: Date;
+  /** The UUID of the batch that each request reads; null for none. */
+  readonly batchIds: readonly (string | null)[];
+}
+
+/**
+ * Finds a key by its prefix, with its project and the batches that are read, and counts the requests of the key if it has this
+ * hash, is not revoked and has not expired: one statement, because every request of an API key begins with it.
+ * @returns the holder for each request, in their order; null for each if the key is unknown.
+ */
+export async function findKeyHolders(
   db: Db,
-  { prefix, hash }: { readonly prefix: string; readonly hash: Uint8Array },
-  { name, limit, now, batchId }: KeyRequest,
-): Promise<FoundKeyHolder | null> {
+  { prefix, hash }: GivenKey,
+  { name, limit, now, batchIds }: KeyRequests,
+): Promise<readonly (FoundKeyHolder | null)[]> {
   const nowMs = now.getTime();
-  const values = { prefix, hash, name, now, nowMs, endMs: endOf(limit, nowMs) };
-  const [row] = batchId === null ? await findHolder(db, values) : await findHolderAndBatch(db, { ...values, batchId });
-  if (!row) return findWithoutProject(db, prefix);
-  return {
+  const requests = batchIds.length;
+  const values = { prefix, hash, name, now, nowMs, endMs: endOf(limit, nowMs), requests };
+  const read = [...new Set(batchIds)].filter((id) => id !== null);
+  const rows =
+    read.length === 0 ? await findHolder(db, values) : await findHolderAndBatches(db, { ...values, batchIds: read });
+  const [row] = rows;
+  if (!row) return Array<FoundKeyHolder | null>(requests).fill(await findWithoutProject(db, prefix, now));
+  const holder = {
+    checkedAt: now,
     key: {
       id: row.key_id,
       projectId: row.id,
@@ -61,9 +131,16 @@ export async function findKeyHolder(
     },
     project: toProject(row),
     isMoving: row.is_moving,
-    limit: row.points === null ? null : stateOf(row, limit, nowMs),
-    batch: row.batch_id === undefined || row.batch_id === null ? null : toBatch(withoutPrefix(row)),
   };
+  const batches = new Map<string | undefined, BatchWithoutPipelines>(
+    rows.filter(hasBatch).map((each) => [each.batch_id, toBatch(withoutPrefix(each))]),
+  );
+  return batchIds.map((id, i) => ({
+    ...holder,
+    // The statement returns the count after the last request.
+    limit: row.points === null ? null : stateOf({ ...row, points: row.points - requests + 1 + i }, limit, nowMs),
+    batch: batches.get(id?.toLowerCase()) ?? null,
+  }));
 }
 
 interface HolderValues extends WindowTimes {
@@ -71,24 +148,35 @@ interface HolderValues extends WindowTimes {
   readonly hash: Uint8Array;
   readonly name: RateLimitName;
   readonly now: Date;
+  readonly requests: number;
 }
 
 const findHolder = prepare<HolderValues, HolderRow & { readonly batch_id?: never }>(
   (db, slot) => sql`${withHolder(db, slot)} select * from holder left join counted on true`,
 );
 
-const findHolderAndBatch = prepare<HolderValues & { readonly batchId: string }, HolderRow & (PrefixedBatch | NoBatch)>(
+/** Materialized, so that the batches are never searched by their project, which may have very many. */
+const findHolderAndBatches = prepare<
+  HolderValues & { readonly batchIds: readonly string[] },
+  HolderRow & (PrefixedBatch | NoBatch)
+>(
   (db, slot) => sql`
-    ${withHolder(db, slot)}
-    select holder.*, counted.*, ${sql.join(BATCH_COLUMNS.map((name) => sql`batches.${sql.ref(name)} as ${sql.ref(`batch_${name}`)}`))}
-    from holder left join counted on true
-      left join batches on batches.id = ${slot('batchId')} and batches.project_id = holder.id and batches.kind = 'pipelines'
+    ${withHolder(db, slot)}, asked as materialized (
+      select ${sql.join(BATCH_COLUMNS.map((name) => sql`${sql.ref(name)} as ${sql.ref(`batch_${name}`)}`))}
+      from batches where id = any(${slot('batchIds')}::uuid[])
+    )
+    select holder.*, counted.*, asked.* from holder left join counted on true
+      left join asked on asked.batch_project_id = holder.id and asked.batch_kind = 'pipelines'
   `,
 );
 
+function hasBatch<Row extends { readonly batch_id?: string | null }>(row: Row): row is Row & PrefixedBatch {
+  return typeof row.batch_id === 'string';
+}
+
 function withHolder(db: Db, slot: Slots<HolderValues>): RawBuilder<unknown> {
   const keys = sql`
-    select ${slot('name')}::text, key_id::text from holder
+    select ${slot('name')}::text, key_id::text, ${slot('requests')}::integer from holder
     where hash = ${slot('hash')} and revoked_at is null and (expires_at is null or expires_at > ${slot('now')})
   `;
   const window = { nowMs: slot('nowMs'), endMs: slot('endMs') };
@@ -124,7 +212,8 @@ function withoutPrefix(row: PrefixedBatch): BatchRow {
 }
 
 /** Finds a key whose project has no token or no flywheel any more. */
-async function findWithoutProject(db: Db, prefix: string): Promise<FoundKeyHolder | null> {
+async function findWithoutProject(db: Db, prefix: string, checkedAt: Date): Promise<FoundKeyHolder | null> {
   const key = await findApiKey(db, prefix);
-  return key && { key, project: await findProject(db, key.projectId), isMoving: false, limit: null, batch: null };
+  if (!key) return null;
+  return { checkedAt, key, project: await findProject(db, key.projectId), isMoving: false, limit: null, batch: null };
 }

@@ -54,8 +54,8 @@ export function endOf({ seconds }: RateLimit, nowMs: number): number {
 }
 
 /**
- * Builds the statement that counts one request for each row of a query, whose columns are the name of the limit and the key.
- * It returns a `WindowCount` for each.
+ * Builds the statement that counts requests for each row of a query, whose columns are the name of the limit, the key and the
+ * number of requests. It returns a `WindowCount` for each.
  */
 export function countRequests(
   keys: RawBuilder<unknown>,
@@ -63,16 +63,16 @@ export function countRequests(
 ) {
   return sql<WindowCount>`
     insert into rate_limits as counted (key, points, expire)
-    select keys.name || ':' || keys.key, 1, ${endMs}::bigint from (${keys}) as keys (name, key)
+    select keys.name || ':' || keys.key, keys.requests, ${endMs}::bigint from (${keys}) as keys (name, key, requests)
     on conflict (key) do update set
-      points = case when counted.expire <= ${nowMs}::bigint then 1 else counted.points + 1 end,
+      points = case when counted.expire <= ${nowMs}::bigint then 0 else counted.points end + excluded.points,
       expire = case when counted.expire <= ${nowMs}::bigint then excluded.expire else counted.expire end
     returning points, expire
   `;
 }
 
 const countOne = prepare<WindowTimes & { readonly name: string; readonly key: string }, WindowCount>((_db, slot) =>
-  countRequests(sql`select ${slot('name')}::text, ${slot('key')}::text`, {
+  countRequests(sql`select ${slot('name')}::text, ${slot('key')}::text, 1`, {
     nowMs: slot('nowMs'),
     endMs: slot('endMs'),
   }),

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { test } from 'node:test';
-import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { describe, it, test } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
+import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { later, NOW, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
 import { findBatchWithoutPipelines } from '../../src/store/batches/batches.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
-import { findKeyHolder } from '../../src/store/key-holders.ts';
+import {
+  createKeyHolderFinder,
+  type FoundKeyHolder,
+  findKeyHolders,
+  type GivenKey,
+} from '../../src/store/key-holders.ts';
 import {
   type ApiKeyRecord,
   findApiKey,
@@ -67,47 +73,143 @@ test('an API key is found with its project, and its requests are counted exactly
   const project = await storeProject(db);
   const key = await storeKey(project, { scopes: new Set(['burn']) });
   const other = openDb(poolConfig, quietLog);
-  const ask = (on: Db) => findKeyHolder(on, key, { name: 'get', limit: LIMIT, now: NOW, batchId: null });
-  const found = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i % 2 === 0 ? db : other)));
+  const found = await Promise.all(Array.from({ length: 20 }, (_, i) => find(key, {}, i % 2 === 0 ? db : other)));
   await closeDb(other);
   assert.equal(found.filter((holder) => holder?.limit?.allowed).length, LIMIT.requests);
   assert.deepEqual(found[0]?.key, await findApiKey(db, key.prefix));
   assert.deepEqual(found[0]?.project, await findProject(db, project.id));
-  const after = { name: 'get', limit: LIMIT, now: new Date(NOW.getTime() + 7_000), batchId: null } as const;
-  const later = await findKeyHolder(db, key, after);
-  assert.deepEqual(later?.limit, { allowed: true, remaining: 4, resetSeconds: 7 });
+  const after = await find(key, { now: later(7_000) });
+  assert.deepEqual(after?.limit, { allowed: true, remaining: 4, resetSeconds: 7 });
 });
 
-test('a batch is read with the key: as it is, of its own project, and of pipelines only', async () => {
+test('batches are read with the key: as they are, of its own project, and of pipelines only', async () => {
   const [project, stranger] = [await storeProject(db), await storeProject(db)];
   const key = await storeKey(project);
-  await storeNonces(db, 3);
-  const [batch, withdrawal] = [await storeBatch(db, project), await storeBatch(db, project, { kind: 'withdrawal' })];
+  await storeNonces(db, 4);
+  const [one, two] = [await storeBatch(db, project), await storeBatch(db, project)];
+  const withdrawal = await storeBatch(db, project, { kind: 'withdrawal' });
   const foreign = await storeBatch(db, stranger);
-  const read = async (batchId: string) =>
-    (await findKeyHolder(db, key, { name: 'get', limit: LIMIT, now: NOW, batchId }))?.batch;
-  assert.deepEqual(await read(batch.id), await findBatchWithoutPipelines(db, batch.id));
-  for (const { id } of [withdrawal, foreign, { id: randomUUID() }]) assert.equal(await read(id), null);
+  const batchIds = [two.id.toUpperCase(), withdrawal.id, one.id, null, foreign.id, two.id, randomUUID()];
+  const found = await findKeyHolders(db, key, { name: 'get', limit: LIMIT, now: NOW, batchIds });
+  assert.deepEqual(
+    found.map((holder) => holder?.batch?.id ?? null),
+    [two.id, null, one.id, null, null, two.id, null],
+  );
+  assert.deepEqual(found[2]?.batch, await findBatchWithoutPipelines(db, one.id));
 });
 
 test('a request is not counted for a wrong, revoked or expired key, or without a project', async () => {
   const project = await storeProject(db);
-  const counted = { name: 'get', limit: LIMIT, now: NOW, batchId: null } as const;
   const key = await storeKey(project);
-  assert.equal((await findKeyHolder(db, { ...key, hash: new Uint8Array(32) }, counted))?.limit, null);
-  assert.equal((await findKeyHolder(db, key, counted))?.limit?.remaining, 4);
+  assert.equal((await find({ ...key, hash: new Uint8Array(32) }))?.limit, null);
+  assert.equal((await find(key))?.limit?.remaining, 4);
   await revokeApiKey(db, project.id, key.id, NOW);
-  assert.equal((await findKeyHolder(db, key, counted))?.limit, null);
+  assert.equal((await find(key))?.limit, null);
   const expired = await storeKey(project, { expiresAt: NOW });
-  assert.equal((await findKeyHolder(db, expired, counted))?.limit, null);
+  assert.equal((await find(expired))?.limit, null);
 
   const emptied = await storeProject(db);
   const left = await storeKey(emptied);
   await db.updateTable('tokens').set({ archived_at: NOW }).where('project_id', '=', emptied.id).execute();
-  const found = await findKeyHolder(db, left, counted);
+  const found = await find(left);
   assert.deepEqual([found?.key.id, found?.project, found?.limit], [left.id, 'token-gone', null]);
-  assert.equal(await findKeyHolder(db, { prefix: 'fwk_unknown1', hash: left.hash }, counted), null);
+  assert.equal(await find({ prefix: 'fwk_unknown1', hash: left.hash }), null);
 });
+
+describe('simultaneous requests of one API key', () => {
+  it('wait for the first one, and are then counted by one statement, in their order', async () => {
+    const key = await storeKey(await storeProject(db));
+    const finder = createFinder(db);
+    await finder(key, GET);
+    const count = await blockCount(key);
+    const found = Array.from({ length: 6 }, () => finder(key, GET));
+    const other = finder(await storeKey(await storeProject(db)), GET);
+    assert.equal((await other)?.limit?.remaining, 4); // no other key waits
+    await waitUntil(
+      'a wait for the count',
+      () => countLockWaits(db),
+      (count) => count > 0,
+    );
+    assert.equal(await countLockWaits(db), 1);
+    await count.release();
+    const limits = (await Promise.all(found)).map((holder) => holder?.limit);
+    assert.deepEqual(
+      limits.map((limit) => [limit?.remaining, limit?.allowed]),
+      [[3, true], [2, true], [1, true], [0, true], [0, false], [0, false]], // biome-ignore format: one line
+    );
+  });
+
+  it('see a revocation that came before them', async () => {
+    const project = await storeProject(db);
+    const key = await storeKey(project);
+    const finder = createFinder(db);
+    await finder(key, GET);
+    const count = await blockCount(key);
+    const before = finder(key, GET);
+    await waitUntil(
+      'a wait for the count',
+      () => countLockWaits(db),
+      (count) => count > 0,
+    );
+    await revokeApiKey(db, project.id, key.id, NOW);
+    const after = finder(key, GET);
+    await count.release();
+    assert.deepEqual([(await before)?.key.revokedAt, (await before)?.limit?.remaining], [null, 3]);
+    assert.deepEqual([(await after)?.key.revokedAt, (await after)?.limit], [NOW, null]);
+  });
+
+  it('are served after the failure of those before them', async () => {
+    const key = await storeKey(await storeProject(db));
+    const impatient = openDb({ ...poolConfig, statement_timeout: 300 }, quietLog);
+    const finder = createFinder(impatient);
+    await finder(key, GET);
+    const count = await blockCount(key);
+    const first = assert.rejects(finder(key, GET), /statement timeout/);
+    const second = finder(key, GET);
+    await first;
+    await count.release();
+    assert.equal((await second)?.limit?.remaining, 3);
+    await closeDb(impatient);
+  });
+
+  it('with a wrong key are not served with those of the right one', async () => {
+    const key = await storeKey(await storeProject(db));
+    const finder = createFinder(db);
+    const wrong = { ...key, hash: new Uint8Array(32) };
+    const found = await Promise.all([key, wrong, key, wrong].map((given) => finder(given, GET)));
+    assert.deepEqual(
+      found.map((holder) => holder?.limit?.remaining),
+      [4, undefined, 3, undefined],
+    );
+  });
+});
+
+const GET = { name: 'get', limit: LIMIT, batchId: null } as const;
+
+function createFinder(on: Db) {
+  return createKeyHolderFinder({ db: on, clock: { now: () => NOW } });
+}
+
+/** Locks the count of a key, as another process does while it counts. */
+async function blockCount({ id }: ApiKeyRecord): Promise<{ release(): Promise<void> }> {
+  const trx = await db.startTransaction().execute();
+  await trx
+    .selectFrom('rate_limits')
+    .select('key')
+    .where('key', '=', `get:${id}`)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  return { release: async () => void (await trx.commit().execute()) };
+}
+
+async function find(
+  key: GivenKey,
+  { now = NOW, batchId = null }: { readonly now?: Date; readonly batchId?: string | null } = {},
+  on = db,
+): Promise<FoundKeyHolder | null> {
+  const [found] = await findKeyHolders(on, key, { name: 'get', limit: LIMIT, now, batchIds: [batchId] });
+  return found ?? null;
+}
 
 async function storeKey(project: Project, changes: Partial<ApiKeyRecord> = {}): Promise<ApiKeyRecord> {
   const key: ApiKeyRecord = {

@@ -17,7 +17,7 @@ import { takeBatchIndex } from '../../src/store/batches/new-batches.ts';
 import { findUnreviewedChanges } from '../../src/store/company/changes.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { rightsOf } from '../../src/store/grants.ts';
-import { findKeyHolder } from '../../src/store/key-holders.ts';
+import { findKeyHolders } from '../../src/store/key-holders.ts';
 import { findRegistration } from '../../src/store/projects/registrations.ts';
 import { findSession, takeChallenge } from '../../src/store/projects/sessions.ts';
 import { findDeliveries, repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
@@ -51,7 +51,7 @@ describe('statements of the service', () => {
     const { address } = await generateKeyPairSigner();
     const now = new Date();
     const key = { prefix: 'prefix', hash: new Uint8Array(32) };
-    const request = { name: 'get', limit: { requests: 1, seconds: 1 }, now, batchId: null } as const;
+    const request = { name: 'get', limit: { requests: 1, seconds: 1 }, now } as const;
     const runAll = async () => {
       await findSession(single, key.hash);
       await takeChallenge(single, id);
@@ -65,8 +65,8 @@ describe('statements of the service', () => {
       await findLedgerEntries(single, id);
       await findBundles(single, id);
       await findSentBundles(single, id);
-      await findKeyHolder(single, key, request);
-      await findKeyHolder(single, key, { ...request, batchId: id });
+      await findKeyHolders(single, key, { ...request, batchIds: [null] });
+      await findKeyHolders(single, key, { ...request, batchIds: [id] });
     };
     // A statement gets its name with the third use.
     for (let i = 0; i < 4; i += 1) await runAll();

@@ -23,7 +23,6 @@ export interface AuthenticateDeps {
   touchApiKey(keyId: string, now: Date): Promise<void>;
   /** Finds the open session of a cookie's token; null when there is none or it has expired. */
   findOpenSession(sessionToken: string): Promise<OpenSession | null>;
-  readonly clock: { now(): Date };
 }
 
 export interface GivenKey {
@@ -34,12 +33,13 @@ export interface GivenKey {
 export interface KeyRequest {
   /** The limit that it counts against. */
   readonly name: RateLimitName;
-  readonly now: Date;
   /** The batch that it reads; null for none. */
   readonly batchId: string | null;
 }
 
 export interface FoundKeyHolder {
+  /** The time that was compared with the key's end, and that the request was counted at. */
+  readonly checkedAt: Date;
   readonly key: FoundApiKey;
   /** `token-gone` or `flywheel-gone` when that part of the project was archived. */
   readonly project: Project | null | 'token-gone' | 'flywheel-gone';
@@ -113,25 +113,24 @@ export async function authenticateKey(
   }
   const credential = Buffer.from(given.hash).toString('base64');
   deps.addressLimits.requireSearch(address, credential);
-  const now = deps.clock.now();
-  const found = await deps.findKeyHolder(given, { name: rateLimit, now, batchId });
+  const found = await deps.findKeyHolder(given, { name: rateLimit, batchId });
   if (!found && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
   deps.addressLimits.record(address, credential, found !== null && matches && found.key.revokedAt === null);
   if (!found || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
 
-  const { key, project, isMoving, limit, batch } = found;
+  const { checkedAt, key, project, isMoving, limit, batch } = found;
   if (key.revokedAt) throw unauthorized(`The API key was revoked at ${key.revokedAt.toISOString()}.`);
-  if (key.expiresAt && key.expiresAt <= now) {
+  if (key.expiresAt && key.expiresAt <= checkedAt) {
     throw unauthorized(`The API key expired at ${key.expiresAt.toISOString()}.`);
   }
   if (project === null) throw new ApiError('ERR_KEY_NOT_FOUND');
   if (project === 'token-gone') throw new ApiError('ERR_TOKEN_NOT_FOUND');
   if (project === 'flywheel-gone') throw new ApiError('ERR_FLYWHEEL_NOT_FOUND');
   if (limit === null) throw new Error(`A request of key ${key.id} was not counted.`);
-  const isTouchDue = key.lastUsedAt === null || now.getTime() - key.lastUsedAt.getTime() > TOUCH_INTERVAL_MS;
-  if (isTouchDue) await deps.touchApiKey(key.id, now);
+  const isTouchDue = key.lastUsedAt === null || checkedAt.getTime() - key.lastUsedAt.getTime() > TOUCH_INTERVAL_MS;
+  if (isTouchDue) await deps.touchApiKey(key.id, checkedAt);
   return { holder: { project, keyId: key.id, keyScopes: key.scopes, batch }, limit, isMoving };
 }
 
