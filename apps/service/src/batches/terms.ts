@@ -11,6 +11,7 @@ import { countBatch, recordSetupDay, uncountBatch } from '../store/company/total
 import { deleteUses } from '../store/company/uses.ts';
 import type { Db } from '../store/db.ts';
 import { fencedTransaction, type RunDeps } from './deps.ts';
+import { isOfOtherKind } from './jobs/progress.ts';
 import { countUses, findBoundVersions, findPersonRule, type Judgement, judge } from './policy/at-signing.ts';
 
 // The rows that these functions write are the worker's own: no request can change what the company approves by itself.
@@ -102,7 +103,8 @@ export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: 
   const addresses = [transactionAddress(multisig, batchIndex), proposalAddress(multisig, batchIndex)];
   const finalized = await deps.chain.accounts(addresses, { commitment: 'finalized' });
   const newest = await deps.chain.accounts(addresses);
-  if (newest.includes(null)) return true;
+  const [account] = newest;
+  if (!account || newest.includes(null) || isOfOtherKind(batch, account)) return true;
   if (finalized.includes(null)) return false;
   if ([finalized, newest].some(mayExecute)) return true;
   await fencedTransaction(deps, async (trx) => {

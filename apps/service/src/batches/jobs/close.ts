@@ -34,7 +34,7 @@ import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
 import { awaitClosed, awaitFinality, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
-import { readProgress } from './progress.ts';
+import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
 const FINALITY_POLL_MS = 2_000;
@@ -189,6 +189,8 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
   if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
   const { transactionIndex, staleTransactionIndex } = decodeMultisig(multisigAccount);
   if (!batchAccount || !proposalAccount) return transactionIndex < batchIndex ? 'not created' : 'closed';
+  // Nothing at this index is the batch's: the company does not vote about it, and it cannot be closed as a batch.
+  if (isOfOtherKind(batch, batchAccount)) return 'closed';
   const {
     status: { __kind: status },
     cancelled,

@@ -8,13 +8,16 @@ import { hasExpired } from '../../solana/send-and-confirm.ts';
 import { type BatchHistory, createHistoryReader } from '../../squads/history.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
-import { cursorOf, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
+import { cursorOf, isOfOtherKind, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
 
 // docs/decisions/0058-what-is-final.md says what is decided at which commitment. All that is final is decided in this file.
 
 /** The state of a batch that no fork can take away. */
 export interface Finality {
-  /** Status of the proposal; `Absent` if it is not on chain, `Closed` if its accounts are gone. */
+  /**
+   * Status of the proposal; `Absent` if it is not on chain, `Closed` if its accounts are gone, `Foreign` if its index was used
+   * for something else.
+   */
   readonly status: ProposalStatus['__kind'] | 'Absent' | 'Closed' | 'Foreign';
   /** Number of executed pipelines. */
   readonly executed: number;
@@ -66,7 +69,9 @@ export async function readFinality(
   batch: Batch,
 ): Promise<Finality | 'incomplete'> {
   const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'finalized');
-  if (accounts !== null) return cursorOf(batch, accounts);
+  if (accounts !== null) {
+    return isOfOtherKind(batch, accounts.batch) ? { status: 'Foreign', executed: 0 } : cursorOf(batch, accounts);
+  }
   if (transactionIndex < batch.batchIndex) return { status: 'Absent', executed: 0 };
   const recorded = await readRecorded(deps, batch, ({ confirmation }) => confirmation === 'finalized');
   if (recorded.executed === batch.pipelines.length) return { status: 'Closed', executed: recorded.executed };

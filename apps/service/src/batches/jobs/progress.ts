@@ -1,8 +1,11 @@
 import {
   type AccountBytes,
+  BATCH_DISCRIMINATOR,
+  CONFIG_TRANSACTION_DISCRIMINATOR,
   decodeBatch,
   decodeMultisig,
   decodeProposal,
+  hasDiscriminator,
   type ProposalStatus,
   proposalAddress,
   transactionAddress,
@@ -19,7 +22,7 @@ import type { WorkerDeps } from '../deps.ts';
 export interface Progress {
   /**
    * Status of the proposal. `Absent` if the chain has not reached its index: the setup was taken away by a fork. `Closed` if
-   * its accounts are gone, so that it can never be executed again.
+   * its accounts are gone, or its index holds a transaction of another kind, so that it can never be executed again.
    */
   readonly status: ProposalStatus['__kind'] | 'Absent' | 'Closed';
   /** Members that have voted for it. */
@@ -33,7 +36,9 @@ type ReadDeps = Pick<WorkerDeps, 'chain' | 'db'>;
 /** Reads the progress of a batch that was set up, at commitment `confirmed`. */
 export async function readProgress(deps: ReadDeps, multisig: Multisig, batch: Batch): Promise<Progress> {
   const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'confirmed');
-  if (accounts !== null) return { ...cursorOf(batch, accounts), approved: decodeProposal(accounts.proposal).approved };
+  if (accounts !== null && !isOfOtherKind(batch, accounts.batch)) {
+    return { ...cursorOf(batch, accounts), approved: decodeProposal(accounts.proposal).approved };
+  }
   if (transactionIndex < batch.batchIndex) return { status: 'Absent', approved: [], executed: 0 };
   const { executed } = await readRecorded(deps, batch, ({ confirmation }) => confirmation !== 'processed');
   return { status: 'Closed', approved: [], executed };
@@ -81,7 +86,15 @@ export async function readBatchAccounts(
   return { transactionIndex, accounts: batch && proposal ? { batch, proposal } : null };
 }
 
-/** Decodes the cursor of a batch, or of a rotation, which has one step. */
+/**
+ * Returns true if an index holds another kind of Squads transaction than the batch: somebody else with a member's key has used
+ * it, or this service before its database was restored.
+ */
+export function isOfOtherKind({ kind }: Pick<Batch, 'kind'>, { data }: AccountBytes): boolean {
+  return !hasDiscriminator(data, kind === 'rotation' ? CONFIG_TRANSACTION_DISCRIMINATOR : BATCH_DISCRIMINATOR);
+}
+
+/** Decodes the cursor of a batch, or of a rotation, which has one step. @throws Error for an account of another kind. */
 export function cursorOf(
   { kind }: Pick<Batch, 'kind'>,
   { batch, proposal }: BatchAccounts,

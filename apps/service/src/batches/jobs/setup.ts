@@ -24,7 +24,7 @@ import { recordSetup } from '../terms.ts';
 import { chargeEarly } from './complete-ledger.ts';
 import { end, endUnadmitted } from './end.ts';
 import { awaitFinality } from './finality.ts';
-import { readBatchAccounts } from './progress.ts';
+import { isOfOtherKind, readBatchAccounts } from './progress.ts';
 
 /**
  * Job `setup`: creates a batch on chain, after all earlier ones of its multisig, because Squads accepts indices in order
@@ -192,6 +192,7 @@ async function readSetupCursor(
     throw new Error(`The multisig ${multisig.address} is at ${transactionIndex}; ${batchIndex} is not next.`);
   }
   if (accounts === null) return 'gone';
+  if (isOfOtherKind(batch, accounts.batch)) return 'taken';
   if (batch.kind === 'rotation') return isRotation(accounts.batch, batch, multisig) ? 'finished' : 'taken';
   // One transaction creates the batch and its draft, so both exist and the operator is the creator.
   const { creator, size } = decodeBatch(accounts.batch);
