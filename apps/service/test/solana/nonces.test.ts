@@ -17,6 +17,7 @@ import {
   getAuthorizeNonceAccountInstruction,
   getNonceSize,
   getTransferSolInstruction,
+  getWithdrawNonceAccountInstruction,
 } from '@solana-program/system';
 import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
 import type { Clock } from '../../src/model/clock.ts';
@@ -196,6 +197,32 @@ describe('refillNonces', () => {
     await refillUntil(db, cluster.payer, { size: 0, previous }, isMoved);
     assert.equal(await countNonces(db), 1);
     assertFeesOnly(ofPresent + (await rentOf(1)) - (await lamportsOf(cluster.payer.address)));
+  });
+
+  it('reclaims the others if the account of a used nonce is gone, as after a restore of the database', async () => {
+    const { db } = await openTestDatabase();
+    const operator = await generateKeyPairSigner();
+    await cluster.localnet.bank.airdrop(operator.address, 1_000_000_000n);
+    await refill(db, operator, { size: 2 });
+    await finalizeSlots(cluster);
+    await refill(db, operator, { size: 2 });
+    const [gone, used] = await findNonces(db, 'available', operator.address);
+    assert.ok(gone && used);
+    const accounts = { nonceAccount: gone.address, recipientAccount: operator.address, nonceAuthority: operator };
+    await land(
+      cluster,
+      [getWithdrawNonceAccountInstruction({ ...accounts, withdrawAmount: await rentOf(1) })],
+      [operator],
+    );
+    await finalizeSlots(cluster);
+    await db.updateTable('nonces').set({ state: 'refreshing' }).execute();
+    const findAvailable = () => findNonces(db, 'available', operator.address);
+    await refillUntil(db, operator, { size: 1 }, async () => (await findAvailable()).length > 0);
+    assert.deepEqual(
+      (await findAvailable()).map(({ address }) => address),
+      [used.address],
+    );
+    assert.equal(await countNonces(db), 1);
   });
 
   it('advances an unused nonce once, though it sends a transaction again before it sees the first one land', async () => {

@@ -110,11 +110,14 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
   await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
 
-/** Removes nonces that a thief of an operator's key has closed or given to another authority: they never come back. */
+/**
+ * Removes nonces that never come back: a thief of an operator's key has closed them or given them to another authority, or
+ * this service has closed them before its database was restored.
+ */
 async function forgetTaken({ db, log }: RefillDeps, authority: Address, taken: readonly Address[]): Promise<void> {
   if (taken.length === 0) return;
   await forgetNonces(db, taken);
-  log.warn({ authority, taken }, 'nonces that somebody else with the operator’s key has taken were removed');
+  log.warn({ authority, taken }, 'nonces whose accounts are closed, or not the operator’s any more, were removed');
 }
 
 /** Fills the shares of an operator, reclaims its used nonces, and closes those that are not needed any more. */
@@ -220,7 +223,8 @@ async function readFinalized(
 /**
  * Makes used nonces available again with their new values. A nonce with an unchanged value belonged to a batch that ended
  * before its approval was sent. It is advanced, which voids that approval, and is reclaimed by a later job. A value that may
- * be older than the stored one waits for a newer state.
+ * be older than the stored one waits for a newer state. A nonce without an account of the operator's leaves the pool, or no
+ * other one would ever be reclaimed.
  */
 async function reclaimUsed(deps: RefillDeps): Promise<void> {
   const { db, jobs, chain, operator, clock } = deps;
@@ -229,15 +233,17 @@ async function reclaimUsed(deps: RefillDeps): Promise<void> {
   if (used.length === 0) return;
   const { values, slots } = await readFinalized(chain, operator.address, used);
   const unmoved: Address[] = [];
+  const gone: Address[] = [];
   const moved = new Map<Address, Nonce>();
   const unseen = used.filter(({ readSlot }) => readSlot > slots.from);
   for (const { address, value: leasedValue } of used.filter((nonce) => !unseen.includes(nonce))) {
     const value = values.get(address);
-    if (value === undefined) throw new Error(`The nonce account ${address} is closed or has another authority.`);
-    if (value === leasedValue) unmoved.push(address);
+    if (value === undefined) gone.push(address);
+    else if (value === leasedValue) unmoved.push(address);
     else moved.set(address, value);
   }
   await setNoncesAvailable(db, moved, slots);
+  await forgetTaken(deps, operator.address, gone);
   if (unseen.length > 0) chain.leaveNode();
   if (unmoved.length > 0) await advanceUnused(deps, unmoved);
   if (unmoved.length + unseen.length === 0) return;
