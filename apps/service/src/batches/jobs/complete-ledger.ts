@@ -1,3 +1,4 @@
+import { chunksOf } from '@flywheel/protocol';
 import { withdrawnLamports } from '../../compile/totals.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import { utcDay } from '../../model/clock.ts';
@@ -18,23 +19,29 @@ export async function completeLedger(
   { id: batchId, pipelines }: Pick<Batch, 'id' | 'pipelines'>,
 ): Promise<void> {
   const withdrawn = withdrawnLamports(pipelines);
-  const unrecorded = await findUnrecorded(db, batchId);
-  if (unrecorded.length === 0) return;
-  const entries = await Promise.all(
-    unrecorded.map(async ({ signature, ...known }) => {
-      const costs = await chain.transactionCosts(signature);
-      return costs && toEntry({ signature, ...known }, costs, multisig, withdrawn);
-    }),
-  );
-  await inTransaction(db, async (trx) => {
-    const recorded = await insertLedgerEntries(
-      trx,
-      batchId,
-      entries.filter((entry) => entry !== null),
+  for (const some of chunksOf(await findUnrecorded(db, batchId), READS_AT_ONCE)) {
+    const entries = await Promise.all(
+      some.map(async ({ signature, ...known }) => {
+        const costs = await chain.transactionCosts(signature);
+        return costs && toEntry({ signature, ...known }, costs, multisig, withdrawn);
+      }),
     );
-    await chargeBatch(trx, batchId, utcDay(clock.now()), sumOf(recorded));
-  });
+    await inTransaction(db, async (trx) => {
+      const recorded = await insertLedgerEntries(
+        trx,
+        batchId,
+        entries.filter((entry) => entry !== null),
+      );
+      await chargeBatch(trx, batchId, utcDay(clock.now()), sumOf(recorded));
+    });
+  }
 }
+
+/**
+ * A batch may have a thousand transactions, and nodes limit requests. What was read is stored before the next ones are, so that a
+ * job whose node refuses some of them comes further with each attempt.
+ */
+const READS_AT_ONCE = 8;
 
 /**
  * Charges what a batch has cost so far, so that the next attempt, and other batches, are measured with it. If this fails, the

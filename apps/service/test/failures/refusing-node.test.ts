@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { instantClock } from '@flywheel/testing/clock';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { newBundle, SIGNED_TX, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { getBase58Decoder, signature } from '@solana/kit';
+import type { WorkerDeps } from '../../src/batches/deps.ts';
+import { completeLedger } from '../../src/batches/jobs/complete-ledger.ts';
+import type { TransactionCosts } from '../../src/solana/answers.ts';
+import { insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { findLedgerEntries } from '../../src/store/batches/ledger.ts';
+
+const { db } = await openTestDatabase();
+await storeNonces(db, 1);
+
+test('a node that refuses some of many requests delays the ledger of a large batch: each attempt comes further', async () => {
+  const project = await storeProject(db);
+  const { operator } = project.flywheel.multisig;
+  const batch = await storeBatch(db, project);
+  for (let bundles = 0; bundles < 8; bundles += 1) {
+    const signatures = Array.from({ length: 5 }, () => signature(getBase58Decoder().decode(randomBytes(64))));
+    const transactions = signatures.map(() => SIGNED_TX);
+    const { id } = await insertBundle(db, newBundle(batch, { signatures, transactions, tipLamports: 0n }));
+    await settleBundle(db, id, 'landed', { signatures, slot: 1n }, new Date());
+  }
+  const costs = { feePayer: operator, feeLamports: 5_000n, changes: new Map([[operator, -5_000n]]), failed: false };
+  let [left, asked, most] = [0, 0, 0];
+  const chain = {
+    transactionCosts: async (): Promise<TransactionCosts> => {
+      asked += 1;
+      most = Math.max(most, asked);
+      await Promise.resolve();
+      asked -= 1;
+      left -= 1;
+      if (left < 0) throw new Error('getTransaction: HTTP 429');
+      return costs;
+    },
+  };
+  // The others are not used.
+  const deps = { db, chain, clock: instantClock() } as unknown as WorkerDeps;
+  for (let attempts = 0; attempts < 2; attempts += 1) {
+    left = 30;
+    await completeLedger(deps, project.flywheel.multisig, batch).catch(() => undefined);
+  }
+  assert.equal((await findLedgerEntries(db, batch.id)).length, 40);
+  assert.ok(most <= 8, `${most} requests at once`);
+  const charged = await db.selectFrom('daily_spending').select('lamports').execute();
+  assert.deepEqual(charged, [{ lamports: 40n * 5_000n }]);
+});
