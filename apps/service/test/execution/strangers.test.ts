@@ -19,11 +19,21 @@ import { createProject, requireOk } from '@flywheel/testing/project';
 import { REAL_FINALITY } from '@flywheel/testing/slots';
 import { openStranger } from '@flywheel/testing/stranger';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { address, generateKeyPairSigner, type Instruction, lamports, type TransactionSigner } from '@solana/kit';
+import {
+  address,
+  addSignersToInstruction,
+  generateKeyPairSigner,
+  type Instruction,
+  lamports,
+  type TransactionSigner,
+} from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
+import { OPERATOR_RESERVE_LAMPORTS } from '../../src/batches/jobs/setup.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { closeGroups } from '../../src/squads/groups.ts';
+import { closeGroups, setupGroups } from '../../src/squads/groups.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
+import { accountSizes } from '../../src/squads/rent.ts';
+import { findBatch } from '../../src/store/batches/batches.ts';
 
 describe('a batch that others act on', () => {
   let world: World;
@@ -196,6 +206,54 @@ describe('an operator without funds', () => {
       }
     });
   }
+});
+
+describe('an operator that is short of funds', () => {
+  it('continues a setup that was interrupted when it can pay for the rest: what is created is not paid again', async () => {
+    const world = await openWorld();
+    try {
+      const project = await createProject(world);
+      const multisig = await findMultisig(world, project);
+      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
+      await waitUntil(
+        'an empty operator',
+        () => spendAll(world, operator),
+        (isEmpty) => isEmpty,
+      );
+      const { id } = await openBatch(
+        world,
+        project,
+        Array.from({ length: 12 }, (_, i) => burnPipeline(i + 1)),
+      );
+      await waitForBatch(world, project, id, ({ executionError }) => executionError !== undefined);
+      const batch = (await findBatch(world.db, id)) ?? assert.fail('The batch is stored.');
+      const rents = await Promise.all(
+        (await accountSizes(multisig, batch)).map((bytes) =>
+          world.rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send(),
+        ),
+      );
+      // The batch, its draft and ten of the twelve messages are created before an interruption.
+      const [created, left] = [rents.slice(0, 12), rents.slice(12)].map((some) =>
+        some.reduce((sum, each) => sum + each, 0n),
+      );
+      const payer = await generateKeyPairSigner();
+      await world.localnet.bank.airdrop(payer.address, 1_000_000_000n);
+      // A nonce may be created beside.
+      await world.localnet.bank.airdrop(operator.address, (created ?? 0n) + 6_000_000n);
+      for (const { instructions } of setupGroups(multisig, batch).slice(0, 11)) {
+        await land(
+          world,
+          payer,
+          instructions.map((each) => addSignersToInstruction([operator], each)),
+        );
+      }
+      await world.localnet.bank.airdrop(operator.address, (left ?? 0n) + OPERATOR_RESERVE_LAMPORTS);
+      await makeDue(world, 'setup', id);
+      await waitForBatch(world, project, id, ({ status }) => status === 'FINALIZED');
+    } finally {
+      await world.stop();
+    }
+  });
 });
 
 /** Transfers what a signer holds. @returns false if it has paid for something meanwhile, e.g. a nonce. */

@@ -109,7 +109,7 @@ async function setUpOne(
       await skipUsedIndices(deps, multisig, batch);
       return failSetup(deps, project, batch, `Index ${batch.batchIndex} was taken by another transaction.`);
     }
-    const shortLamports = await operatorShortage(deps, multisig, batch);
+    const shortLamports = await operatorShortage(deps, multisig, batch, cursor);
     if (shortLamports > 0n) return { shortLamports: String(shortLamports) };
     const landing = await landMissing(deps, multisig, batch, cursor, lostLandings + failedLandings);
     if (landing.state === 'landed') continue;
@@ -135,10 +135,19 @@ async function setUpOne(
 /** Setups pause below this balance of the operator: a few thousand transaction fees, kept for the batches that are open already. */
 export const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
-/** Computes the lamports that the operator lacks for the batch's rent and its reserve; 0 or less when it has enough. */
-async function operatorShortage({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<bigint> {
-  const sizes = await accountSizes(multisig, batch);
-  const rents = await Promise.all(sizes.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
+/**
+ * Computes the lamports that the operator lacks for the rent of the accounts that are not created yet, and its reserve; 0 or
+ * less when it has enough.
+ */
+async function operatorShortage(
+  { chain }: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+  { isCreated, size }: SetupCursor,
+): Promise<bigint> {
+  // The batch and its draft come first.
+  const missing = (await accountSizes(multisig, batch)).slice(isCreated ? 2 + size : 0);
+  const rents = await Promise.all(missing.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
   const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
   const [account] = await chain.accounts([multisig.operator]);
   return neededLamports - (account?.lamports ?? 0n);
