@@ -13,6 +13,7 @@ import {
   type SignedCompanyDecision,
 } from '../../store/batches/company-approvals.ts';
 import { planTokenAccounts } from '../../store/batches/created-token-accounts.ts';
+import { hasExecutionBegun } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { recordCheckedTokenAccounts } from '../../store/company/policy-uses.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
@@ -27,6 +28,7 @@ import { type Delay, findBoundVersions, findDelay, type Judgement, judge } from 
 import { holdRecipients } from '../recipients.ts';
 import { countSigned, countWithinTerms } from '../terms.ts';
 import { end, endOpen } from './end.ts';
+import { awaitFinality } from './finality.ts';
 import { type Progress, readProgress } from './progress.ts';
 
 export interface Approval {
@@ -58,6 +60,7 @@ type ApprovalOutcome =
   | { readonly kind: 'unseen' };
 type Ended = Extract<ApprovalOutcome, { kind: 'ended' }>;
 type Overtaken = Extract<ApprovalOutcome, { kind: 'overtaken' }>;
+type Unseen = Extract<ApprovalOutcome, { kind: 'unseen' }>;
 type AwaitsCompany = Extract<ApprovalOutcome, { kind: 'awaits company' }>;
 
 /**
@@ -252,8 +255,14 @@ async function endMismatched(
   project: Project,
   batch: Batch,
   failedTxMsg: string,
-): Promise<Ended | Overtaken> {
+): Promise<Ended | Overtaken | Unseen> {
   if (await isOvertaken(deps, project, batch)) return { kind: 'overtaken' };
+  if (await hasExecutionBegun(deps.db, batch.id)) {
+    // What a fork took away may land again until it expires.
+    const final = await awaitFinality(deps, project.flywheel.multisig, batch);
+    if (final === 'incomplete') return { kind: 'unseen' };
+    if (final.status !== 'Active') return { kind: 'overtaken' };
+  }
   await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
   return { kind: 'ended' };
 }
