@@ -1,12 +1,13 @@
 import { type Batch, type ExecutionIssue, heldUp } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBatch } from '../../store/batches/batches.ts';
-import { recordExecutionIssue } from '../../store/batches/executions.ts';
+import { hasExecutionBegun, recordExecutionIssue } from '../../store/batches/executions.ts';
 import { lockFlywheel } from '../../store/batches/new-batches.ts';
 import { findOpenIds, findReadyAt } from '../../store/batches/rotations.ts';
+import { settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { endOpen } from './end.ts';
-import { readFinality } from './finality.ts';
+import { awaitFinality, readFinality } from './finality.ts';
 
 /** Batches under load end within seconds. */
 const POLL_MS = 1_000;
@@ -23,8 +24,8 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
   const isGraceOver = clock.now().getTime() >= graceEndsAt;
   const waiting: string[] = [];
   for (const batch of await findUnapproved(deps, project, rotation)) {
-    if (isGraceOver) await endOpen(deps, project, batch, 'overtaken');
-    else waiting.push(batch.id);
+    if (!isGraceOver) waiting.push(batch.id);
+    else if (!(await isApprovedInTime(deps, project, batch))) await endOpen(deps, project, batch, 'overtaken');
   }
   if (isGraceOver) waiting.push(...(await findUnapproved(deps, project, rotation)).map(({ id }) => id));
   if (waiting.length === 0) return true;
@@ -40,6 +41,14 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
     await jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + POLL_MS) });
   });
   return false;
+}
+
+/** Waits for the end of what was sent of a batch: its approval may be on chain and not finalized yet. */
+async function isApprovedInTime(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<boolean> {
+  if (!(await hasExecutionBegun(deps.db, batch.id))) return false;
+  await settleBundles(deps, batch);
+  const final = await awaitFinality(deps, flywheel.multisig, batch);
+  return final !== 'incomplete' && final.status === 'Approved';
 }
 
 /** Says on the rotation why it is not executed yet, and until when it waits. */
