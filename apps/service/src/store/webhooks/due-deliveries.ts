@@ -65,7 +65,11 @@ export async function claimDueDeliveries(
       returning webhook_deliveries.id, webhook_deliveries.endpoint_id as "endpointId", url, secret_version as "secretVersion",
         previous_secret_until as "previousSecretUntil", event_id as "eventId", type, payload, tries, lease
     `.execute(trx);
-    await trx.updateTable('webhook_endpoints').set({ last_attempt_at: now }).where('id', 'in', endpoints).execute();
+    // An endpoint for whose deliveries the limit left no place keeps its turn.
+    const attempted = [...new Set(rows.map(({ endpointId }) => endpointId))];
+    if (attempted.length > 0) {
+      await trx.updateTable('webhook_endpoints').set({ last_attempt_at: now }).where('id', 'in', attempted).execute();
+    }
     return rows;
   });
 }

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
+import { queueEvent, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
+import type { Db } from '../../src/store/db.ts';
+import { claimDueDeliveries } from '../../src/store/webhooks/due-deliveries.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Stores a project with an endpoint for which events wait. @returns the endpoint's id. */
+async function storeBusy(db: Db, url: string, events: number): Promise<string> {
+  const project = await storeProject(db);
+  const endpointId = await storeEndpoint(db, project, url);
+  for (let i = 0; i < events; i += 1) await queueEvent(db, project);
+  return endpointId;
+}
+
+describe('the endpoints of all projects', () => {
+  it('take turns, and one for which there was no place is the next', async () => {
+    const { db } = await openTestDatabase();
+    const now = Date.now();
+    const endpoints: string[] = [];
+    for (let place = 0; place < 3; place += 1) {
+      const id = await storeBusy(db, 'http://one.example', 2);
+      const last_attempt_at = new Date(now + place - MINUTE_MS);
+      await db.updateTable('webhook_endpoints').set({ last_attempt_at }).where('id', '=', id).execute();
+      endpoints.push(id);
+    }
+    const turns: string[][] = [];
+    for (let turn = 1; turn <= endpoints.length; turn += 1) {
+      const at = new Date(now + turn * MINUTE_MS);
+      const leasedUntil = new Date(now + 60 * MINUTE_MS);
+      const claimed = await claimDueDeliveries(db, { now: at, leasedUntil, limit: 2 });
+      turns.push(claimed.map(({ endpointId }) => endpointId));
+    }
+    assert.deepEqual(
+      turns,
+      endpoints.map((id) => [id, id]),
+    );
+  });
+});
