@@ -25,8 +25,12 @@ export interface Delivering {
   stop(): Promise<void>;
 }
 
-/** Simultaneous attempts of a process; each is a connection that mostly waits. */
-const MAX_AT_ONCE = 64;
+/** Simultaneous attempts of a process in their first second. */
+const MAX_FRESH = 64;
+/** After this time an attempt gives its place to another one, so that receivers that hang do not take all places. */
+const SLOW_MS = 1_000;
+/** Simultaneous attempts of a process, slow ones included; each is a connection that mostly waits. */
+const MAX_AT_ONCE = 512;
 /** Added to an attempt's timeout to store its outcome; after that its process counts as dead. */
 const LEASE_MARGIN_MS = 15_000;
 /** Interval for deliveries whose notification was missed, or whose process died. */
@@ -39,6 +43,7 @@ export function startDelivering(deps: DeliverDeps): Delivering {
   const stopping = new AbortController();
   const aborting = new AbortController();
   const inFlight = new Set<Promise<void>>();
+  let fresh = 0;
   let news = Promise.withResolvers<void>();
   const stopListening = deps.onNews(() => news.resolve());
 
@@ -49,7 +54,7 @@ export function startDelivering(deps: DeliverDeps): Delivering {
       try {
         // Both use one time: the second finds what becomes due between them.
         const now = clock.now();
-        const taken = await take(deps, MAX_AT_ONCE - inFlight.size, now);
+        const taken = await take(deps, Math.min(MAX_FRESH - fresh, MAX_AT_ONCE - inFlight.size), now);
         for (const due of taken) start(due);
         if (taken.length > 0) continue;
         dueAt = await findNextDue(db, now);
@@ -60,12 +65,21 @@ export function startDelivering(deps: DeliverDeps): Delivering {
     }
   };
   const start = (due: DueDelivery) => {
+    const isOver = new AbortController();
     const ended = deliver(deps, due, aborting.signal).finally(() => {
+      isOver.abort();
       inFlight.delete(ended);
       // This process and the receiver can take another one.
       news.resolve();
     });
     inFlight.add(ended);
+    void countFresh(isOver.signal);
+  };
+  const countFresh = async (isOver: AbortSignal) => {
+    fresh += 1;
+    await clock.sleep(SLOW_MS, isOver).catch(() => undefined);
+    fresh -= 1;
+    news.resolve();
   };
   const rest = async (dueAt: Date | null) => {
     const over = new AbortController();

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
-import { queueEvent, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
+import { queueEvent, startTestDelivering, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
+import { openReceiver } from '@flywheel/testing/webhook-receiver';
 import type { Db } from '../../src/store/db.ts';
 import { claimDueDeliveries } from '../../src/store/webhooks/due-deliveries.ts';
 
 const MINUTE_MS = 60_000;
+/** Their attempts, two of each, are more than a worker begins at a time. */
+const HANGING = 40;
 
 /** Stores a project with an endpoint for which events wait. @returns the endpoint's id. */
 async function storeBusy(db: Db, url: string, events: number): Promise<string> {
@@ -38,5 +41,20 @@ describe('the endpoints of all projects', () => {
       turns,
       endpoints.map((id) => [id, id]),
     );
+  });
+
+  it('are served while the receivers of many hang', async () => {
+    const database = await openTestDatabase();
+    await using hanging = await openReceiver(() => undefined);
+    await using quick = await openReceiver();
+    for (let i = 0; i < HANGING; i += 1) await storeBusy(database.db, hanging.url, 2);
+    const worker = startTestDelivering(database, { timeoutMs: 5 * MINUTE_MS });
+    await hanging.until(HANGING);
+    await storeBusy(database.db, quick.url, 20);
+    await quick.until(20);
+    await hanging.until(2 * HANGING);
+    assert.equal(hanging.open(), 2 * HANGING);
+    await hanging.close();
+    await worker.stop();
   });
 });
