@@ -5,6 +5,7 @@ import { storeProject } from '@flywheel/testing/records';
 import { queueEvent, startTestDelivering, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
 import { openReceiver } from '@flywheel/testing/webhook-receiver';
 import type { Db } from '../../src/store/db.ts';
+import { refuseWork, resumeWork } from '../../src/store/shards/departure.ts';
 import { claimDueDeliveries } from '../../src/store/webhooks/due-deliveries.ts';
 
 const MINUTE_MS = 60_000;
@@ -56,5 +57,27 @@ describe('the endpoints of all projects', () => {
     assert.equal(hanging.open(), 2 * HANGING);
     await hanging.close();
     await worker.stop();
+  });
+
+  it('begin no attempt while their project refuses work before a move: it leaves when none is under way', async () => {
+    const { db } = await openTestDatabase();
+    const [leaving, other] = [await storeProject(db), await storeProject(db)];
+    for (const project of [leaving, other]) {
+      await storeEndpoint(db, project, 'http://one.example');
+      await queueEvent(db, project);
+    }
+    const claim = async () => {
+      const now = new Date();
+      const claimed = await claimDueDeliveries(db, {
+        now,
+        leasedUntil: new Date(now.getTime() + MINUTE_MS),
+        limit: 10,
+      });
+      return claimed.map(({ payload }) => JSON.parse(payload).data.projectId);
+    };
+    await refuseWork(db, leaving.id, 30);
+    assert.deepEqual(await claim(), [other.id]);
+    await resumeWork(db, leaving.id);
+    assert.deepEqual(await claim(), [leaving.id]);
   });
 });

@@ -151,6 +151,10 @@ async function lockDueEndpoints(trx: Db, { now, limit }: Pick<ClaimDueDeliveries
   const { rows } = await sql<{ readonly id: string }>`
     select id from webhook_endpoints endpoint
     where state = 'active'
+      -- Otherwise a receiver that hangs would keep its project from leaving.
+      and not exists (
+        select from projects where projects.id = endpoint.project_id and moving_until > clock_timestamp()
+      )
       and exists (
         select from webhook_deliveries
         where endpoint_id = endpoint.id and state = 'waiting' and next_attempt_at <= ${now}
