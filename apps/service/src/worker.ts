@@ -46,11 +46,28 @@ export interface WorkerOptions {
 /** Runs jobs until it is stopped. Another worker continues the jobs that are interrupted by the stop. */
 export async function startWorker(
   deps: Deps & { readonly jobs: Jobs },
-  { signers, noncePool, maxBatches, rotationGraceSeconds, retention, sending, signal: ended }: WorkerOptions,
+  options: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
+  const { signal: ended } = options;
   const stopping = new AbortController();
+  const endStart = () => stopping.abort(ended?.reason);
   // The start may have been ended before: a listener would wait for that in vain.
-  const ending = AbortSignal.any([stopping.signal, ...(ended ? [ended] : [])]);
+  if (ended?.aborted) endStart();
+  ended?.addEventListener('abort', endStart, { once: true });
+  try {
+    return await startWorking(deps, options, stopping);
+  } finally {
+    // A worker that has started works until its stop, which follows those of other parts: it would claim jobs only to fail them.
+    ended?.removeEventListener('abort', endStart);
+  }
+}
+
+async function startWorking(
+  deps: Deps & { readonly jobs: Jobs },
+  { signers, noncePool, maxBatches, rotationGraceSeconds, retention, sending }: WorkerOptions,
+  stopping: AbortController,
+): Promise<{ stop(): Promise<void> }> {
+  const { signal: ending } = stopping;
   const { jobs, chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: ending });
   const { operator, previousOperator, company, previousCompany } = signers;
@@ -91,7 +108,7 @@ export async function startWorker(
     enqueueRegularly(workerDeps, { type: 'keep-partitions' }, RETENTION_MS),
     enqueueRegularly(workerDeps, { type: 'pack-batches' }, RETENTION_MS),
   ]);
-  await awaitNonces(workerDeps, ended);
+  await awaitNonces(workerDeps);
   return {
     stop: async () => {
       stopping.abort(new Error('The worker is stopping.'));
@@ -139,7 +156,7 @@ async function enqueueRegularly(
 const MAX_AWAIT_NONCES_MS = 15_000;
 
 /** Waits for the first nonce of the present operator, so that a service that reports ready can initialize batches. */
-async function awaitNonces({ db, clock, log, operator }: WorkerDeps, signal: AbortSignal | undefined): Promise<void> {
+async function awaitNonces({ db, clock, log, operator, signal }: WorkerDeps): Promise<void> {
   const deadline = clock.now().getTime() + MAX_AWAIT_NONCES_MS;
   while (clock.now().getTime() < deadline) {
     if ((await findNonces(db, 'available', operator.address)).length > 0) return;
