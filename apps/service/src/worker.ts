@@ -56,6 +56,10 @@ export async function startWorker(
   ended?.addEventListener('abort', endStart, { once: true });
   try {
     return await startWorking(deps, options, stopping);
+  } catch (error) {
+    // What has begun would keep a process alive that does nothing.
+    stopping.abort(error);
+    throw error;
   } finally {
     // A worker that has started works until its stop, which follows those of other parts: it would claim jobs only to fail them.
     ended?.removeEventListener('abort', endStart);

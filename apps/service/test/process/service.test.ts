@@ -11,6 +11,7 @@ import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/te
 import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
 import { onlyLocal } from '@flywheel/testing/cluster';
+import { openDatabaseProxy } from '@flywheel/testing/database-proxy';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -187,18 +188,36 @@ describe('a running service', () => {
 
   it('leaves nothing that keeps the process alive if it is told to stop before its worker starts', async (t) => {
     const { environment } = await prepareWorker(t);
+    assert.equal(await runWorker(environment, 'AbortSignal.abort()'), 'AbortError\n');
+  });
+
+  it('leaves nothing that keeps the process alive if its database is lost before the first nonce', async (t) => {
+    const { environment, db } = await prepareWorker(t);
+    const proxy = await openDatabaseProxy(environment.DATABASE_URL);
+    t.after(() => proxy.stop());
+    const ended = runWorker({ ...environment, DATABASE_URL: proxy.url }, 'undefined');
+    await waitUntil(
+      'the refill of the pool to begin',
+      () => findNonces(db, 'creating'),
+      (planned) => planned.length > 0,
+    );
+    proxy.cut();
+    assert.match(await ended, /Error/);
+  });
+
+  /** Runs a process that starts a worker with this signal, until it ends by itself. @returns the name of the error, a line. */
+  async function runWorker(environment: Readonly<Record<string, string>>, signal: string): Promise<string> {
     const program = `
       import { startApp } from './src/app.ts';
       import { parseConfig } from './src/config.ts';
       import { createLog } from './src/log.ts';
-      const start = startApp(parseConfig(process.env), new Set(['worker']), createLog('fatal'), AbortSignal.abort());
+      const start = startApp(parseConfig(process.env), new Set(['worker']), createLog('fatal'), ${signal});
       await start.catch(({ name }) => console.log(name));
     `;
     const env = { ...process.env, ...configured(environment) };
     const options = { cwd: join(import.meta.dirname, '../..'), env, timeout: 60_000 };
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options);
-    assert.equal(stdout, 'AbortError\n');
-  });
+    return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options)).stdout;
+  }
 
   /** Gives a worker a database and keys of its own. Its operator has no SOL, so that no nonce account can be created. */
   async function prepareWorker(t: TestContext) {
