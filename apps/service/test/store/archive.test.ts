@@ -111,6 +111,12 @@ describe('a packed batch', () => {
         sent: sent.map(({ id: _, ...bundle }) => bundle),
       }));
     assert.deepEqual(withoutIds(await read(destination)), withoutIds(before));
+    const required = await destination.selectFrom('schema_compatibility').select('required_migration').execute();
+    assert.deepEqual(
+      required,
+      [{ required_migration: '0042-batch-archives' }],
+      'release 0.2 does not start there any more',
+    );
   });
 });
 

@@ -78,5 +78,13 @@ export async function packBatch(db: Db, batchId: string, keepDays: number): Prom
   return rows[0]?.packed ?? false;
 }
 
+/** Requires of every release that it can read packed batches, as `pack_batch` does, because one that another shard has packed is stored. */
+export async function requireArchives(trx: Db): Promise<void> {
+  await sql`
+    update schema_compatibility set required_migration = '0042-batch-archives'
+    where required_migration < '0042-batch-archives' collate "C"
+  `.execute(trx);
+}
+
 /** PostgreSQL, "Error Codes": `raise_exception`, and `invalid_parameter_value` for what is not base64. */
 const INEXACT: ReadonlySet<string> = new Set(['P0001', '22023']);

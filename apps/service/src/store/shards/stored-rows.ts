@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { requireArchives } from '../batches/archive.ts';
 import type { Db } from '../db.ts';
 import { type Belonging, readColumns } from './belongings.ts';
 
@@ -23,5 +24,6 @@ export async function storeRows(trx: Db, { table, keepsIds }: Belonging, rows: s
       cross join lateral json_populate_record(null::${sql.table(table)}, source) as given
     order by place
   `.execute(trx);
+  if (table === 'batch_archives' && numAffectedRows > 0n) await requireArchives(trx);
   return numAffectedRows;
 }
