@@ -116,7 +116,7 @@ export async function findKeyHolders(
   const read = [...new Set(batchIds)].filter((id) => id !== null);
   const rows =
     read.length === 0 ? await findHolder(db, values) : await findHolderAndBatches(db, { ...values, batchIds: read });
-  const [row] = rows;
+  const row = rows.find(isHolder);
   if (!row) return Array<FoundKeyHolder | null>(requests).fill(await findWithoutProject(db, prefix, now));
   const holder = {
     checkedAt: now,
@@ -155,20 +155,28 @@ const findHolder = prepare<HolderValues, HolderRow & { readonly batch_id?: never
   (db, slot) => sql`${withHolder(db, slot)} select * from holder left join counted on true`,
 );
 
-/** Materialized, so that the batches are never searched by their project, which may have very many. */
+/**
+ * The holder is one row and each batch another: a project may have 768 KiB of proof types. The batches asked for are materialized,
+ * so that they are never searched by their project, which may have very many.
+ */
 const findHolderAndBatches = prepare<
   HolderValues & { readonly batchIds: readonly string[] },
-  HolderRow & (PrefixedBatch | NoBatch)
+  (HolderRow & NoBatch) | (PrefixedBatch & NoHolder)
 >(
   (db, slot) => sql`
     ${withHolder(db, slot)}, asked as materialized (
       select ${sql.join(BATCH_COLUMNS.map((name) => sql`${sql.ref(name)} as ${sql.ref(`batch_${name}`)}`))}
       from batches where id = any(${slot('batchIds')}::uuid[])
+    ), found as (
+      select asked.* from asked join holder on holder.id = asked.batch_project_id where asked.batch_kind = 'pipelines'
     )
-    select holder.*, counted.*, asked.* from holder left join counted on true
-      left join asked on asked.batch_project_id = holder.id and asked.batch_kind = 'pipelines'
+    select holder.*, counted.*, found.* from holder left join counted on true full join found on false
   `,
 );
+
+function isHolder<Row extends { readonly key_id: string | null }>(row: Row): row is Row & HolderRow {
+  return row.key_id !== null;
+}
 
 function hasBatch<Row extends { readonly batch_id?: string | null }>(row: Row): row is Row & PrefixedBatch {
   return typeof row.batch_id === 'string';
@@ -205,6 +213,7 @@ type HolderRow = (ReturnType<typeof selectHolder> extends SelectQueryBuilder<inf
 
 type PrefixedBatch = { readonly [Name in keyof BatchRow as `batch_${Name}`]: BatchRow[Name] };
 type NoBatch = Record<keyof PrefixedBatch, null>;
+type NoHolder = Record<keyof HolderRow, null>;
 
 function withoutPrefix(row: PrefixedBatch): BatchRow {
   const columns = BATCH_COLUMNS.map((name) => [name, row[`batch_${name}`]]);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { waitUntil } from '@flywheel/testing/batches';
+import { openDatabaseProxy } from '@flywheel/testing/database-proxy';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { later, NOW, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
@@ -22,7 +24,7 @@ import {
 } from '../../src/store/projects/api-keys.ts';
 import { findProject } from '../../src/store/projects/projects.ts';
 
-const { db, poolConfig } = await openTestDatabase();
+const { db, poolConfig, url } = await openTestDatabase();
 const LIMIT = { requests: 5, seconds: 7 };
 
 test('an API key is found by its prefix, as it was stored', async () => {
@@ -96,6 +98,26 @@ test('batches are read with the key: as they are, of its own project, and of pip
     [two.id, null, one.id, null, null, two.id, null],
   );
   assert.deepEqual(found[2]?.batch, await findBatchWithoutPipelines(db, one.id));
+});
+
+test('the project of a key is read once, however many batches are read with it', async (context) => {
+  const payloadSchema = { description: 'x'.repeat(100_000) };
+  const proofTypes = new Map([['WATCH_AD', { type: 'WATCH_AD', payloadSchema }]]);
+  const project = await storeProject(db, { proofTypes });
+  const key = await storeKey(project);
+  await storeNonces(db, 5);
+  const batchIds: string[] = [];
+  for (let i = 0; i < 5; i += 1) batchIds.push((await storeBatch(db, project)).id);
+  const proxy = await openDatabaseProxy(url);
+  context.after(() => proxy.stop());
+  const throughProxy = openDb({ connectionString: proxy.url }, quietLog);
+  const found = await findKeyHolders(throughProxy, key, { name: 'get', limit: LIMIT, now: NOW, batchIds });
+  assert.deepEqual(
+    found.map((holder) => holder?.batch?.id),
+    batchIds,
+  );
+  assert.ok(found.every((holder) => isDeepStrictEqual(holder?.project, project)));
+  assert.ok(proxy.counts().bytes < 2 * payloadSchema.description.length, `${proxy.counts().bytes} bytes`);
 });
 
 test('a request is not counted for a wrong, revoked or expired key, or without a project', async () => {
