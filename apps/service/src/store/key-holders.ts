@@ -1,7 +1,7 @@
 import type { RateLimitName } from '@flywheel/api';
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { BatchWithoutPipelines } from '../model/batch.ts';
-import type { Clock } from '../model/clock.ts';
+import { answerWithin, type Clock } from '../model/clock.ts';
 import { BATCH_COLUMNS, type BatchRow, toBatch } from './batches/batch-rows.ts';
 import type { Db } from './db.ts';
 import { prepare, type Slots } from './prepare.ts';
@@ -48,27 +48,36 @@ export interface GivenKey {
 
 /** Bounds what one statement reads. */
 const MAX_AT_ONCE = 100;
+/** A statement takes milliseconds. One that waits for a connection, or whose connection has died, may take minutes. */
+const PATIENCE_MS = 2_000;
 
 /**
  * Creates the finder of key holders for the requests of one process. The first request of a key is served at once; those that
- * come before its answer wait for it, and are then served by one statement. So a key whose requests come all at once takes
- * one connection of the pool, and writes its count once for many. Nothing is remembered: each request is answered by a
- * statement that began after it came.
+ * come before its answer wait for it, two seconds at most, and are then served by one statement. So a key whose requests come all
+ * at once takes one connection of the pool, and writes its count once for many. Nothing is remembered: each request is answered
+ * by a statement that began after it came.
  */
-export function createKeyHolderFinder({ db, clock }: { readonly db: Db; readonly clock: Pick<Clock, 'now'> }) {
+export function createKeyHolderFinder({ db, clock }: { readonly db: Db; readonly clock: Clock }) {
   const waitingOf = new Map<string, Waiting[]>();
 
-  const serve = async (given: GivenKey, first: Waiting, others: Waiting[]) => {
-    const { name, limit } = first.request;
-    for (let served = [first]; served.length > 0; served = others.splice(0, MAX_AT_ONCE)) {
-      const batchIds = served.map(({ request }) => request.batchId);
-      try {
-        const found = await findKeyHolders(db, given, { name, limit, now: clock.now(), batchIds });
-        for (const [i, { resolve }] of served.entries()) resolve(found[i] ?? null);
-      } catch (error) {
-        for (const { reject } of served) reject(error);
-      }
+  const answer = async (given: GivenKey, { name, limit }: KeyRequest, served: readonly Waiting[]) => {
+    const batchIds = served.map(({ request }) => request.batchId);
+    try {
+      const found = await findKeyHolders(db, given, { name, limit, now: clock.now(), batchIds });
+      for (const [i, { resolve }] of served.entries()) resolve(found[i] ?? null);
+    } catch (error) {
+      for (const { reject } of served) reject(error);
     }
+  };
+
+  const serve = async (group: string, given: GivenKey, first: Waiting) => {
+    const others: Waiting[] = [];
+    waitingOf.set(group, others);
+    for (let served = [first]; served.length > 0; served = others.splice(0, MAX_AT_ONCE)) {
+      await answerWithin(clock, PATIENCE_MS, answer(given, first.request, served));
+    }
+    // At once: whoever joined the others from now on would wait for nothing.
+    waitingOf.delete(group);
   };
 
   return (given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null> => {
@@ -78,9 +87,7 @@ export function createKeyHolderFinder({ db, clock }: { readonly db: Db; readonly
     if (waiting) {
       waiting.push({ request, resolve, reject });
     } else {
-      const others: Waiting[] = [];
-      waitingOf.set(group, others);
-      void serve(given, { request, resolve, reject }, others).finally(() => waitingOf.delete(group));
+      void serve(group, given, { request, resolve, reject });
     }
     return promise;
   };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { type Answer, burnPipeline, getCurrent, init, send } from '@flywheel/testing/client';
@@ -6,6 +7,7 @@ import { type DatabaseProxy, openDatabaseProxy } from '@flywheel/testing/databas
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import type { ServiceProcess } from '@flywheel/testing/service-process';
+import { createApiKey } from '../../src/projects/api-key.ts';
 import { openProcessWorld, type ProcessWorld } from './fleet.ts';
 
 /** The connections that a process has for its requests. */
@@ -51,8 +53,9 @@ describe('processes whose database is lost', () => {
 
   it('show the queries that wait for a connection', async () => {
     proxy.fallSilent();
-    // They are answered by the end of the process.
-    for (let i = 0; i < CONNECTIONS + WAITING; i += 1) getCurrent(urlOfServe(), project.apiKey).catch(() => undefined);
+    // They are answered by the end of the process. Those of one key would go together.
+    const keys = Array.from({ length: CONNECTIONS + WAITING }, () => createApiKey(randomBytes(32)).apiKey);
+    for (const key of keys) getCurrent(urlOfServe(), key).catch(() => undefined);
     const metricsUrl = serve?.metricsUrl ?? assert.fail();
     const read = async () => (await fetch(metricsUrl)).text();
     await waitUntil(

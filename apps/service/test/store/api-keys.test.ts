@@ -3,12 +3,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { waitUntil } from '@flywheel/testing/batches';
+import { realClock } from '@flywheel/testing/clock';
 import { openDatabaseProxy } from '@flywheel/testing/database-proxy';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { later, NOW, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
 import { findBatchWithoutPipelines } from '../../src/store/batches/batches.ts';
-import { closeDb, type Db, openDb } from '../../src/store/db.ts';
+import { closeDb, type Db, openDb, ping } from '../../src/store/db.ts';
 import {
   createKeyHolderFinder,
   type FoundKeyHolder,
@@ -161,6 +162,13 @@ describe('simultaneous requests of one API key', () => {
     );
   });
 
+  it('that come with the answer of the last one are served', { timeout: 10_000 }, async () => {
+    const key = await storeKey(await storeProject(db));
+    const finder = createFinder(db);
+    const remaining = [(await finder(key, GET))?.limit?.remaining, (await finder(key, GET))?.limit?.remaining];
+    assert.deepEqual(remaining, [4, 3]);
+  });
+
   it('see a revocation that came before them', async () => {
     const project = await storeProject(db);
     const key = await storeKey(project);
@@ -194,6 +202,27 @@ describe('simultaneous requests of one API key', () => {
     await closeDb(impatient);
   });
 
+  it('go on if the connection of those before them has died', { timeout: 10_000 }, async (context) => {
+    const key = await storeKey(await storeProject(db));
+    const proxy = await openDatabaseProxy(url);
+    context.after(() => proxy.stop());
+    const throughProxy = openDb({ connectionString: proxy.url }, quietLog);
+    const patience = Promise.withResolvers<void>();
+    const finder = createKeyHolderFinder({
+      db: throughProxy,
+      clock: { now: () => NOW, sleep: () => patience.promise },
+    });
+    await ping(throughProxy);
+    proxy.fallSilent();
+    const lost = assert.rejects(finder(key, GET));
+    const next = finder(key, GET);
+    proxy.restore(); // for new connections
+    patience.resolve();
+    assert.equal((await next)?.limit?.remaining, 4);
+    proxy.cut();
+    await lost;
+  });
+
   it('with a wrong key are not served with those of the right one', async () => {
     const key = await storeKey(await storeProject(db));
     const finder = createFinder(db);
@@ -209,7 +238,7 @@ describe('simultaneous requests of one API key', () => {
 const GET = { name: 'get', limit: LIMIT, batchId: null } as const;
 
 function createFinder(on: Db) {
-  return createKeyHolderFinder({ db: on, clock: { now: () => NOW } });
+  return createKeyHolderFinder({ db: on, clock: { ...realClock, now: () => NOW } });
 }
 
 /** Locks the count of a key, as another process does while it counts. */
