@@ -1,10 +1,22 @@
 import { ApiError, type AuditEntry } from '@flywheel/api';
+import { chunksOf } from '@flywheel/protocol';
 import { type Page, pageOf, parseCursor } from '../model/page.ts';
-import { type AuditRecord, findAuditEntries, findAuditPlace } from '../store/audit.ts';
+import {
+  type AuditRecord,
+  type AuditValues,
+  findAuditEntries,
+  findAuditPlace,
+  findAuditValues,
+} from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 
+/** JSON characters of the values of a page, if it has several entries. */
+const MAX_PAGE_CHARACTERS = 512 * 1024;
+/** Entries whose values are read together. */
+const READ_AT_ONCE = 5;
+
 /**
- * Reads a page of the audit log, newest first: of one project, or of all for null.
+ * Reads a page of the audit log, newest first: of one project, or of all for null. A page has fewer entries if they are large.
  * @throws ApiError ERR_INVALID_REQUEST for a cursor that this operation did not return, or whose entry has left with its project.
  */
 export async function readHistory(
@@ -14,9 +26,32 @@ export async function readHistory(
 ): Promise<Page<AuditEntry>> {
   const below = await findPlace(db, parseCursor('e', cursor));
   const found = await findAuditEntries(db, { projectId, below, limit: limit + 1 });
-  const { rows, nextCursor } = pageOf('e', found, { limit, numberOf: ({ id }) => id });
-  return { rows: rows.map(presentAuditEntry), nextCursor };
+  const values = await readValues(
+    db,
+    found.map(({ id }) => id),
+  );
+  const { rows, nextCursor } = pageOf('e', found, { limit: Math.min(limit, values.length), numberOf: ({ id }) => id });
+  return { rows: rows.map((entry, i) => presentAuditEntry({ ...entry, ...(values[i] ?? NO_VALUES) })), nextCursor };
 }
+
+/** Reads the values of the first entries, in their order: of as many as fit a page, and of one at least. */
+async function readValues(db: Db, ids: readonly bigint[]): Promise<AuditValues[]> {
+  const values: AuditValues[] = [];
+  let characters = 0;
+  for (const some of chunksOf(ids, READ_AT_ONCE)) {
+    const found = await findAuditValues(db, some);
+    for (const id of some) {
+      const { before, after } = found.get(id) ?? NO_VALUES;
+      characters += JSON.stringify([before, after]).length;
+      if (values.length > 0 && characters > MAX_PAGE_CHARACTERS) return values;
+      values.push({ before, after });
+    }
+  }
+  return values;
+}
+
+/** Of an entry that has left with its project meanwhile. */
+const NO_VALUES: AuditValues = { before: null, after: null };
 
 async function findPlace(db: Db, id: bigint | null) {
   if (id === null) return null;

@@ -47,20 +47,36 @@ interface AuditQuery {
   readonly limit: number;
 }
 
+/** The values that an action has changed. Those of one entry may have 1.5 MB: proof types have up to 768 KiB, before and after. */
+export type AuditValues = Pick<AuditRecord, 'before' | 'after'>;
+
 /**
- * Reads a page of entries, newest first. A project that has moved here has brought old entries with new ids, so that only their times
- * order the entries of several projects.
+ * Reads a page of entries without their values, newest first. A project that has moved here has brought old entries with new ids, so
+ * that only their times order the entries of several projects.
  */
-export async function findAuditEntries(db: Db, { projectId, below, limit }: AuditQuery): Promise<AuditRecord[]> {
+export async function findAuditEntries(
+  db: Db,
+  { projectId, below, limit }: AuditQuery,
+): Promise<Omit<AuditRecord, keyof AuditValues>[]> {
   return db
     .selectFrom('audit_log')
-    .select(['id', 'at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'before', 'after', 'reason'])
+    .select(['id', 'at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'reason'])
     .$if(projectId !== null, (query) => query.where('project_id', '=', projectId))
     .$if(below !== null, (query) => query.where(sql<boolean>`(at, id) < (${below?.at}, ${below?.id})`))
     .orderBy('at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
+}
+
+/** Reads the values of entries by their ids. */
+export async function findAuditValues(db: Db, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, AuditValues>> {
+  const rows = await db
+    .selectFrom('audit_log')
+    .select(['id', 'before', 'after'])
+    .where(sql<boolean>`id = any(${ids.map(String)}::bigint[])`)
+    .execute();
+  return new Map(rows.map(({ id, ...values }) => [id, values]));
 }
 
 /** Reads the place of an entry in the order of the log; undefined if there is none, or it has left with its project. */

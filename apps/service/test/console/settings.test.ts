@@ -7,6 +7,7 @@ import { createProject, requireOk, type TestProject } from '@flywheel/testing/pr
 import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
+import { insertAuditEntry } from '../../src/store/audit.ts';
 
 let world: World;
 let ask: ConsoleWorld['ask'];
@@ -193,6 +194,27 @@ describe('the audit log', () => {
     for (const query of ['cursor=x', 'cursor=e0', 'limit=0', 'limit=101', 'limit=x']) {
       assertError(await get(project, `/history?${query}`), 400, 'ERR_INVALID_REQUEST', /query\./);
     }
+  });
+});
+
+describe('a page of the audit log', () => {
+  it('has fewer entries if they are large, and the next pages have the others', async () => {
+    const project = await createProject(world, SMALL);
+    const { projectId } = project;
+    const names = Array.from({ length: 12 }, (_, i) => `TYPE_${i}`);
+    for (const type of names) {
+      const after = { proofTypes: [{ type, payloadSchema: { description: 'x'.repeat(200_000) } }] };
+      const entry = { actor: project.wallet.address, action: 'proof-types.changed', projectId, after } as const;
+      await insertAuditEntry(world.db, { at: new Date(), ...entry });
+    }
+    const shown: string[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const page = requireOk(await get(project, `/history?limit=100${cursor}`));
+      assert.ok(JSON.stringify(page).length < 600_000);
+      for (const { after } of page.entries) shown.push(after.proofTypes[0]?.type);
+      cursor = page.nextCursor && `&cursor=${page.nextCursor}`;
+    }
+    assert.deepEqual(shown, [...names.toReversed(), undefined]); // the last one is the registration
   });
 });
 
