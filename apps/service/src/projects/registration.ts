@@ -7,7 +7,7 @@ import {
   type RegistrationMode,
   type RegistrationRequest,
 } from '@flywheel/api';
-import { isAddress, LAMPORTS_PER_SIGNATURE, NOT_AN_ADDRESS, toDecimal } from '@flywheel/protocol';
+import { isAddress, LAMPORTS_PER_SIGNATURE, NOT_AN_ADDRESS, toDecimal, writeSol } from '@flywheel/protocol';
 import { decodeProgramConfig, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
@@ -23,7 +23,7 @@ import {
   verifySignature,
 } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
-import type { NewProject } from '../model/project.ts';
+import type { Multisig, NewProject } from '../model/project.ts';
 import type { SchemaDeps } from '../payload-schemas/check.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
@@ -188,6 +188,7 @@ export async function confirmRegistration(
   if (!registration) throw new ApiError('ERR_REGISTRATION_NOT_FOUND', { registrationId });
   const wire = await requireSigned(signedTransaction, wallet, registration.message);
   const { multisig, token, request } = registration;
+  await requirePayable(deps, wallet, multisig);
   await land(deps, wire, registration.lastValidBlockHeight);
   const [multisigAccount, tableAccount] = await chain.accounts([multisig.address, multisig.lookupTable.address]);
   if (!multisigAccount || !tableAccount) throw failed('the accounts it creates are not on chain.');
@@ -265,6 +266,20 @@ async function readRegistrationTerms({
 }
 /** The wallet's and the temporary key's. */
 const SIGNATURES = 2n;
+
+/**
+ * Refuses a registration that its wallet cannot pay: it would be sent again and again until it expires, at no cost to whoever
+ * confirms it. One that has landed may have taken all that the wallet had.
+ */
+async function requirePayable({ chain }: RegisterDeps, wallet: Address, multisig: Multisig): Promise<void> {
+  const [{ costLamports }, [payer, created]] = await Promise.all([
+    readRegistrationTerms({ chain, recovery: multisig.recovery }),
+    chain.accounts([wallet, multisig.address], { maxBytes: 0 }),
+  ]);
+  const lamports = payer?.lamports ?? 0n;
+  if (created || lamports >= costLamports) return;
+  throw failed(`${wallet} holds ${writeSol(lamports)}, and the registration costs ${writeSol(costLamports)}.`);
+}
 
 async function land(
   { chain, clock }: RegisterDeps,

@@ -165,6 +165,17 @@ describe('registering', () => {
     assertError(await confirm(cookie, registrationId, signed), 409, 'ERR_REGISTRATION_FAILED', /SOL/);
   });
 
+  it('sends nothing for a wallet that cannot pay it', async () => {
+    const wallet = await generateKeyPairSigner();
+    const cookie = await signIn(world.url, wallet);
+    const request = { mint, burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const { registrationId, transaction } = requireOk(await post('/registrations', request, { cookie }));
+    const signed = await signWith(wallet, transaction);
+    assertError(await confirm(cookie, registrationId, signed), 409, 'ERR_REGISTRATION_FAILED', /holds 0 SOL/);
+    await world.localnet.bank.airdrop(wallet.address, 1_000_000_000n);
+    requireOk(await confirm(cookie, registrationId, signed));
+  });
+
   it('rejects an invalid request with the position of its issue', async () => {
     for (const [changes, code, message] of [
       [{ mint: address('11111111111111111111111111111111') }, 'ERR_MINT_UNSUPPORTED', /Mint 1111/],
