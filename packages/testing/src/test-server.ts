@@ -96,7 +96,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),
     companyOperators: new Set(),
     rateLimits,
-    addressLimits: { count: () => undefined, requireSearch: () => undefined, record: () => undefined },
+    addressLimits: { count: () => undefined, requireSearch: () => () => undefined },
     readiness: {},
     isUnavailable: () => false,
     isNodeUnavailable: () => false,

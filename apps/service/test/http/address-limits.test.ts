@@ -5,6 +5,7 @@ import { json, startTestServer, WALLET } from '@flywheel/testing/test-server';
 import { countedAddress, createAddressLimits } from '../../src/http/operations/address-limits.ts';
 import { createApiKey } from '../../src/projects/api-key.ts';
 
+const isRateLimited = (error: unknown) => isApiError(error, 'ERR_RATE_LIMITED');
 const UNLIMITED = { requests: 1_000_000, seconds: 60 };
 
 describe('an address', () => {
@@ -82,6 +83,29 @@ describe('an unknown credential', () => {
       await server.fetch('/console/api/session', { headers: { ...from(`2001:db8::${i}`), ...cookie } });
     }
     assert.equal(queries, 3, 'cookies of one /64 network count together');
+  });
+
+  it('is not counted if it turns out to work, also for simultaneous requests', () => {
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 3, seconds: 60 } },
+      { now: () => new Date(0) },
+    );
+    const search = (credential: string) => limits.requireSearch('a', credential);
+    for (const record of [search('first'), search('first'), search('first')]) record(true);
+    for (const record of [search('second'), search('third'), search('third')]) record(true);
+    for (const credential of ['x', 'y', 'z']) search(credential)(false);
+    assert.throws(() => search('fourth'), isRateLimited);
+    search('first')(true);
+  });
+
+  it('is counted as soon as it works no more', () => {
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 1, seconds: 60 } },
+      { now: () => new Date(0) },
+    );
+    limits.requireSearch('a', 'revoked')(true);
+    limits.requireSearch('a', 'revoked')(false);
+    assert.throws(() => limits.requireSearch('a', 'revoked'), isRateLimited);
   });
 
   it('is not counted if it is missing or mistyped, which costs no query', async () => {

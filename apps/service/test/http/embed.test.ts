@@ -16,8 +16,7 @@ describe('badge and widget of a vault', () => {
         count: () => {
           throw new ApiError('ERR_RATE_LIMITED', { requests: 1, seconds: 60, retryAfterSeconds: 60 });
         },
-        requireSearch: () => undefined,
-        record: () => undefined,
+        requireSearch: () => () => undefined,
       },
       readVaultFigures: async (address, admit) => {
         if (address !== VAULT) admit();

@@ -15,11 +15,10 @@ export interface AddressLimits {
   /**
    * Requires that an address may have a credential searched, named by its hash: not too many of its credentials were unknown within the
    * window, or this one has worked before. So strangers at an address cannot lock out the clients that share it.
+   * @returns records whether the credential works.
    * @throws ApiError ERR_RATE_LIMITED
    */
-  requireSearch(address: string, credential: string): void;
-  /** Records whether a credential that was searched works. */
-  record(address: string, credential: string, works: boolean): void;
+  requireSearch(address: string, credential: string): (works: boolean) => void;
 }
 
 export interface AddressLimitSettings {
@@ -54,25 +53,24 @@ export function createAddressLimits(limits: AddressLimitSettings, clock: { now()
       if (window.count(address) > limits[kind].requests) throw window.refusal();
     },
     requireSearch(address, credential) {
-      if (known.has(credential)) return;
       const window = windows.unknownCredentials;
-      if (window.count(address) >= limits.unknownCredentials.requests) throw window.refusal();
-      // Counted before the search, so that simultaneous requests are bounded too.
-      window.add(address, 1);
-    },
-    record(address, credential, works) {
-      const wasKnown = known.delete(credential);
-      if (!works) {
-        if (wasKnown) windows.unknownCredentials.add(address, 1);
-        return;
+      const isCounted = !known.has(credential);
+      if (isCounted) {
+        if (window.count(address) >= limits.unknownCredentials.requests) throw window.refusal();
+        // Counted before the search, so that simultaneous requests are bounded too.
+        window.add(address, 1);
       }
-      if (!wasKnown) windows.unknownCredentials.add(address, -1);
-      known.add(credential);
-      if (known.size <= MAX_KNOWN_CREDENTIALS) return;
-      for (const oldest of known) {
-        known.delete(oldest);
-        break;
-      }
+      return (works) => {
+        known.delete(credential);
+        if (works === isCounted) window.add(address, works ? -1 : 1);
+        if (!works) return;
+        known.add(credential);
+        if (known.size <= MAX_KNOWN_CREDENTIALS) return;
+        for (const oldest of known) {
+          known.delete(oldest);
+          break;
+        }
+      };
     },
   };
 }

@@ -14,7 +14,7 @@ import type { OpenSession } from '../../projects/sign-in.ts';
 import type { AddressLimits } from './address-limits.ts';
 
 export interface AuthenticateDeps {
-  readonly addressLimits: Pick<AddressLimits, 'requireSearch' | 'record'>;
+  readonly addressLimits: Pick<AddressLimits, 'requireSearch'>;
   /** Finds a key by its prefix, and counts the request if the key has this hash and can be used. */
   findKeyHolder(given: GivenKey, request: KeyRequest): Promise<FoundKeyHolder | null>;
   /** Returns true if a project, or the one with a key of this prefix, has left this shard. */
@@ -112,12 +112,12 @@ export async function authenticateKey(
     throw unauthorized(`The API key in ${API_KEY_HEADER} ${problem}`);
   }
   const credential = Buffer.from(given.hash).toString('base64');
-  deps.addressLimits.requireSearch(address, credential);
+  const record = deps.addressLimits.requireSearch(address, credential);
   const found = await deps.findKeyHolder(given, { name: rateLimit, batchId });
   if (!found && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
-  deps.addressLimits.record(address, credential, found !== null && matches && found.key.revokedAt === null);
+  record(found !== null && matches && found.key.revokedAt === null);
   if (!found || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
 
   const { checkedAt, key, project, isMoving, limit, batch } = found;
@@ -155,9 +155,9 @@ export async function authenticateSession(
   const sessionToken = readCookie(cookieHeader ?? '', cookieOf(origin).name);
   if (sessionToken === null) throw unauthorized('Sign in with the project’s wallet.');
   const credential = createHash('sha256').update(sessionToken).digest('base64');
-  addressLimits.requireSearch(address, credential);
+  const record = addressLimits.requireSearch(address, credential);
   const session = await findOpenSession(sessionToken);
-  addressLimits.record(address, credential, session !== null);
+  record(session !== null);
   if (session === null) throw unauthorized('The session has expired. Sign in again.');
   return { ...session, sessionToken };
 }
