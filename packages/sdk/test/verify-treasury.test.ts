@@ -3,7 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type VerificationInput, verifyApproval } from '@flywheel/sdk';
+import { readProposalContent, type VerificationInput, verifyApproval } from '@flywheel/sdk';
+import {
+  getConfigTransactionCreateInstruction,
+  getProposalCreateInstruction,
+  PERMISSION,
+  proposalAddress,
+  transactionAddress,
+} from '@flywheel/squads';
+import { findMultisig, land } from '@flywheel/testing/chain';
 import { send } from '@flywheel/testing/client';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import {
@@ -14,13 +22,16 @@ import {
   waitForWithdrawal,
 } from '@flywheel/testing/treasury';
 import { createSignerFile, openConsoleWorld, type World } from '@flywheel/testing/world';
-import { generateKeyPairSigner } from '@solana/kit';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
+import { buildApproval, vote } from './approvals.ts';
 
 describe('verifyApproval of withdrawals and rotations', () => {
   let world: World;
   let companyCookie: string;
+  let recovery: Address;
   before(async () => {
-    ({ world, companyCookie } = await openConsoleWorld());
+    recovery = (await generateKeyPairSigner()).address;
+    ({ world, companyCookie } = await openConsoleWorld({ RECOVERY_ADDRESS: recovery }));
   });
   after(() => world.stop());
 
@@ -86,6 +97,48 @@ describe('verifyApproval of withdrawals and rotations', () => {
     );
     const asBurn = { action: 'MEMO', message: 'thank you' };
     await assert.rejects(textOf(altered(input, asBurn)), /is not a Squads Batch/);
+  });
+
+  it('finds a new voter in the place of a member without a vote, with whom the company would need no wallet', async () => {
+    const { wallet, vaultAddress, mintAddress, ...project } = await createProject(world);
+    const { operator } = world;
+    const multisig = address(project.multisig);
+    const { company } = await findMultisig(world, project);
+    const { address: to } = await generateKeyPairSigner();
+    const proposal = { multisig, batchIndex: '1' };
+    await land(world, operator, [
+      getConfigTransactionCreateInstruction({
+        ...{ multisig, transaction: transactionAddress(multisig, 1n), memo: null },
+        ...{ creator: operator.address, rentPayer: operator.address },
+        actions: [
+          { __kind: 'AddMember', newMember: { key: to, permissions: { mask: PERMISSION.vote } } },
+          { __kind: 'RemoveMember', oldMember: recovery },
+        ],
+      }),
+      getProposalCreateInstruction({
+        ...{ multisig, proposal: proposalAddress(multisig, 1n), transactionIndex: 1n, draft: false },
+        ...{ creator: operator.address, rentPayer: operator.address },
+      }),
+    ]);
+    const votes = await Promise.all([wallet.address, company].map((member) => vote(member, proposal)));
+    const payer = await generateKeyPairSigner();
+    const action = { action: 'ROTATE', approver: 'company', from: recovery, to } as const;
+    const input: VerificationInput = {
+      wallet: wallet.address,
+      batch: {
+        ...proposal,
+        vaultAddress,
+        mintAddress,
+        pipelines: [{ type: 'ROTATE', payload: '{}', actions: [action] }],
+      },
+      proposalApproveTx: await buildApproval({ operator: payer, wallet, company, votes }),
+    };
+    assert.equal(
+      await textOf(input),
+      `It is shown as a change of the company, ${company}, but it removes ${recovery}.`,
+    );
+    const { issues } = await readProposalContent(world.localnet.url, { ...proposal, isRotation: true });
+    assert.deepEqual(issues, [`${recovery} is no approver of the multisig.`]);
   });
 
   it('verifies an honest rotation of the operator, who gets no vote, and names what it is not', async (t) => {

@@ -1,5 +1,6 @@
 import { type BatchContent, summarizeContent } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
+import { PERMISSION } from '@flywheel/squads';
 import { readBatch, readRotation } from '../chain/squads.ts';
 import type { CallOptions } from '../client.ts';
 import { compareRotation, statusIssues, vaultIssues } from './compare.ts';
@@ -43,7 +44,7 @@ async function readPipelines(rpcUrl: string, id: Id, signal?: AbortSignal): Prom
 }
 
 async function readReplacement(rpcUrl: string, id: Id, signal?: AbortSignal): Promise<ProposalContent> {
-  const { changes, proposal } = await readRotation(rpcUrl, id, signal);
+  const { changes, proposal, multisig } = await readRotation(rpcUrl, id, signal);
   const [added] = changes;
   const removed = changes.at(-1);
   if (added?.kind !== 'add' || removed?.kind !== 'remove') {
@@ -55,5 +56,9 @@ async function readReplacement(rpcUrl: string, id: Id, signal?: AbortSignal): Pr
   const approver = role === 'operator' ? role : 'company';
   const [mismatch] = compareRotation({ approver, from: removed.member, to: added.member }, changes);
   if (mismatch) throw new Error(mismatch.text);
-  return { content: { replacement }, issues: statusIssues(proposal) };
+  const { permissions = 0 } = multisig.members.find((member) => member.address === removed.member) ?? {};
+  const isOfRole = (role === 'approver') === ((permissions & PERMISSION.vote) !== 0);
+  // In the place of a member without a vote, a new approver would be a third one: two of one side would be enough.
+  const issues = isOfRole ? [] : [`${removed.member} is no ${role} of the multisig.`];
+  return { content: { replacement }, issues: [...statusIssues(proposal), ...issues] };
 }

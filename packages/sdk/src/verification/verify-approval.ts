@@ -147,17 +147,23 @@ async function verifyRotation(
     shown === 1 ? [] : [{ pipeline: null, text: `${shown} actions are shown; a rotation on chain is a single one.` }];
   const mismatches = [
     ...beside,
-    ...sideMismatches(rotation, wallet).map((text) => ({ pipeline: 0, text })),
+    ...sideMismatches(rotation, wallet, onChain.multisig).map((text) => ({ pipeline: 0, text })),
     ...compareRotation(rotation, onChain.changes),
   ];
   return { onChain, mismatches };
 }
 
-/** A rotation that is shown as the company's or the operator's must not remove the signer's own wallet, and the other way round. */
-function sideMismatches({ approver, from }: RotateAction, wallet: Address): string[] {
-  if ((approver === 'wallet') === (from === wallet)) return [];
-  const removed = from === wallet ? 'your own wallet' : `${from}, which is not your wallet ${wallet}`;
-  return [`It is shown as a change of the ${approver}, but it removes ${removed}.`];
+/** A rotation must remove the member that it is shown to replace: in the place of another one, a side could get a second vote. */
+function sideMismatches(
+  { approver, from }: RotateAction,
+  wallet: Address,
+  multisig: ProposalOnChain['multisig'],
+): string[] {
+  const members = { wallet, company: votersOf(multisig, wallet).company, operator: operatorOf(multisig) };
+  const shown = members[approver];
+  if (from === shown) return [];
+  const removed = from === wallet ? 'your own wallet' : from;
+  return [`It is shown as a change of the ${approver}, ${shown ?? 'no member'}, but it removes ${removed}.`];
 }
 
 function multisigMismatches(
