@@ -103,6 +103,20 @@ describe('what the command line knows of a multisig', () => {
     await writeFile(pinFile(), kept);
   });
 
+  it('is kept with the vault and the mint that were verified, whatever the service says about the batch', async () => {
+    const kept = await readFile(pinFile(), 'utf8');
+    await rm(pinFile());
+    const stranger = (await generateKeyPairSigner()).address;
+    const lie = (answer: string) => answer.replaceAll(mint, stranger).replaceAll(project.vaultAddress, stranger);
+    lying.tell({ path: /\/v1\/flywheel\/batch\//, change: lie });
+    const { exitCode, stderr } = await run();
+    lying.tell(null);
+    const [pin] = (await readPins()).multisigs;
+    await writeFile(pinFile(), kept);
+    assert.equal(exitCode, 0, stderr);
+    assert.deepEqual([pin.vaultAddress, pin.mintAddress], [project.vaultAddress, mint]);
+  });
+
   it('refuses another vault or mint that the service shows, before anything is created', async () => {
     const stranger = (await generateKeyPairSigner()).address;
     const count = async () => (await world.db.selectFrom('batches').select('id').execute()).length;

@@ -22,7 +22,10 @@ export type BatchProgress =
       readonly isResumed: boolean;
     }
   | { readonly stage: 'setUp'; readonly batch: Batch }
-  /** Unless `verify` is `'trust-service'`: the result, before the wallet is asked. */
+  /**
+   * Unless `verify` is `'trust-service'`: the result, before the wallet is asked. The vault and the mint of `batch` are those that
+   * were verified, whatever the service says.
+   */
   | { readonly stage: 'verified'; readonly batch: Batch; readonly verification: VerificationResult }
   /** `signedTx` is null if an earlier call has approved the batch and its execution has begun: the wallet is not asked. */
   | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction | null }
@@ -133,7 +136,8 @@ export async function followBatch(
               { wallet: signer, proposalApproveTx, ...knownOf(verify, { ...current, pipelines }) },
               {
                 ...call,
-                onVerification: (verification) => onProgress?.({ stage: 'verified', batch: current, verification }),
+                onVerification: (verification) =>
+                  onProgress?.({ stage: 'verified', batch: knownOf(verify, current).batch, verification }),
               },
             ),
       );
@@ -231,10 +235,10 @@ export async function approve(
 }
 
 /** Replaces the service's claims by what the caller knows. */
-export function knownOf(
+export function knownOf<Claimed extends Pick<Batch, 'vaultAddress' | 'mintAddress'>>(
   { vaultAddress, mintAddress, expect }: VerifyOptions,
-  claimed: VerificationInput['batch'],
-): Pick<VerificationInput, 'batch' | 'expect'> {
+  claimed: Claimed,
+): { readonly batch: Claimed } & Pick<VerificationInput, 'expect'> {
   const known = {
     ...(vaultAddress !== undefined && { vaultAddress }),
     ...(mintAddress !== undefined && { mintAddress }),
