@@ -65,6 +65,8 @@ const TEMPORARY: ReadonlySet<string> = new Set<FlywheelErrorCode>([
   ...['ERR_UNREACHABLE', 'ERR_TIMED_OUT', 'ERR_VAULT_UNDERFUNDED', 'ERR_ROTATION_OPEN'],
   // The next attempt reads how the batch has ended.
   'ERR_BATCH_NOT_EXECUTABLE',
+  // The next attempt signs the present approval: the service has given up an execution with an earlier one.
+  'ERR_SIGNED_TX_INVALID',
   'ERR_BATCH_STILL_EXECUTABLE',
   'ERR_PROJECT_NOT_ADMITTED',
 ] as FlywheelErrorCode[]);

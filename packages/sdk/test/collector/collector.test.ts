@@ -65,6 +65,32 @@ describe('a collector', () => {
     await collector.stop();
   });
 
+  it('signs again after the service has given up an execution that had begun with an earlier approval', async () => {
+    const service = world.serve();
+    let isInitLost = false;
+    service.onRequest = (when, operation) => {
+      if (when === 'before' || operation !== 'POST init' || isInitLost) return;
+      isInitLost = true;
+      throw new TypeError('fetch failed');
+    };
+    let hasBegun = false;
+    const begun: typeof fetch = async (input, init) => {
+      if (!String(input).endsWith('/execute') || hasBegun) return service.fetch(input, init);
+      hasBegun = true;
+      const { batchId } = JSON.parse(String(init?.body));
+      return Response.json({ batchId, status: 'FINALIZED' }, { status: 202 });
+    };
+    const alarms: CollectorAlarm[] = [];
+    const onAlarm = (alarm: CollectorAlarm) => alarms.push(alarm);
+    const collector = await world.open({ fetch: begun }, createVolatileMemoryStore(), { onAlarm });
+    await collector.collect(event('a', 'ada'));
+    await collector.idle();
+    assert.deepEqual(service.paid, ['a']);
+    const waits = alarms.map((alarm) => (alarm.kind === 'waiting' ? alarm.code : alarm.kind));
+    assert.deepEqual(waits, ['ERR_UNREACHABLE', 'ERR_SIGNED_TX_INVALID']);
+    await collector.stop();
+  });
+
   it('quarantines what the service names, parks who fails again and again, and pays all others', async () => {
     const service = world.serve((to) => BEHAVIOURS[to]);
     const alarms: CollectorAlarm[] = [];
