@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isFlywheelError } from '@flywheel/sdk';
+import { isFlywheelError, verifyProofOnChain } from '@flywheel/sdk';
 import { askRpc } from '../src/chain/rpc.ts';
 import { startStubService } from './stub-service.ts';
 
@@ -41,6 +41,24 @@ describe('askRpc', () => {
     const reason = new Error('enough');
     await assert.rejects(askRpc(node.url, 'getSlot', [], AbortSignal.abort(reason)), (error) => error === reason);
     assert.equal(node.received.length, 0);
+  });
+});
+
+describe('verifyProofOnChain', () => {
+  it('does not say that no node knows a transaction while one of them does not answer', async () => {
+    await using pruned = await startStubService(() => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result: null } }));
+    await using broken = await startStubService(() => 'hangUp');
+    const vault = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
+    const question = { type: 'WATCH_AD', payload: '{"adId":"1"}', signature: '1'.repeat(64), vault };
+    for (const nodes of [
+      [pruned.url, broken.url],
+      [broken.url, pruned.url],
+    ]) {
+      await assert.rejects(verifyProofOnChain(nodes, question), (error) => isFlywheelError(error, 'ERR_UNREACHABLE'));
+    }
+    const { isProven, reason } = await verifyProofOnChain([pruned.url, pruned.url], question);
+    assert.equal(isProven, false);
+    assert.match(reason ?? '', /^No node knows the confirmed transaction /);
   });
 });
 

@@ -29,7 +29,7 @@ export interface VaultProofsQuery {
  * Reads the proofs that a vault wrote in one transaction of any version; null if no node knows the transaction.
  * A MEMO action is never a proof: only the first instruction of an executed pipeline counts (`findVaultProofs`).
  * @param rpcUrl a Solana node, or several of one cluster: each is asked until one knows the transaction.
- * @throws FlywheelError if no node answers, or the answer is not as documented.
+ * @throws FlywheelError if no node knows it and one does not answer, or the answer is not as documented.
  *
  * @example
  * const written = await readVaultProofs(rpcUrl, { signature, vault, commitment: 'confirmed' });
@@ -41,7 +41,15 @@ export async function readVaultProofs(
   { signal }: CallOptions = {},
 ): Promise<VaultProofs | null> {
   const params = transactionParams(signature, commitment);
-  const answer = await firstKnown(urlsOf(rpcUrl), (url) => askRpc(url, GET_TRANSACTION, params, signal), signal);
+  const failures: unknown[] = [];
+  const read = (url: string) =>
+    askRpc(url, GET_TRANSACTION, params, signal).catch((error: unknown) => {
+      failures.push(error);
+      throw error;
+    });
+  const answer = await firstKnown(urlsOf(rpcUrl), read, signal);
+  // The one that does not answer may know what the others do not.
+  if (answer === null && failures.length > 0) throw failures[0];
   if (answer === null) return null;
   const { slot, executedAt, failure, calls } = parseTransaction(answer);
   const proofs = failure === null ? findVaultProofs(calls) : [];
