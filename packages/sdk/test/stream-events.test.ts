@@ -36,6 +36,24 @@ describe('streamEvents', () => {
     assert.ok(signals.every(({ aborted }) => aborted));
   });
 
+  it('opens another connection after one that stays silent, and after a minute that the service asks for', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const pass = (ms: number) => setImmediate(() => t.mock.timers.tick(Math.ceil(ms)));
+    let opened = 0;
+    const fetch: typeof globalThis.fetch = async (_url, { signal } = {}) => {
+      signal?.throwIfAborted();
+      opened += 1;
+      if (opened === 2) return new Response(null, { status: 503, headers: { 'retry-after': '60' } });
+      if (opened === 3) return new Response(streamOf({ pieces: [frame(1, 'batch.closed')] }));
+      pass(45_000);
+      return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const onRetry = ({ waitMs }: Retry) => void pass(waitMs);
+    const client = createFlywheelClient({ url: 'http://service', apiKey: 'fw_key', fetch, onRetry });
+    assert.deepEqual(await idsOf(client.streamBatchEvents(BATCH_ID)), ['1']);
+    assert.equal(opened, 3);
+  });
+
   it('throws the reason of the signal', async () => {
     const stop = new AbortController();
     const { client } = clientOf([{ pieces: [frame(1, 'batch.initialized')] }]);

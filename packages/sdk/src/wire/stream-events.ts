@@ -27,11 +27,15 @@ export async function* streamEvents(
 ): AsyncGenerator<BatchEvent, void, undefined> {
   let lastId = after;
   for (;;) {
-    const line = new AbortController();
-    const watchdog = startWatchdog(line);
+    let line = new AbortController();
+    const watchdog = startWatchdog((reason) => line.abort(reason));
     try {
-      const open = () =>
-        openStream(connection, batchId, lastId, AbortSignal.any([line.signal, ...(signal ? [signal] : [])]));
+      const open = () => {
+        // The one before may have been silent for too long, or the wait after it was longer.
+        line = new AbortController();
+        watchdog.reset();
+        return openStream(connection, batchId, lastId, AbortSignal.any([line.signal, ...(signal ? [signal] : [])]));
+      };
       const { maxAttempts, onRetry } = connection;
       const body = await retry({ maxAttempts, onRetry, signal, mayRetry: isTransient }, open);
       if (body === null) return;
@@ -128,9 +132,9 @@ function parseEvent(text: string): BatchEvent | null {
 
 const MAX_QUOTED_CHARACTERS = 200;
 
-/** Aborts a connection on which nothing arrives. */
-function startWatchdog(line: AbortController) {
-  const end = () => line.abort(new Error(`Nothing arrived for ${SILENCE_MS / 1_000} s.`));
+/** Calls `abort` for a connection on which nothing arrives. */
+function startWatchdog(abort: (reason: Error) => void) {
+  const end = () => abort(new Error(`Nothing arrived for ${SILENCE_MS / 1_000} s.`));
   let timer = setTimeout(end, SILENCE_MS);
   return {
     reset: () => {
