@@ -57,13 +57,23 @@ export function createIntake(
     });
   }
 
+  /** Resolves after the next change or when the signal is aborted. A signal may outlive many items, so no listener stays on it. */
+  function awaitChange(signal: AbortSignal | undefined): Promise<unknown> {
+    return new Promise((resolve) => {
+      signal?.addEventListener('abort', resolve);
+      journal.nextChange().then(() => {
+        signal?.removeEventListener('abort', resolve);
+        resolve(null);
+      });
+    });
+  }
+
   return {
     collect: async (item, { signal }) => {
       requireOpen();
       const parsed = parseItem(item, Date.now());
-      const aborted = signal && new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
       while (journal.counts().pending + queue.length >= maxPending && !signal?.aborted) {
-        await Promise.race([journal.nextChange(), ...(aborted ? [aborted] : [])]);
+        await awaitChange(signal);
         requireOpen();
       }
       signal?.throwIfAborted();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { before, describe, it } from 'node:test';
 import type { InitBatchRequest } from '@flywheel/api';
 import { writeMergedPayload } from '@flywheel/protocol';
@@ -313,6 +314,14 @@ describe('a collector', () => {
     assert.equal((await third).id, 'c');
     await collector.idle();
     assert.deepEqual(service.paid, ['a', 'b', 'c']);
+    await collector.stop();
+  });
+
+  it('leaves no listener on a signal that outlives its events, also after they have waited', async () => {
+    const collector = await world.open(world.serve(), createVolatileMemoryStore(), { maxPending: 1 });
+    const { signal } = new AbortController();
+    await Promise.all(['a', 'b', 'c'].map((id) => collector.collect(event(id, 'ada'), { signal })));
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
     await collector.stop();
   });
 
