@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { BatchRow } from '@flywheel/api';
-import { storeFailedBatches, waitForBatch } from '@flywheel/testing/batches';
+import { storeFailedBatches, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
@@ -226,6 +226,33 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await create.click();
     await page.waitForURL(`**/p/${projectId}/approve/*`);
     assert.equal(await count(), before + 1);
+  });
+
+  it('is followed by the tab in sight alone, which otherwise could wait for a connection', async () => {
+    const { page } = person;
+    const { projectId } = project;
+    const batchId = await initByApi(story, project, [{ ...burnPipeline(1), type: TYPE, payload: '{"adId":"tab"}' }]);
+    await waitForBatch(story.world, project, batchId, ({ status }) => status === 'FINALIZED');
+    await page.addInitScript(`
+      globalThis.streams = new Set();
+      globalThis.EventSource = class extends EventSource {
+        constructor(...given) { super(...given); streams.add(this); }
+        close() { streams.delete(this); super.close(); }
+      };
+      globalThis.setVisibility = (visibilityState) => {
+        Object.defineProperty(document, 'visibilityState', { value: visibilityState, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+      };
+    `);
+    await page.goto(`/p/${projectId}/batches/${batchId}`);
+    const streams = () => page.evaluate<number>('streams.size');
+    await waitUntil('the stream of a tab in sight', streams, (count) => count === 1);
+    await page.evaluate("setVisibility('hidden')");
+    await waitUntil('the end of the stream', streams, (count) => count === 0);
+    const { status, text } = await askApi(person, `/projects/${projectId}/batches/${batchId}/cancel`, {});
+    assert.ok(status < 300, text);
+    await page.evaluate("setVisibility('visible')");
+    await page.getByText('Cancelled', { exact: true }).waitFor();
   });
 
   it('is found in the palette by its number or id, among more than the newest fifty', async () => {

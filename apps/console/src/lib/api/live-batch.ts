@@ -1,6 +1,6 @@
 import { type BatchDetail, BatchEventType } from '@flywheel/api';
-import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { focusManager, type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { applyProgress } from './apply-progress.ts';
 import { batchEventsPath, batchQuery, progressQuery } from './batches.ts';
 
@@ -9,11 +9,16 @@ const POLL_INTERVAL_MS = 2_000;
 /** Poll interval with an event stream, in case an event is lost. */
 const FALLBACK_INTERVAL_MS = 30_000;
 
-/** Subscribes to a batch: follows the service’s events, and polls while there is no event stream. */
+/**
+ * Subscribes to a batch: follows the service’s events, and polls while there is no event stream. It does neither in a tab that is
+ * out of sight: over HTTP/1.1 a browser has six connections for all tabs of a service, and six streams would hold every request
+ * back. Who returns to the tab gets the present state at once.
+ */
 export function useLiveBatch(projectId: string, batchId: string): UseQueryResult<BatchDetail> {
   const queries = useQueryClient();
   const batch = useQuery(batchQuery(projectId, batchId));
   const isMoving = batch.data !== undefined && batch.data.waitsFor !== 'nothing';
+  const isInSight = useSyncExternalStore(focusManager.subscribe, () => focusManager.isFocused());
   const [isStreaming, setStreaming] = useState(false);
   const progress = useQuery({
     ...progressQuery(projectId, batchId),
@@ -29,7 +34,7 @@ export function useLiveBatch(projectId: string, batchId: string): UseQueryResult
     );
   }, [queries, projectId, batchId, latest]);
   useEffect(() => {
-    if (!isMoving) return;
+    if (!isMoving || !isInSight) return;
     const { queryKey } = progressQuery(projectId, batchId);
     const refetch = async () => {
       // A request already in flight may answer with the state before the event, and refetching alone would reuse it.
@@ -45,6 +50,6 @@ export function useLiveBatch(projectId: string, batchId: string): UseQueryResult
       events.close();
       setStreaming(false);
     };
-  }, [queries, projectId, batchId, isMoving]);
+  }, [queries, projectId, batchId, isMoving, isInSight]);
   return batch;
 }
