@@ -29,11 +29,18 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   const [isHeld, setHeld] = useState(false);
+  /** True for a dialog that the page has closed, and not the person. */
+  const isPutAway = useRef(false);
   useEffect(() => {
     const element = dialog.current;
-    if (!element || element.open === isOpen) return;
-    if (isOpen) element.showModal();
-    else element.close();
+    if (!element || !isOpen) return;
+    isPutAway.current = false;
+    element.showModal();
+    return () => {
+      // Also when the session ends, which hides the screen: the browser keeps a page inert behind a dialog that it does not show.
+      isPutAway.current = true;
+      element.close();
+    };
   }, [isOpen]);
   return (
     <dialog
@@ -44,6 +51,7 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
         if (isHeld) event.preventDefault();
       }}
       onClose={({ currentTarget }) => {
+        if (isPutAway.current || currentTarget.open) return;
         if (isHeld && isOpen) currentTarget.showModal();
         else onClose();
       }}

@@ -83,6 +83,23 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Tokens', { exact: true }).inputValue(), '12.5');
   });
 
+  it('that ends behind a dialog asks to sign in, and then the dialog is shown again', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Create an API key' });
+    await dialog.getByLabel('Name').fill('nightly');
+    await story.world.db.deleteFrom('sessions').execute();
+    await dialog.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByText('Sign in to continue').waitFor();
+    await signIn(person);
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'nightly');
+    await dialog.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByTestId('secret').waitFor();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   it('is not opened with the challenge of another host, whose session the service would get', async () => {
     const visitor = await story.visit();
     const { page } = visitor;
