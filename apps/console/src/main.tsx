@@ -1,4 +1,4 @@
-import { sessionQuery } from './lib/api/session.ts';
+import { forgetOtherWallets, sessionQuery } from './lib/api/session.ts';
 import './styles.css';
 
 /** Data this old is shown at once and fetched again in the background. */
@@ -15,6 +15,8 @@ const queryClient: QueryClient = new QueryClient({
     mutations: { retry: false, networkMode: 'always' },
   },
 });
+
+forgetOtherWallets(queryClient);
 
 /** Makes every screen ask to sign in once any answer says that the session has ended. */
 function endSession(error: Error): void {

@@ -51,6 +51,26 @@ export async function alterAnswers(page: Page, { of, change, status }: Alteratio
   };
 }
 
+export interface HeldRequests {
+  /** Resolves when the page has sent the first one. */
+  readonly reached: Promise<void>;
+  /** Lets them and all later ones go on to the service. */
+  readonly release: () => void;
+}
+
+/** Holds requests of a page. @param method all by default. */
+export async function holdRequests(page: Page, of: string | RegExp, method?: string): Promise<HeldRequests> {
+  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.route(of, async (route) => {
+    if (method !== undefined && route.request().method() !== method) return route.fallback();
+    asked.resolve();
+    await released.promise;
+    // The page may have cancelled the request.
+    await route.fallback().catch(() => undefined);
+  });
+  return { reached: asked.promise, release: released.resolve };
+}
+
 const MAX_RETRIES = 3;
 
 /** Answers null when the page has cancelled the request, or it was aborted because it failed. */

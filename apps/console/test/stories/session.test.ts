@@ -9,11 +9,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { encodeBase58 } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject } from '@flywheel/testing/project';
 import { createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
-import { alterAnswers } from './alterations.ts';
+import { alterAnswers, holdRequests } from './alterations.ts';
 import {
   askApi,
   checkScreenOnBoth,
@@ -98,6 +99,47 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByTestId('secret').waitFor();
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('that is signed out from the palette leaves nothing of the wallet on the screen', async () => {
+    const { page } = person;
+    await page.goto('/');
+    const shown = page.getByText(/^vault \S+$/);
+    await shown.waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Command palette' }).getByRole('combobox').fill('Sign out');
+    const ended = page.waitForResponse('**/console/api/sign-out');
+    await page.keyboard.press('Enter');
+    assert.equal((await ended).status(), 200);
+    await page.getByRole('heading', { name: /^Burns and airdrops/ }).waitFor();
+    assert.equal(await shown.count(), 0);
+    assert.equal(await page.getByRole('button', { name: /^Signed in as/ }).count(), 0);
+    await signIn(person);
+  });
+
+  it('of another wallet shows nothing of the one before, not even until the service answers', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}`);
+    const vault = page.getByText(project.vault.slice(0, 4)).first();
+    await vault.waitFor();
+    await story.world.db.deleteFrom('sessions').execute();
+    await page.getByText('Sign in to continue').waitFor();
+    await addWallet(person, 'Second wallet');
+    const reads = await holdRequests(page, '**/console/api/projects/**');
+    await page
+      .getByRole('button', { name: /^Connect/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: 'Second wallet' }).click();
+    await page.getByRole('button', { name: /^Signed in as/ }).waitFor();
+    assert.equal(await vault.isVisible(), false, 'it shows the project of the other wallet');
+    reads.release();
+    await page.getByText('This wallet is not a member of the project').waitFor();
+    await page.unrouteAll();
+    await page.locator('main').getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('Sign in to continue').waitFor();
+    await signIn(person);
+    await vault.waitFor();
   });
 
   it('is not opened with the challenge of another host, whose session the service would get', async () => {
@@ -260,6 +302,31 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await takeScreenshot(person, 'signed-out');
   });
 });
+
+/** Adds a wallet to a page, beside the test wallet, until it is loaded again. It signs messages only. */
+async function addWallet({ page }: Person, name: string): Promise<void> {
+  const { privateKey, publicKey } = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
+  const jwk = await crypto.subtle.exportKey('jwk', privateKey);
+  const publicBytes = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey));
+  const values = { name, jwk, publicKey: [...publicBytes], address: encodeBase58(publicBytes) };
+  await page.evaluate(`(async ({ name, jwk, publicKey, address }) => {
+    const key = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['sign']);
+    const sign = async (message) => new Uint8Array(await crypto.subtle.sign('Ed25519', key, message));
+    const chains = ['solana:localnet'];
+    const account = { address, publicKey: new Uint8Array(publicKey), chains, features: ['solana:signMessage'] };
+    const signMessage = (...inputs) =>
+      Promise.all(inputs.map(async ({ message }) => ({ signedMessage: message, signature: await sign(message) })));
+    const features = {
+      'standard:connect': { version: '1.0.0', connect: async () => ({ accounts: [account] }) },
+      'solana:signMessage': { version: '1.1.0', signMessage },
+      'solana:signTransaction': { version: '1.0.0', supportedTransactionVersions: [0] },
+    };
+    const wallet = { version: '1.0.0', name, icon: 'data:image/svg+xml,', chains, accounts: [account], features };
+    dispatchEvent(
+      new CustomEvent('wallet-standard:register-wallet', { detail: ({ register }) => register(wallet) }),
+    );
+  })(${JSON.stringify(values)})`);
+}
 
 /** Asserts that a screen has this title, as its heading and in the tab of the browser. */
 async function hasTitle({ page }: Person, title: string): Promise<void> {

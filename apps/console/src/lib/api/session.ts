@@ -1,10 +1,11 @@
 import { askEveryShard, IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { isAuditDocument } from '../document-policy.ts';
 import { loadCode } from '../load-code.ts';
 import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call, callForReply } from './call.ts';
+import { environmentQuery } from './environment.ts';
 
 /** The current session; null when signed out. */
 export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
@@ -49,11 +50,29 @@ export function useSignOut() {
       if (left !== undefined) throw left.error;
     },
     onSuccess: () => {
-      // The next wallet must not see data of this one.
-      queries.clear();
       queries.setQueryData(sessionQuery.queryKey, null);
+      forget(queries);
     },
   });
+}
+
+/** Clears the data of a wallet when another one is signed in, here or in another tab: it must not see them. */
+export function forgetOtherWallets(queries: QueryClient): void {
+  let wallet: string | undefined;
+  queries.getQueryCache().subscribe(({ query }) => {
+    if (query.queryKey[0] !== sessionQuery.queryKey[0]) return;
+    const session: Session | null | undefined = query.state.data;
+    if (!session || session.wallet === wallet) return;
+    if (wallet !== undefined) forget(queries);
+    ({ wallet } = session);
+  });
+}
+
+/** Clears everything but the session, which its screens go on to read, and what is the same for everyone. */
+function forget(queries: QueryClient): void {
+  const kept = new Set<unknown>([sessionQuery.queryKey[0], environmentQuery.queryKey[0]]);
+  queries.removeQueries({ predicate: ({ queryKey: [name] }) => !kept.has(name) });
+  queries.getMutationCache().clear();
 }
 
 async function readSession(): Promise<Session | null> {
