@@ -6,7 +6,7 @@ import { storeFailedBatches, waitForBatch, waitUntil } from '@flywheel/testing/b
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
-import { alterAnswers } from './alterations.ts';
+import { alterAnswers, holdRequests } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -226,6 +226,23 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await create.click();
     await page.waitForURL(`**/p/${projectId}/approve/*`);
     assert.equal(await count(), before + 1);
+  });
+
+  it('cannot be edited while it is created, which going back would not end', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}/new`);
+    await page.getByLabel(/^Payload/).fill('{"adId":"slow"}');
+    await page.getByLabel('Tokens', { exact: true }).fill('0.5');
+    await page.getByRole('button', { name: 'Review' }).click();
+    const creation = await holdRequests(page, /\/console\/api\/projects\/[^/]+\/batches$/, 'POST');
+    const back = page.getByRole('button', { name: 'Back to editing' });
+    assert.equal(await back.isEnabled(), true);
+    await page.getByRole('button', { name: 'Create the batch' }).click();
+    await creation.reached;
+    await back.and(page.locator(':disabled')).waitFor();
+    creation.release();
+    await page.waitForURL(`**/p/${project.projectId}/approve/*`);
+    await page.unrouteAll();
   });
 
   it('is followed by the tab in sight alone, which otherwise could wait for a connection', async () => {

@@ -63,7 +63,8 @@ export function Review({ projectId, token, batches, onBack, onCreated }: ReviewP
   return (
     <div className="flex flex-col gap-6">
       <div>
-        <Button size="small" onClick={onBack}>
+        {/* Going back would not end the creation: batches that the person means to correct would be created all the same. */}
+        <Button size="small" disabled={create.isPending} onClick={onBack}>
           <ArrowLeft size={14} aria-hidden /> Back to editing
         </Button>
       </div>
