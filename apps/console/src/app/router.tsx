@@ -147,6 +147,8 @@ const projectRoutes = project.addChildren([overview, batches, batch, compose, ap
 export const router = createRouter({
   routeTree: root.addChildren([home, register, proof, publicVault, vaultAudit, companyRoutes, projectRoutes]),
   defaultPreload: 'intent',
+  // Another batch or project starts from nothing: what a screen says of one must not stand beside another.
+  defaultRemountDeps: ({ params }) => params,
   scrollRestoration: true,
   defaultErrorComponent: ErrorPage,
   ...plainSearch,

@@ -272,6 +272,32 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByText('Cancelled', { exact: true }).waitFor();
   });
 
+  it('takes no dialog over from the batch that was on the screen before', async () => {
+    const { page } = person;
+    const title = page.getByRole('heading', { level: 1, name: /^Batch \d+$/ });
+    const names: string[] = [];
+    for (const adId of ['one', 'other']) {
+      const pipeline = { ...burnPipeline(1), type: TYPE, payload: JSON.stringify({ adId }) };
+      await page.goto(`/p/${project.projectId}/batches/${await initByApi(story, project, [pipeline])}`);
+      names.push((await title.textContent()) ?? '');
+    }
+    const [first = '', second = ''] = names;
+    // Without loading the page: what was shown before is shown at once.
+    const open = async (name: string) => {
+      await page.keyboard.press('Control+k');
+      const palette = page.getByRole('dialog', { name: 'Command palette' });
+      await palette.getByRole('combobox').fill(name);
+      await palette.getByRole('option', { name: new RegExp(`^${name}\\D`), selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await title.and(page.getByText(name, { exact: true })).waitFor();
+    };
+    await open(first);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('dialog', { name: `Cancel ${first.toLowerCase()}?` }).waitFor();
+    await open(second);
+    assert.equal(await page.locator('dialog[open]').count(), 0);
+  });
+
   it('is found in the palette by its number or id, among more than the newest fifty', async () => {
     const { page } = person;
     const path = `/projects/${project.projectId}/batches`;
