@@ -10,13 +10,17 @@ export interface DialogProps {
 
 const HoldContext = createContext<(isHeld: boolean) => void>(() => undefined);
 
-/** Keeps the dialog around a component open while that is shown: only the component's own button closes it. */
-export function useHeldDialog(): void {
+/**
+ * Keeps the dialog around a component open while that is shown: only the component’s own button closes it.
+ * @param isHeld false while the person may close it.
+ */
+export function useHeldDialog(isHeld = true): void {
   const hold = useContext(HoldContext);
   useEffect(() => {
+    if (!isHeld) return;
     hold(true);
     return () => hold(false);
-  }, [hold]);
+  }, [hold, isHeld]);
 }
 
 /**

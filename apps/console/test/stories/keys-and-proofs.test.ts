@@ -4,7 +4,7 @@ import type { KeySummary } from '@flywheel/api';
 import { proofHash, writeMergedPayload } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
-import { alterAnswers } from './alterations.ts';
+import { alterAnswers, holdRequests } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -82,7 +82,13 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Rotate nightly' }).click();
     await page.getByLabel('Keep the old key working for').selectOption({ label: 'no time: it stops now' });
     await page.getByText('The old key stops at once.').waitFor();
+    const rotation = await holdRequests(page, '**/keys/*/rotate');
     await page.getByRole('button', { name: 'Create the new key and end the old one' }).click();
+    // From here on the old key may have ended: who closes the dialog would never see the new one.
+    await rotation.reached;
+    await page.getByRole('button', { name: 'Close' }).waitFor({ state: 'detached' });
+    for (let presses = 0; presses < 3; presses += 1) await page.keyboard.press('Escape');
+    rotation.release();
     await page.getByText('The old key stopped working.').waitFor();
     const next = (await secret.textContent()) ?? '';
     await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))");

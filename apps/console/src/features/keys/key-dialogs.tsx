@@ -6,7 +6,7 @@ import { keysQuery, revokeKey, rotateKey } from '../../lib/api/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { Dialog, DialogButtons, useHeldDialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { SelectField, TextField } from '../../ui/fields.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
@@ -49,6 +49,7 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
     // Not awaited: the secret must not wait for the list.
     onSuccess: () => void queries.invalidateQueries(keysQuery(projectId)),
   });
+  useHeldDialog(create.isPending);
   if (create.data) {
     return <NewKey secret={create.data.apiKey} onClose={onClose} />;
   }
@@ -162,6 +163,7 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
     // Not awaited: the secret must not wait for the list.
     onSuccess: () => void queries.invalidateQueries(keysQuery(projectId)),
   });
+  useHeldDialog(rotate.isPending);
   if (rotate.data) {
     return (
       <NewKey secret={rotate.data.apiKey} onClose={onClose}>

@@ -5,7 +5,7 @@ import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { Dialog, DialogButtons, useHeldDialog } from '../../ui/dialog.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
@@ -34,6 +34,7 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
     mutationFn: () => createWebhook(projectId, { url: draft.url, events: [...draft.events] }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
+  useHeldDialog(create.isPending);
   if (create.data) {
     return (
       <WebhookSecret secret={create.data.secret} onClose={onClose}>
@@ -62,7 +63,9 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
         >
           Create the webhook
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button disabled={create.isPending} onClick={onClose}>
+          Cancel
+        </Button>
       </DialogButtons>
     </form>
   );
@@ -133,6 +136,7 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
     mutationFn: () => rotateWebhookSecret(projectId, webhook.webhookId, overlapSeconds),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
+  useHeldDialog(rotate.isPending);
   if (rotate.data) {
     const { previousSecretUntil } = rotate.data.webhook;
     return (
@@ -168,7 +172,9 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>
           Create the new secret
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button disabled={rotate.isPending} onClick={onClose}>
+          Cancel
+        </Button>
       </DialogButtons>
     </form>
   );
