@@ -13,7 +13,7 @@ import { encodeBase58 } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject } from '@flywheel/testing/project';
-import { createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
+import { createKeyPairSignerFromPrivateKeyBytes, generateKeyPair, getAddressEncoder } from '@solana/kit';
 import { alterAnswers, holdRequests } from './alterations.ts';
 import {
   askApi,
@@ -305,7 +305,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
 
 /** Adds a wallet to a page, beside the test wallet, until it is loaded again. It signs messages only. */
 async function addWallet({ page }: Person, name: string): Promise<void> {
-  const { privateKey, publicKey } = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
+  const { privateKey, publicKey } = await generateKeyPair(true);
   const jwk = await crypto.subtle.exportKey('jwk', privateKey);
   const publicBytes = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey));
   const values = { name, jwk, publicKey: [...publicBytes], address: encodeBase58(publicBytes) };
