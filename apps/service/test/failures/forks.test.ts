@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { Ledger } from '@flywheel/api';
 import {
   assertError,
   executeSigned,
@@ -11,7 +10,7 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
-import { airdropPipeline, burnPipeline, getBatch, init } from '@flywheel/testing/client';
+import { airdropPipeline, burnPipeline, init } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createOwnMint, createSeizableMint, freeze, mintTo, type OwnMint, seize } from '@flywheel/testing/mints';
@@ -20,7 +19,6 @@ import { advanceWithBundles, pauseSlots, REAL_FINALITY, resumeSlots, setUpAndPau
 import { type Address, address, generateKeyPairSigner, type Signature, signature } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Bundle } from '../../src/model/batch.ts';
-import { findBundles } from '../../src/store/batches/bundles.ts';
 import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
 
 const WAIT = { prefer: 'wait=60' };
@@ -42,31 +40,6 @@ describe('a fork', () => {
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
     await finalEnd(opened.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
-    await assertRentReturned(project, opened);
-  });
-
-  it('that takes the closing of a batch away comes before the batch is closed: it is closed again, and the rent counts once', async () => {
-    const project = await createProject(world);
-    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    await executeAndPause(project, batch);
-    await finalEnd(batch.id);
-    await waitUntil(
-      'the closing to land',
-      async () => {
-        await world.localnet.warp();
-        return (await findBundles(world.db, batch.id, 'close')).map(({ state }) => state);
-      },
-      (states) => states.includes('landed'),
-    );
-    const held = world.gate.hold('getEpochInfo');
-    await held.reached; // it asks what is final
-    assert.equal((await readLedger(project, batch)).isComplete, false);
-    await forkAway(batch.id, 'close');
-    held.release();
-    world.gate.clear();
-    await resumeSlots(world);
-    await assertRentReturned(project, batch);
-    assert.equal((await findBundles(world.db, batch.id, 'close')).length, 2);
   });
 
   it('that takes an execution away is made good: every pipeline is executed once, and the result names what landed', async () => {
@@ -101,7 +74,6 @@ describe('a fork', () => {
     await resumeSlots(world);
     await finalEnd(batch.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 1_000_000n);
-    await assertRentReturned(project, batch);
   });
 
   describe('that takes a part of an executed batch away', () => {
@@ -274,23 +246,6 @@ describe('a fork', () => {
       },
       (at) => at !== null,
     );
-  }
-
-  /** The ledger of a closed batch names only what is final, so that its rent balances. */
-  async function assertRentReturned(project: TestProject, batch: OpenBatch): Promise<void> {
-    const { rentOutLamports, rentBackLamports, entries } = await waitUntil(
-      'the closing',
-      () => readLedger(project, batch),
-      ({ isComplete }) => isComplete,
-    );
-    assert.notEqual(rentOutLamports, '0');
-    assert.equal(rentBackLamports, rentOutLamports, JSON.stringify(entries));
-    await assertFinalized(entries.map((entry) => signature(entry.signature)));
-  }
-
-  async function readLedger({ apiKey }: TestProject, { id }: OpenBatch) {
-    const { ledger } = requireOk(await getBatch(world.url, apiKey, id, '?include=ledger'));
-    return Ledger.parse(ledger);
   }
 
   async function assertFinalized(hashes: readonly Signature[]): Promise<void> {

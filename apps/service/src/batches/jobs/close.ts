@@ -33,11 +33,12 @@ import { uncountUnexecuted } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
-import { awaitClosed, awaitFinality, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
+import { awaitFinality, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
 import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
 const FINALITY_POLL_MS = 2_000;
+const CLOSED_CHECK_MS = 60_000;
 /** Interval at which the job looks for the wallet's cancel vote. */
 const CANCEL_POLL_MS = 10 * 60_000;
 /** After this many failures in a row, another immediate attempt is unlikely to succeed. */
@@ -67,12 +68,8 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
-      if (await awaitClosed(deps, multisig, batch)) {
-        await completeLedger(deps, multisig, batch);
-        return recordClosed(deps, batch);
-      }
-      failedLandings += 1;
-      continue;
+      await completeLedger(deps, multisig, batch);
+      return recordClosed(deps, multisig, batch);
     }
     if (step === 'not created') {
       // A setup that a fork took away may land again until it expires.
@@ -85,9 +82,14 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   await enqueueAgain(deps, multisig, batch, RETRY_MS);
 }
 
-async function recordClosed(deps: RunDeps, { id: batchId }: Batch): Promise<void> {
-  const isFirst = await fencedTransaction(deps, (trx) => markClosed(trx, batchId, deps.clock.now()));
-  if (isFirst) deps.log.info({ batchId }, 'batch closed on chain');
+/** Records that a batch is closed. A fork may take the closing away: the job runs once more when it is final. */
+async function recordClosed(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
+  const isFirst = await fencedTransaction(deps, async (trx) => {
+    if (!(await markClosed(trx, batch.id, deps.clock.now()))) return false;
+    await enqueueAgain({ ...deps, db: trx }, multisig, batch, CLOSED_CHECK_MS);
+    return true;
+  });
+  if (isFirst) deps.log.info({ batchId: batch.id }, 'batch closed on chain');
 }
 
 /** Records an operator's rejection, so that whoever opens the batch again gets no signature for it. */

@@ -9,10 +9,7 @@ import { findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.
 import { inTransaction } from '../../store/db.ts';
 import type { WorkerDeps } from '../deps.ts';
 
-/**
- * Records the costs of a batch's finalized transactions that have no ledger entry yet, and charges them to the present day. What a
- * fork can still take away is recorded by a later call.
- */
+/** Records the costs of a batch's landed transactions that have no ledger entry yet, and charges them to the present day. */
 export async function completeLedger(
   { db, chain, clock }: WorkerDeps,
   multisig: Multisig,

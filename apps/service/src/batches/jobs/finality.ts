@@ -24,8 +24,6 @@ export interface Finality {
 }
 
 const POLL_INTERVAL_MS = 400;
-/** No client waits for a closing. */
-const CLOSED_POLL_INTERVAL_MS = 2_000;
 
 /**
  * Waits until everything of a batch that has landed so far is finalized, about 13 s on mainnet, and reads its state then.
@@ -39,24 +37,6 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
     await turn.pause(() => clock.sleep(POLL_INTERVAL_MS, signal));
   }
   return readFinality(deps, multisig, batch);
-}
-
-/**
- * Waits until what a confirmed read shows, that the accounts of a batch are closed, is finalized. Only then is its ledger complete.
- * @returns false if a fork has taken the closing away.
- */
-export async function awaitClosed(
-  deps: Pick<RunDeps, 'chain' | 'clock' | 'signal' | 'turn'>,
-  multisig: Multisig,
-  batch: Batch,
-): Promise<boolean> {
-  const { chain, clock, signal, turn } = deps;
-  const seenSlot = await chain.slot();
-  while ((await chain.finalizedBlock()).slot < seenSlot) {
-    await turn.pause(() => clock.sleep(CLOSED_POLL_INTERVAL_MS, signal));
-  }
-  const { accounts } = await readBatchAccounts(deps, multisig, batch, 'finalized');
-  return accounts === null;
 }
 
 /**
