@@ -246,7 +246,7 @@ async function untilClosed({ db }: World, { projectId, multisig }: TestProject):
   );
 }
 
-/** Lets closings that are to be tried again later happen now. Returns the number of closings that are not done. */
+/** Lets the last looks at closings, a minute later, happen now. Returns the number of closings that are not done. */
 async function hastenClosings(db: World['db'], multisig: string): Promise<number> {
   const closing = sql`${isOf(multisig)} and data->>'type' = 'close'`;
   await sql`update jobs.job set start_after = now() where ${closing} and state < 'active'`.execute(db);
