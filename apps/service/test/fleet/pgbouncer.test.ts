@@ -193,7 +193,7 @@ describe('two serving and two working processes behind PgBouncer in transaction 
     const fail = () =>
       sql<{ id: string }>`
         update jobs.job j set state = 'failed', completed_on = now()
-        where data->>'batchId' = ${batchId} and data->>'type' = 'close' and state in ('created', 'completed') and not exists (
+        where data->>'batchId' = ${batchId} and data->>'type' = 'close' and state = 'created' and not exists (
           select from jobs.job other where other.singleton_key = j.singleton_key and other.state in ('active', 'retry')
         )
         returning id
