@@ -57,7 +57,7 @@ export async function startWorker(
   try {
     return await startWorking(deps, options, stopping);
   } catch (error) {
-    // What has begun would keep a process alive that does nothing.
+    // The loops that have begun would keep a process alive that does nothing.
     stopping.abort(error);
     throw error;
   } finally {

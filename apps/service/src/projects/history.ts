@@ -50,7 +50,7 @@ async function readValues(db: Db, ids: readonly bigint[]): Promise<AuditValues[]
   return values;
 }
 
-/** Of an entry that has left with its project meanwhile. */
+/** Stands for the values of an entry that has left with its project meanwhile. */
 const NO_VALUES: AuditValues = { before: null, after: null };
 
 async function findPlace(db: Db, id: bigint | null) {

@@ -22,7 +22,7 @@ describe('a worker that has started', () => {
     const config = parseConfig(world.environment);
     const work = await startApp(config, WORKER_ONLY, createLog(config.logLevel), terminated.signal);
     try {
-      // As `main` does with SIGTERM. The worker stops after the answers of HTTP and the attempts of webhooks.
+      // `main` does the same with SIGTERM. The worker stops after the answers of HTTP and the attempts of webhooks.
       terminated.abort();
       await setUpBatch(world, await createProject(world), [burnPipeline()]);
     } finally {

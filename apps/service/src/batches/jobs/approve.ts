@@ -258,7 +258,7 @@ async function endMismatched(
 ): Promise<Ended | Overtaken | Unseen> {
   if (await isOvertaken(deps, project, batch)) return { kind: 'overtaken' };
   if (await hasExecutionBegun(deps.db, batch.id)) {
-    // What a fork took away may land again until it expires.
+    // A transaction that a fork took away may land again until it expires.
     const final = await awaitFinality(deps, project.flywheel.multisig, batch);
     if (final === 'incomplete') return { kind: 'unseen' };
     if (final.status !== 'Active') return { kind: 'overtaken' };
