@@ -157,8 +157,8 @@ export const Ledger = z
     operatorNetLamports: z
       .string()
       .describe('Total that the operator has paid so far: fees, tips and locked rent, minus returned rent.'),
-    isComplete: z.boolean().describe('True when every account of the batch is closed.'),
-    entries: z.array(LedgerEntry).describe('One per transaction on chain.'),
+    isComplete: z.boolean().describe('True when every account of the batch is closed, and that is final.'),
+    entries: z.array(LedgerEntry).describe('One per transaction on chain, from when it is final.'),
   })
   .meta({ id: 'Ledger', description: 'Costs of a batch. Amounts are lamports as decimal strings.' });
 

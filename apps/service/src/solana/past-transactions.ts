@@ -8,7 +8,7 @@ import { type LandedTransaction, LandedTransactionAnswer } from './landed-transa
 import { ask, type ChainRpc, nodeErrorOf } from './rpc.ts';
 
 export interface PastReads {
-  /** Reads a confirmed transaction’s fee and balance changes; null if no node knows it (yet, or any more). */
+  /** Reads a finalized transaction’s fee and balance changes; null if no node knows it as final (yet, or any more). */
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
   /** Reads the logs of a confirmed transaction; empty if no node knows it (yet, or any more). */
   transactionLogs(signature: Signature): Promise<readonly string[]>;
@@ -18,12 +18,12 @@ export interface PastReads {
 
 /** Creates the reads of past transactions. These are the same on every node, so each node is asked until one knows it. */
 export function createPastReads(nodes: () => readonly ChainRpc[]): PastReads {
-  const read = <T>(signature: Signature, shape: z.ZodType<T>) =>
-    firstKnown(nodes(), (rpc) => readTransaction(rpc, signature, 'confirmed', shape));
+  const read = <T>(signature: Signature, commitment: DecisiveCommitment, shape: z.ZodType<T>) =>
+    firstKnown(nodes(), (rpc) => readTransaction(rpc, signature, commitment, shape));
   return {
-    transactionCosts: (signature) => read(signature, TransactionAnswer),
-    transactionLogs: async (signature) => (await read(signature, LogsAnswer))?.meta.logMessages ?? [],
-    landedTransaction: (signature) => read(signature, LandedTransactionAnswer),
+    transactionCosts: (signature) => read(signature, 'finalized', TransactionAnswer),
+    transactionLogs: async (signature) => (await read(signature, 'confirmed', LogsAnswer))?.meta.logMessages ?? [],
+    landedTransaction: (signature) => read(signature, 'confirmed', LandedTransactionAnswer),
   };
 }
 

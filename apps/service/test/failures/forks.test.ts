@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { Ledger } from '@flywheel/api';
 import {
   assertError,
   executeSigned,
@@ -10,7 +11,7 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
-import { airdropPipeline, burnPipeline, init } from '@flywheel/testing/client';
+import { airdropPipeline, burnPipeline, getBatch, init } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createOwnMint, createSeizableMint, freeze, mintTo, type OwnMint, seize } from '@flywheel/testing/mints';
@@ -19,6 +20,7 @@ import { advanceWithBundles, pauseSlots, REAL_FINALITY, resumeSlots, setUpAndPau
 import { type Address, address, generateKeyPairSigner, type Signature, signature } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Bundle } from '../../src/model/batch.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
 
 const WAIT = { prefer: 'wait=60' };
@@ -40,6 +42,56 @@ describe('a fork', () => {
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
     await finalEnd(opened.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
+    await assertRentReturned(project, opened);
+  });
+
+  it('that takes the setup of an open batch away is seen before the wallet approves: the costs of the final one are recorded', async () => {
+    const project = await createProject(world);
+    const batch = await setUpAndPause(world, project, [burnPipeline(1)]);
+    await forkAway(batch.id, 'setup');
+    await makeDue(world, 'setup', batch.id);
+    await resumeSlots(world);
+    const { entries } = await waitUntil(
+      'the costs of the second setup',
+      async () => {
+        await makeDue(world, 'setup', batch.id);
+        return readLedger(project, batch);
+      },
+      (ledger) => ledger.entries.length > 0,
+    );
+    const landed = (await findBundles(world.db, batch.id, 'setup')).map(({ landedSignatures }) => landedSignatures);
+    assert.deepEqual([landed.length, entries.map((entry) => entry.signature)], [2, landed[1]]);
+    const { status } = requireOk(await executeSigned(world, project, batch, WAIT));
+    assert.equal(status, 'EXECUTED');
+  });
+
+  it('that takes the closing of a batch away comes before the batch is closed: it is closed again, and the rent counts once', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    await executeAndPause(project, batch);
+    await finalEnd(batch.id);
+    await waitUntil(
+      'the closing to land',
+      async () => {
+        await world.localnet.warp();
+        return (await findBundles(world.db, batch.id, 'close')).map(({ state }) => state);
+      },
+      (states) => states.includes('landed'),
+    );
+    await waitUntil(
+      'the closing to wait until it is final',
+      async () => {
+        const isClosing = sql`data->>'type' = 'close' and data->>'batchId' = ${batch.id}`;
+        return (await sql`select from jobs.job where state = 'created' and ${isClosing}`.execute(world.db)).rows.length;
+      },
+      (count) => count === 1,
+    );
+    assert.equal((await readLedger(project, batch)).isComplete, false);
+    await forkAway(batch.id, 'close');
+    await resumeSlots(world);
+    await makeDue(world, 'close', batch.id);
+    await assertRentReturned(project, batch);
+    assert.equal((await findBundles(world.db, batch.id, 'close')).length, 2);
   });
 
   it('that takes an execution away is made good: every pipeline is executed once, and the result names what landed', async () => {
@@ -74,6 +126,7 @@ describe('a fork', () => {
     await resumeSlots(world);
     await finalEnd(batch.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 1_000_000n);
+    await assertRentReturned(project, batch);
   });
 
   describe('that takes a part of an executed batch away', () => {
@@ -246,6 +299,23 @@ describe('a fork', () => {
       },
       (at) => at !== null,
     );
+  }
+
+  /** The ledger of a closed batch names only what is final, so that its rent balances. */
+  async function assertRentReturned(project: TestProject, batch: OpenBatch): Promise<void> {
+    const { rentOutLamports, rentBackLamports, entries } = await waitUntil(
+      'the closing',
+      () => readLedger(project, batch),
+      ({ isComplete }) => isComplete,
+    );
+    assert.notEqual(rentOutLamports, '0');
+    assert.equal(rentBackLamports, rentOutLamports, JSON.stringify(entries));
+    await assertFinalized(entries.map((entry) => signature(entry.signature)));
+  }
+
+  async function readLedger({ apiKey }: TestProject, { id }: OpenBatch) {
+    const { ledger } = requireOk(await getBatch(world.url, apiKey, id, '?include=ledger'));
+    return Ledger.parse(ledger);
   }
 
   async function assertFinalized(hashes: readonly Signature[]): Promise<void> {

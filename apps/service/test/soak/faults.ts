@@ -5,6 +5,7 @@ import { type CallHandler, type Gate, openGate } from '@flywheel/testing/gate';
 import { skipRetryDelays } from '@flywheel/testing/jobs';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { observeSend, startProtocolLog } from '@flywheel/testing/protocol-log';
+import { finalizeSlots } from '@flywheel/testing/slots';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
 import { assertModelled } from './modelled.ts';
@@ -49,6 +50,8 @@ export async function soakFaults(
     for (let i = 0; i < options.projects; i++) {
       projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS }));
     }
+    // A multisig that a fork takes away is not created again.
+    await finalizeSlots(world);
     const background = Promise.all([injectFaults(world, gate, options), skipRetryDelays(world, ending.signal)]);
     const batches = await load(world, projects, options);
     await awaitRest(world, FAULTS_MS / 1_000 + (options.batches * FAULTS_MS_PER_BATCH) / 1_000 + REST_SECONDS);

@@ -248,7 +248,8 @@ test('a bundle or a ledger entry with something else than a signature is a damag
   const { batch } = await stored();
   const { id } = await insertBundle(db, newBundle(batch));
   await settleBundle(db, id, 'landed', { signatures: SIGNATURES, slot: 8n }, NOW);
-  const [first = assert.fail(), ...rest] = await findUnrecorded(db, batch.id);
+  assert.deepEqual(await findUnrecorded(db, batch.id, 7n), []);
+  const [first = assert.fail(), ...rest] = await findUnrecorded(db, batch.id, 8n);
   assert.deepEqual([first.signature, ...rest.map(({ signature }) => signature)], SIGNATURES);
   const rent = { rentOutLamports: 0n, rentBackLamports: 0n, vaultRentLamports: 0n };
   await insertLedgerEntries(db, batch.id, [{ ...first, ...rent, feeLamports: 5_000n }]);
@@ -261,7 +262,7 @@ test('a bundle or a ledger entry with something else than a signature is a damag
   await damage('bundles', { landed_signatures: [first.signature, 'nonsense'] });
   await assert.rejects(findBundles(db, batch.id), /is damaged: its landed_signatures\[1\] is not a signature/);
   await damage('bundles', { signatures: ['nonsense', first.signature] });
-  await assert.rejects(findUnrecorded(db, batch.id), /is damaged: its signatures\[0\] is not a signature/);
+  await assert.rejects(findUnrecorded(db, batch.id, 8n), /is damaged: its signatures\[0\] is not a signature/);
 });
 
 test('a bundle is rejected for a phase that its batch is not in', async () => {

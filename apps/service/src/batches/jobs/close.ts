@@ -33,7 +33,7 @@ import { uncountUnexecuted } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
-import { awaitFinality, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
+import { awaitFinality, isClosedForGood, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
 import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
@@ -68,6 +68,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
+      if (!(await isClosedForGood(deps, multisig, batch))) return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
       await completeLedger(deps, multisig, batch);
       return recordClosed(deps, multisig, batch);
     }
@@ -82,7 +83,10 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   await enqueueAgain(deps, multisig, batch, RETRY_MS);
 }
 
-/** Records that a batch is closed. A fork may take the closing away: the job runs once more when it is final. */
+/**
+ * Records that a batch is closed. The job runs once more: a node that is behind, or has forgotten a transaction, may tell its costs
+ * by then.
+ */
 async function recordClosed(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   const isFirst = await fencedTransaction(deps, async (trx) => {
     if (!(await markClosed(trx, batch.id, deps.clock.now()))) return false;

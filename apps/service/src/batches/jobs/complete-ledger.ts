@@ -9,14 +9,18 @@ import { findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.
 import { inTransaction } from '../../store/db.ts';
 import type { WorkerDeps } from '../deps.ts';
 
-/** Records the costs of a batch's landed transactions that have no ledger entry yet, and charges them to the present day. */
+/**
+ * Records the costs of a batch's finalized transactions that have no ledger entry yet, and charges them to the present day. What a
+ * fork can still take away is recorded by a later call.
+ */
 export async function completeLedger(
   { db, chain, clock }: WorkerDeps,
   multisig: Multisig,
   { id: batchId, pipelines }: Pick<Batch, 'id' | 'pipelines'>,
 ): Promise<void> {
   const withdrawn = withdrawnLamports(pipelines);
-  for (const some of chunksOf(await findUnrecorded(db, batchId), READS_AT_ONCE)) {
+  const { slot } = await chain.finalizedBlock();
+  for (const some of chunksOf(await findUnrecorded(db, batchId, slot), READS_AT_ONCE)) {
     const entries = await Promise.all(
       some.map(async ({ signature, ...known }) => {
         const costs = await chain.transactionCosts(signature);

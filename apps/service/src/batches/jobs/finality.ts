@@ -39,6 +39,16 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
   return readFinality(deps, multisig, batch);
 }
 
+/** Returns true if no fork can bring back the accounts of a batch that a confirmed read shows as closed. */
+export async function isClosedForGood(
+  deps: Pick<RunDeps, 'chain'>,
+  multisig: Multisig,
+  batch: Batch,
+): Promise<boolean> {
+  const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'finalized');
+  return transactionIndex >= batch.batchIndex && (accounts === null || isOfOtherKind(batch, accounts.batch));
+}
+
 /**
  * Reads the state of a batch at commitment `finalized`: the cursor on chain decides. Where the accounts are gone, the
  * recorded transactions are looked up, and if they do not account for every pipeline, the history of the proposal.

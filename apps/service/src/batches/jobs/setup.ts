@@ -32,6 +32,7 @@ import { isOfOtherKind, readBatchAccounts } from './progress.ts';
  */
 export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig } = project.flywheel;
+  if (await isSetUpForGood(deps, multisig, batch)) return chargeEarly(deps, multisig, batch);
   const reachedIndex = await readTransactionIndex(deps, multisig);
   const range = { upToIndex: batch.batchIndex, reachedIndex };
   const missing = await findBatchesToSetUp(deps.db, batch.flywheelId, range);
@@ -50,6 +51,12 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
     const blocker = await setUpOne(deps, project, next, { isFree });
     if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
   }
+}
+
+/** Returns true if no fork can take the setup of a batch away, so that nothing of it is missing. */
+async function isSetUpForGood(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<boolean> {
+  if (batch.status === 'AVAILABLE_TO_QUEUE') return false;
+  return (await readSetupCursor(deps, multisig, batch, 'finalized')) === 'finished';
 }
 
 /** Reason outside of the batch why it cannot be set up now. */
@@ -98,7 +105,6 @@ async function setUpOne(
   for (; ; cursor = await readSetupCursor(deps, multisig, batch)) {
     if (cursor === 'finished') {
       await finalize(deps, multisig, batch);
-      await chargeEarly(deps, multisig, batch);
       return null;
     }
     if (cursor === 'taken' || cursor === 'gone') {
@@ -217,17 +223,26 @@ async function readSetupCursor(
   return size === pipelines.length || isClosing ? 'finished' : 'taken';
 }
 
-async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<null> {
+/**
+ * The setup is final by then: the job records what it has cost, while nodes still have its transactions, or sets up again what a
+ * fork has taken away. More than a minute, so that an execution that misses the setup does not wait for this (`isEnqueued`).
+ */
+const SETUP_CHECK_MS = 90_000;
+
+async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   const { db, jobs, clock, log } = deps;
   const initResult = initResultOf(batch, { bundles: await findBundles(db, batch.id, 'setup'), failedTxMsg: null });
-  await fencedTransaction(deps, async (trx) => {
-    if (!(await finalizeBatch(trx, batch.id, initResult, clock.now()))) return;
+  const job = { batchId: batch.id, multisig: multisig.address } as const;
+  const now = clock.now();
+  const isFirst = await fencedTransaction(deps, async (trx) => {
+    await jobs.enqueue(trx, { type: 'setup', ...job }, { startAfter: new Date(now.getTime() + SETUP_CHECK_MS) });
+    if (!(await finalizeBatch(trx, batch.id, initResult, now))) return false;
     // An execution that was requested earlier has been waiting for this, or is about to wait.
-    if (!(await isExecutionRequested(trx, batch.id))) return;
-    await jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+    if (await isExecutionRequested(trx, batch.id)) await jobs.enqueue(trx, { type: 'execute', ...job });
+    return true;
   });
+  if (!isFirst) return;
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
-  return null;
 }
 
 /** Ends a batch that the chain has executed and closed already: the database was restored from a backup. */

@@ -2,16 +2,21 @@ import type { LedgerEntry } from '../../model/batch.ts';
 import { checkSignature, checkSignatures } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 
-/** Finds the signatures of a batch's settled bundles that the ledger does not contain. @throws DamagedRecord */
+/**
+ * Finds the signatures of a batch's settled bundles that the ledger does not contain, without those that landed after a slot.
+ * @throws DamagedRecord
+ */
 export async function findUnrecorded(
   db: Db,
   batchId: string,
+  upToSlot: bigint,
 ): Promise<Pick<LedgerEntry, 'signature' | 'phase' | 'tipLamports'>[]> {
   const bundles = await db
     .selectFrom('bundles')
     .select(['id', 'phase', 'signatures', 'tip_lamports'])
     .where('batch_id', '=', batchId)
     .where('state', '!=', 'sent')
+    .where((eb) => eb.or([eb('landed_slot', 'is', null), eb('landed_slot', '<=', upToSlot)]))
     .orderBy('id')
     .execute();
   const recorded = await db.selectFrom('ledger_entries').select('signature').where('batch_id', '=', batchId).execute();
