@@ -45,6 +45,15 @@ describe('lines of events', () => {
       [[], ['Item a: actions[1].amount must be a number, not a string.']],
     );
   });
+
+  it('are invalid with an integer that JavaScript rounds, because the proof would hold another one', async () => {
+    const line = (id: string, number: string) =>
+      `{"id":"${id}","type":"T","payload":{"of":[${number}]},"actions":[]}\n`;
+    const text = line('exact', '9007199254740991') + line('rounded', '9007199254740993');
+    const { items, invalid } = await read(Readable.from([Buffer.from(text)]));
+    assert.deepEqual([items.length, invalid.length], [1, 1]);
+    assert.match(invalid[0]?.message ?? '', /^Item rounded: payload\.of\.0 is beyond .* write it as text\.$/);
+  });
 });
 
 describe('the server of events', () => {

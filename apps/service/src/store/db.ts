@@ -100,15 +100,16 @@ function observedClient(client: pg.PoolClient, nameOf: StatementNames, running: 
   return { query, release: (destroy) => client.release(destroy) };
 }
 
+/** If a server is gone without a word, its idle connections end after 20 s (`net`, setKeepAlive), before a query waits for one. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const satisfies pg.PoolConfig;
+
 const DEFAULTS = {
   application_name: 'flywheel',
   max: 10,
   connectionTimeoutMillis: 10_000,
   // A new connection prepares its statements again, which costs a request 20 to 30 ms: `pg` closes an idle one after 10 s.
   idleTimeoutMillis: 300_000,
-  // If a server is gone without a word, its idle connections end after 20 s (`net`, setKeepAlive), before a query waits for one.
-  keepAlive: true,
-  keepAliveInitialDelayMillis: 10_000,
+  ...KEEP_ALIVE,
 } as const satisfies pg.PoolConfig;
 
 /** Every query takes less than a second: a longer one means an error, and waiting makes it worse. */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Clock } from '../model/clock.ts';
+import { KEEP_ALIVE } from './db.ts';
 import type { Log } from './log.ts';
 
 export interface ListenDeps {
@@ -51,7 +52,7 @@ async function listen(
   signal: AbortSignal,
   listener: Listener,
 ): Promise<void> {
-  const client = new pg.Client({ ...sessionConfig, application_name: 'flywheel-events', keepAlive: true });
+  const client = new pg.Client({ ...sessionConfig, ...KEEP_ALIVE, application_name: 'flywheel-events' });
   const ended = Promise.withResolvers<void>();
   client.on('error', ended.reject);
   client.on('end', () => ended.reject(new Error('The connection was closed.')));

@@ -15,6 +15,7 @@ import { requireOwnProject, requireVisibleProject } from '../projects/access.ts'
 import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 import { lockProject } from '../store/projects/projects.ts';
+import { makeWaitingDue } from '../store/webhooks/deliveries.ts';
 import {
   countEndpoints,
   deleteEndpoint,
@@ -115,6 +116,9 @@ export async function changeEndpoint(
     };
     const [before, after] = [describe(endpoint), describe(changed)];
     if (JSON.stringify(before) !== JSON.stringify(after)) {
+      if (endpoint.state === 'disabled' && changed.state === 'active') {
+        await makeWaitingDue(trx, endpoint.id, deps.clock.now());
+      }
       await updateEndpoint(trx, changed);
       await record(trx, deps, wallet, endpoint, { action: 'webhook.changed', before, after });
     }

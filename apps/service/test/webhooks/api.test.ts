@@ -118,6 +118,29 @@ describe('a webhook', () => {
     await remove(webhook.webhookId);
   });
 
+  it('gets what waits for its next attempt at once when it is enabled again', async () => {
+    await using receiver = await openReceiver((_, response, place) =>
+      response.writeHead(place === 1 ? 500 : 204).end(),
+    );
+    const { webhook } = await create(receiver.url);
+    requireOk(await test(webhook.webhookId));
+    await waitUntil(
+      'the first attempt',
+      () => deliveries(webhook.webhookId),
+      ([only]) => only?.attempts === 1,
+    );
+    requireOk(await change(webhook.webhookId, { state: 'disabled' }));
+    const next_attempt_at = new Date(Date.now() + 60 * 60 * 1_000);
+    await world.db
+      .updateTable('webhook_deliveries')
+      .set({ next_attempt_at })
+      .where('endpoint_id', '=', webhook.webhookId)
+      .execute();
+    requireOk(await change(webhook.webhookId, { state: 'active' }));
+    await receiver.until(2);
+    await remove(webhook.webhookId);
+  });
+
   it('gets a new secret: both sign until the overlap ends, and the old one never again', async () => {
     await using receiver = await openReceiver();
     const { webhook, secret: first } = await create(receiver.url);

@@ -22,12 +22,29 @@ export function parseEvent(bytes: Uint8Array): CollectedItem {
   if (typeof payload !== 'string' && !isJsonObject(payload)) {
     throw invalid('payload', 'payload is missing, or neither an object nor text.');
   }
+  requireExact(id, payload);
   if (!Array.isArray(actions) || !actions.every(isJsonObject)) {
     throw invalid('actions', 'actions is missing, or not a list of actions.');
   }
   requireNumbers(id, actions);
   // The collector parses each action with the schema of the service.
   return { id, type, payload, actions: actions as unknown as readonly Action[] };
+}
+
+/** Requires that no integer of a payload was rounded when its JSON text was parsed: the proof would hold another one. */
+function requireExact(id: string, payload: unknown): void {
+  const left: (readonly [string, unknown])[] = [['payload', payload]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [place, value] = next;
+    if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      throw invalid(
+        place,
+        `Item ${id}: ${place} is beyond ±${Number.MAX_SAFE_INTEGER}, and may be rounded: write it as text.`,
+      );
+    }
+    if (typeof value !== 'object' || value === null) continue;
+    left.push(...Object.entries(value).map(([name, each]) => [`${place}.${name}`, each] as const));
+  }
 }
 
 /** Requires numbers as amounts, with the words of the service: text in their place is the common mistake. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { KEEP_ALIVE } from '../db.ts';
 import { RECONNECT_MS } from '../listen.ts';
 import type { Log } from '../log.ts';
 
@@ -55,7 +56,7 @@ interface Mark {
 
 /** Opens the connection that holds the shared lock. `begin` runs before, and may take the lock exclusively. */
 async function holdMark(sessionConfig: pg.PoolConfig, begin?: (client: pg.Client) => Promise<void>): Promise<Mark> {
-  const client = new pg.Client({ ...sessionConfig, application_name: 'flywheel-worker', keepAlive: true });
+  const client = new pg.Client({ ...sessionConfig, ...KEEP_ALIVE, application_name: 'flywheel-worker' });
   const lost = Promise.withResolvers<Error>();
   client.on('error', lost.resolve);
   client.on('end', () => lost.resolve(new Error('The connection was closed.')));

@@ -103,7 +103,8 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   company_admissions: ofMultisig(),
   company_policies: ofMultisig(),
   company_uses: ofMultisig(),
-  audit_log: ofProject(sql`id`),
+  // An entry may have 1.5 MB.
+  audit_log: { ...ofProject(sql`id`), rowsOfPart: 10 },
   webhook_endpoints: ofProject(),
   webhook_deliveries: rowsOf(
     ({ projectId }) => sql`endpoint_id in (select id from webhook_endpoints where project_id = ${projectId})`,

@@ -101,6 +101,17 @@ export async function repeatDelivery(
   return row ? toDelivery(row) : null;
 }
 
+/** Makes the waiting deliveries of an endpoint due at once: its receiver may have been repaired while it was disabled. */
+export async function makeWaitingDue(trx: Db, endpointId: string, now: Date): Promise<void> {
+  await trx
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: now })
+    .where('endpoint_id', '=', endpointId)
+    .where('state', '=', 'waiting')
+    .where('next_attempt_at', '>', now)
+    .execute();
+}
+
 async function wakeWorkers(trx: Db): Promise<void> {
   await sql`select pg_notify(${WEBHOOKS_CHANNEL}, '')`.execute(trx);
 }

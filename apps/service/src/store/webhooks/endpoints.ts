@@ -95,7 +95,7 @@ export async function lockEndpoint(trx: Db, projectId: string, endpointId: strin
   return row ? toEndpoint(row) : null;
 }
 
-/** Updates an endpoint. Deliveries that wait for one that is enabled are due at once. */
+/** Updates an endpoint, and wakes those who deliver: it may have been enabled. */
 export async function updateEndpoint(
   trx: Db,
   { id, url, events, state, disabledReason, secretVersion, previousSecretUntil }: Endpoint,
