@@ -27,6 +27,7 @@ test('a node that refuses some of many requests delays the ledger of a large bat
   const costs = { feePayer: operator, feeLamports: 5_000n, changes: new Map([[operator, -5_000n]]), failed: false };
   let [left, asked, most] = [0, 0, 0];
   const chain = {
+    finalizedBlock: async () => ({ slot: 1n, blockHeight: 1n }),
     transactionCosts: async (): Promise<TransactionCosts> => {
       asked += 1;
       most = Math.max(most, asked);
