@@ -1,7 +1,6 @@
 import type { Batch } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
-import { isEnqueued } from '../../store/jobs/lanes.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { readProgress } from './progress.ts';
 
@@ -19,12 +18,12 @@ export async function executeAfterSetup(deps: RunDeps, project: Project, batch: 
   await deps.jobs.enqueue(deps.db, { type: 'execute', batchId: batch.id, multisig }, { startAfter });
 }
 
-/** Enqueues the setup of a batch, unless it is enqueued. @throws Paused */
+/** Enqueues the setup of a batch; one that waits for a later time starts now. @throws Paused */
 async function requestSetup(deps: RunDeps, { flywheel }: Project, { id: batchId }: Batch): Promise<void> {
   const setup = { type: 'setup', batchId, multisig: flywheel.multisig.address } as const;
   await fencedTransaction(deps, async (trx) => {
     await requireUnpaused(trx, flywheel.id);
-    if (!(await isEnqueued(trx, setup))) await deps.jobs.enqueue(trx, setup);
+    await deps.jobs.enqueue(trx, setup);
   });
 }
 

@@ -225,9 +225,9 @@ async function readSetupCursor(
 
 /**
  * The setup is final by then: the job records what it has cost, while nodes still have its transactions, or sets up again what a
- * fork has taken away. More than a minute, so that an execution that misses the setup does not wait for this (`isEnqueued`).
+ * fork has taken away.
  */
-const SETUP_CHECK_MS = 90_000;
+const SETUP_CHECK_MS = 20_000;
 
 async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   const { db, jobs, clock, log } = deps;
