@@ -241,7 +241,9 @@ describe('a change by the company', () => {
     await enqueueLater({ type: 'close', batchId: batch.id, multisig: address(project.multisig) });
     const jobs = requireOk(await askCompany(world, operator, 'GET', 'jobs')).jobs;
     // Its setup is looked at again when it is final.
-    const mine = jobs.filter((job: { batchId?: string; type: string }) => job.batchId === batch.id && job.type === 'close');
+    const mine = jobs.filter(
+      (job: { batchId?: string; type: string }) => job.batchId === batch.id && job.type === 'close',
+    );
     assert.deepEqual(
       mine.map((job: Record<string, unknown>) => [
         job.type,
