@@ -94,6 +94,17 @@ test('claims take one of two setups that wait to be retried, of which a release 
   assert.notEqual((await claimOne())[0], own);
 });
 
+test('claims go on although somebody has written a setup with the key under which setups run', async () => {
+  const [attacked, other] = [await storeMultisig(), await storeMultisig()];
+  for (const multisig of [attacked, attacked, other]) await enqueue('setup', multisig);
+  await sql`
+    update jobs.job set singleton_key = ${`${attacked}:setup`}
+    where id = (select id from jobs.job where singleton_key = ${attacked} order by created_on limit 1)
+  `.execute(database.db);
+  assert.deepEqual((await claim(8)).sort(), [attacked, other].sort());
+  assert.deepEqual(await claim(8), []);
+});
+
 test('claims leave a backlog behind for minutes at most', async () => {
   const [backlogged, closedLoop] = [await storeMultisig(), await storeMultisig()];
   for (let i = 0; i < 30; i++) await enqueue('setup', backlogged);

@@ -102,7 +102,9 @@ const CLAIM = `
       and h.start_after <= now()
     order by h.singleton_key, ${isSetup('h')}, h.state desc, h.created_on, h.id
   ), claimable as (
-    select j.id, j.created_on, j.start_after, heads.claimed_key, ${isSetup('j')} as is_setup, f.served_at,
+    -- Two rows may lead to one key, of which one was written by somebody else: claiming both would fail, for all projects.
+    select distinct on (heads.claimed_key)
+      j.id, j.created_on, j.start_after, heads.claimed_key, ${isSetup('j')} as is_setup, f.served_at,
       heads.due > 1 as is_followed, coalesce(b.pipeline_count > ${LARGE_PIPELINES}, false) as is_large
     from heads join jobs.job j on j.name = 'batch' and j.id = heads.id
       left join flywheels f on f.multisig = ${multisigOf('j')}
@@ -118,6 +120,7 @@ const CLAIM = `
       where b.name = 'batch' and b.singleton_key = ${multisigOf('j')} and b.policy = 'key_strict_fifo'
         and b.state = 'active' and b.id <> j.id and ${isSetup('b')}
     ))
+    order by heads.claimed_key, j.created_on, j.id
   ), ranked as (
     select claimable.*, row_number() over (
       partition by is_setup
