@@ -107,7 +107,7 @@ function describe(seen: unknown): string {
 
 /** Makes a batch's rows those of an older backup, in which the batch had just been initialized. */
 export async function rewindBatch({ db }: Pick<World, 'db'>, batchId: string): Promise<void> {
-  // The closing is checked again a minute later.
+  // Its setup and its closing are looked at again later.
   await sql`delete from jobs.job where state in ('created', 'retry') and data->>'batchId' = ${batchId}`.execute(db);
   await db.deleteFrom('ledger_entries').where('batch_id', '=', batchId).execute();
   await db.deleteFrom('bundles').where('batch_id', '=', batchId).execute();

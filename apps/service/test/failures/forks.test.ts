@@ -6,6 +6,7 @@ import {
   assertError,
   executeSigned,
   type OpenBatch,
+  openBatch,
   readBatch,
   setUpBatch,
   waitUntil,
@@ -63,6 +64,38 @@ describe('a fork', () => {
     assert.deepEqual([landed.length, entries.map((entry) => entry.signature)], [2, landed[1]]);
     const { status } = requireOk(await executeSigned(world, project, batch, WAIT));
     assert.equal(status, 'EXECUTED');
+  });
+
+  it('that may still come delays the second look at a setup, and fails nothing', async () => {
+    const project = await createProject(world);
+    const first = await setUpAndPause(world, project, [burnPipeline(1)]);
+    const others = [
+      await openBatch(world, project, [burnPipeline(2)]),
+      await openBatch(world, project, [burnPipeline(3)]),
+    ];
+    const ids = others.map(({ id }) => id);
+    await waitUntil(
+      'the other setups, of which none is final',
+      async () => {
+        await world.localnet.warp();
+        return Promise.all(ids.map((id) => readBatch(world, project, id)));
+      },
+      (batches) => batches.every(({ status }) => status === 'FINALIZED'),
+    );
+    const look = sql<{ state: string; isLater: boolean }>`
+      select state, start_after > now() + interval '15 seconds' as "isLater" from jobs.job
+      where data->>'type' = 'setup' and data->>'batchId' = ${ids[1]} and state <> 'completed'
+    `;
+    await makeDue(world, 'setup', ids[1] ?? '');
+    const [job] = await waitUntil(
+      'the next look',
+      async () => (await look.execute(world.db)).rows,
+      (rows) =>
+        rows.length === 1 && rows.every(({ state, isLater }) => state !== 'active' && (isLater || state !== 'created')),
+    );
+    assert.equal(job?.state, 'created');
+    assert.deepEqual((await readLedger(project, first)).entries, []);
+    await resumeSlots(world);
   });
 
   it('that takes the closing of a batch away comes before the batch is closed: it is closed again, and the rent counts once', async () => {

@@ -56,6 +56,8 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
 /** Returns true if no fork can take the setup of a batch away, so that nothing of it is missing. */
 async function isSetUpForGood(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<boolean> {
   if (batch.status === 'AVAILABLE_TO_QUEUE') return false;
+  const { transactionIndex } = await readBatchAccounts(deps, multisig, batch, 'finalized');
+  if (transactionIndex < batch.batchIndex) return false;
   return (await readSetupCursor(deps, multisig, batch, 'finalized')) === 'finished';
 }
 
