@@ -13,7 +13,7 @@ import { moveProject } from '../../src/projects/move-project.ts';
 /** Rows of a project as they left its shard: its state at the moment of its move. */
 export interface DepartedRows {
   batch(id: string): DepartedBatch;
-  /** The jobs of a batch that are to be done, without its expiry, in the order in which they were enqueued. */
+  /** The jobs of a batch, without those that only wait for their time, in the order in which they were enqueued. */
   jobs(batchId: string): readonly DepartedJob[];
   /** Bundles of a batch's execution. */
   bundles(batchId: string): readonly DepartedBundle[];
@@ -37,6 +37,9 @@ interface DepartedJob {
   readonly start_after: string;
   readonly data: { readonly type: string; readonly batchId: string };
 }
+
+/** Jobs that each batch of these tests has: its expiry, and the second look at its setup. */
+const TIMED: ReadonlySet<string> = new Set(['expire', 'setup']);
 
 export interface DepartedBundle {
   readonly batch_id: string;
@@ -92,7 +95,7 @@ async function readDeparted({ db }: Pick<World, 'db'>): Promise<DepartedRows> {
     },
     jobs: (batchId) =>
       of<DepartedJob>('jobs.job')
-        .filter(({ data }) => data.batchId === batchId && data.type !== 'expire')
+        .filter(({ data }) => data.batchId === batchId && !TIMED.has(data.type))
         .toSorted((a, b) => Date.parse(a.created_on) - Date.parse(b.created_on)),
     bundles: (batchId) =>
       of<DepartedBundle>('bundles').filter((each) => each.batch_id === batchId && each.phase === 'execution'),
