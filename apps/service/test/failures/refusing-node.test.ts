@@ -6,13 +6,14 @@ import { openTestDatabase } from '@flywheel/testing/postgres';
 import { newBundle, SIGNED_TX, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { getBase58Decoder, signature } from '@solana/kit';
 import type { WorkerDeps } from '../../src/batches/deps.ts';
-import { completeLedger } from '../../src/batches/jobs/complete-ledger.ts';
+import { completeLedger, isLedgerComplete } from '../../src/batches/jobs/complete-ledger.ts';
 import type { TransactionCosts } from '../../src/solana/answers.ts';
+import type { SignatureOutcome } from '../../src/solana/chain.ts';
 import { insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
-import { findLedgerEntries } from '../../src/store/batches/ledger.ts';
+import { findLedgerEntries, insertLedgerEntries } from '../../src/store/batches/ledger.ts';
 
 const { db } = await openTestDatabase();
-await storeNonces(db, 1);
+await storeNonces(db, 2);
 
 test('a node that refuses some of many requests delays the ledger of a large batch: each attempt comes further', async () => {
   const project = await storeProject(db);
@@ -48,4 +49,30 @@ test('a node that refuses some of many requests delays the ledger of a large bat
   assert.ok(most <= 8, `${most} requests at once`);
   const charged = await db.selectFrom('daily_spending').select('lamports').execute();
   assert.deepEqual(charged, [{ lamports: 40n * 5_000n }]);
+});
+
+test('a ledger is complete without what landed only if it has expired and no node knows it', async () => {
+  const project = await storeProject(db);
+  const batch = await storeBatch(db, project);
+  const bundle = newBundle(batch);
+  const { signatures, lastValidBlockHeight } = bundle;
+  const { id } = await insertBundle(db, bundle);
+  await settleBundle(db, id, 'landed', { signatures, slot: 1n }, new Date());
+  const isComplete = (outcome: SignatureOutcome, blockHeight: bigint) => {
+    const chain = {
+      finalizedBlock: async () => ({ slot: 2n, blockHeight }),
+      signatureOutcomes: async () => ({ contextSlot: 2n, outcomes: signatures.map(() => outcome) }),
+    };
+    return isLedgerComplete({ db, chain } as unknown as WorkerDeps, batch);
+  };
+  assert.equal(await isComplete({ confirmation: 'finalized', err: null, slot: 1n }, lastValidBlockHeight + 1n), false);
+  assert.equal(await isComplete('unknown', lastValidBlockHeight), false);
+  assert.equal(await isComplete('unknown', lastValidBlockHeight), true);
+  const rent = { rentOutLamports: 0n, rentBackLamports: 0n, vaultRentLamports: 0n };
+  const entries = signatures.map((each) => ({
+    ...{ signature: each, phase: bundle.phase, feeLamports: 5_000n, tipLamports: 0n },
+    ...rent,
+  }));
+  await insertLedgerEntries(db, batch.id, entries);
+  assert.equal(await isComplete('unknown', lastValidBlockHeight), true);
 });

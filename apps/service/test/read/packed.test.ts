@@ -11,6 +11,7 @@ import {
 } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, heavyBurnPipeline, send } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends } from '@flywheel/testing/gate';
+import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { approve, setUpWithdrawal, waitForWithdrawal } from '@flywheel/testing/treasury';
@@ -43,6 +44,8 @@ describe('a batch that a worker has packed', ENGINE.options, () => {
     batches.cancelled = await runCancelled();
     batches.withdrawal = { id: await runWithdrawal() };
     await waitUntil('what is left of the executed ones', countUnclosed, (count) => count === 0);
+    // A second look at a setup records what it has cost.
+    for (const { id } of Object.values(batches)) await lookAgain(id);
   });
   after(() => world.stop());
 
@@ -82,6 +85,17 @@ describe('a batch that a worker has packed', ENGINE.options, () => {
     const next = await setUpBatch(world, project, [burnPipeline()]);
     assert.equal(requireOk(await executeSigned(world, project, next, { prefer: 'wait=60' })).status, 'EXECUTED');
   });
+
+  async function lookAgain(batchId: string): Promise<void> {
+    await waitUntil(
+      'the second look',
+      async () => {
+        await makeDue(world, 'setup', batchId);
+        return countOpenJobs(world, 'setup', batchId);
+      },
+      (count) => count === 0,
+    );
+  }
 
   async function runExecuted(): Promise<Sent> {
     const recipient = (await generateKeyPairSigner()).address;

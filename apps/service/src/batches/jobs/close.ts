@@ -30,7 +30,7 @@ import { findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { boundBurnedIndex, boundClosing } from '../exposure.ts';
 import { uncountUnexecuted } from '../terms.ts';
-import { completeLedger } from './complete-ledger.ts';
+import { completeLedger, isLedgerComplete } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
 import { awaitFinality, isClosedForGood, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
@@ -38,6 +38,8 @@ import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
 const FINALITY_POLL_MS = 2_000;
+/** A node that is behind, or is asked beside one that is, tells the costs later. */
+const LEDGER_POLL_MS = 10_000;
 const CLOSED_CHECK_MS = 60_000;
 /** Interval at which the job looks for the wallet's cancel vote. */
 const CANCEL_POLL_MS = 10 * 60_000;
@@ -70,6 +72,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     if (step === 'closed') {
       if (!(await isClosedForGood(deps, multisig, batch))) return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
       await completeLedger(deps, multisig, batch);
+      if (!(await isLedgerComplete(deps, batch))) return enqueueAgain(deps, multisig, batch, LEDGER_POLL_MS);
       return recordClosed(deps, multisig, batch);
     }
     if (step === 'not created') {

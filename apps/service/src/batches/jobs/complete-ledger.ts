@@ -4,8 +4,10 @@ import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import { utcDay } from '../../model/clock.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { TransactionCosts } from '../../solana/answers.ts';
+import { hasExpired } from '../../solana/send-and-confirm.ts';
+import { findBundles } from '../../store/batches/bundles.ts';
 import { chargeBatch } from '../../store/batches/exposure.ts';
-import { findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.ts';
+import { findLedgerEntries, findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.ts';
 import { inTransaction } from '../../store/db.ts';
 import type { WorkerDeps } from '../deps.ts';
 
@@ -36,6 +38,26 @@ export async function completeLedger(
       await chargeBatch(trx, batchId, utcDay(clock.now()), sumOf(recorded));
     });
   }
+}
+
+/**
+ * Returns true if the ledger of a batch has each transaction that landed, as far as nodes tell: one that they do not know after it
+ * has expired was taken away by a fork, or is forgotten.
+ */
+export async function isLedgerComplete(
+  { db, chain }: Pick<WorkerDeps, 'db' | 'chain'>,
+  { id: batchId }: Pick<Batch, 'id'>,
+): Promise<boolean> {
+  const finalized = await chain.finalizedBlock();
+  const recorded = new Set((await findLedgerEntries(db, batchId)).map(({ signature }) => signature));
+  for (const { landedSignatures, lastValidBlockHeight } of await findBundles(db, batchId)) {
+    const missing = landedSignatures.filter((signature) => !recorded.has(signature));
+    if (missing.length === 0) continue;
+    const { contextSlot, outcomes } = await chain.signatureOutcomes(missing);
+    const isUnknown = outcomes.every((outcome) => outcome === 'unknown');
+    if (!isUnknown || !hasExpired(finalized, contextSlot, lastValidBlockHeight)) return false;
+  }
+  return true;
 }
 
 /**
