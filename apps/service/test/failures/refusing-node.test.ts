@@ -67,7 +67,7 @@ test('a ledger is complete without what landed only if it has expired and no nod
   };
   assert.equal(await isComplete({ confirmation: 'finalized', err: null, slot: 1n }, lastValidBlockHeight + 1n), false);
   assert.equal(await isComplete('unknown', lastValidBlockHeight), false);
-  assert.equal(await isComplete('unknown', lastValidBlockHeight), true);
+  assert.equal(await isComplete('unknown', lastValidBlockHeight + 1n), true);
   const rent = { rentOutLamports: 0n, rentBackLamports: 0n, vaultRentLamports: 0n };
   const entries = signatures.map((each) => ({
     ...{ signature: each, phase: bundle.phase, feeLamports: 5_000n, tipLamports: 0n },
