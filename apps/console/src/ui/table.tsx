@@ -76,7 +76,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
   const content = render(row);
   return (
     <td
-      // biome-ignore lint/a11y/noRedundantRoles: as above.
+      // biome-ignore lint/a11y/noRedundantRoles: CSS changes the display, which removes the implicit role.
       role="cell"
       className={cn(
         'px-4 py-2.5 align-middle max-md:min-h-11 max-md:flex-wrap max-md:items-center max-md:justify-between max-md:gap-x-4 max-md:py-1',
