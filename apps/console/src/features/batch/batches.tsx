@@ -99,8 +99,7 @@ interface FilterChipsProps {
 /** Chooses the filter. */
 function FilterChips({ current, onChange }: FilterChipsProps) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset does not scroll sideways.
-    <div role="group" aria-label="Filter" className="-mx-4 flex gap-2 overflow-x-auto px-4 py-1">
+    <fieldset aria-label="Filter" className="-mx-4 flex min-w-0 gap-2 overflow-x-auto px-4 py-1">
       {FILTERS.map((filter) => {
         const isCurrent = filter.name === current.name;
         return (
@@ -120,7 +119,7 @@ function FilterChips({ current, onChange }: FilterChipsProps) {
           </button>
         );
       })}
-    </div>
+    </fieldset>
   );
 }
 
