@@ -1,12 +1,14 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { BUNDLES_PATH } from '@flywheel/protocol';
-import type { Commitment } from '@solana/kit';
+import { BUNDLES_PATH, bundleIdOf } from '@flywheel/protocol';
+import { type Base64EncodedWireTransaction, type Commitment, getSignatureFromTransaction } from '@solana/kit';
 import { waitUntil } from './batches.ts';
 import { readBatchOnChain } from './chain.ts';
 import { WITH_BUNDLES } from './cluster.ts';
 import type { TestProject } from './project.ts';
+import { decodeTransaction } from './values.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
 /** A proxy between a service and its cluster. It can delay calls, answer them itself, or drop their answers. */
@@ -40,6 +42,12 @@ export interface GateAnswer {
   readonly status: number;
   readonly body: string;
 }
+
+/** Handles the bundles of one phase, and is given their transactions. */
+export type BundleHandler = (
+  wires: readonly Base64EncodedWireTransaction[],
+  pass: () => Promise<GateAnswer>,
+) => Promise<GateAnswer | 'hang up'>;
 
 export interface GatedWorld extends World {
   readonly gate: Gate;
@@ -80,7 +88,7 @@ export async function openGate(
     const pass = () => forward(new URL(path, target), request.method ?? 'GET', body);
     const handler = handlers.get(call.method) ?? handlers.get('*');
     await observe?.(call);
-    const answered = (handler ? handler(call, pass) : pass()).catch(() => 'hang up' as const);
+    const answered = (handler ? handler(call, pass) : pass()).catch(hangUp);
     const answer = await Promise.race([answered, cleared.promise]);
     if (answer === 'hang up') response.destroy();
     else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
@@ -118,6 +126,27 @@ export async function openGate(
       await once(server, 'close');
     },
   };
+}
+
+/**
+ * Passes the bundles of one phase to a handler from now on. Those of other phases pass, such as the closing of the
+ * batch of the test before, which the service sends whenever that batch is final.
+ */
+export function interceptBundles({ db, gate }: GatedWorld, phase: 'setup' | 'execution', handle: BundleHandler): void {
+  gate.intercept('sendBundle', async ({ params: [wires] }, pass) => {
+    const transactions = wires as Base64EncodedWireTransaction[]; // the method's first parameter
+    const id = bundleIdOf(transactions.map((wire) => getSignatureFromTransaction(decodeTransaction(wire))));
+    const row = await db.selectFrom('bundles').select('phase').where('bundle_id', '=', id).executeTakeFirst();
+    assert.ok(row, 'a bundle is recorded before it is sent');
+    return row.phase === phase ? handle(transactions, pass) : pass();
+  });
+}
+
+/** Ends a call that was not answered. An error other than the cluster's own silence is the test's, and fails it. */
+function hangUp(error: unknown): 'hang up' {
+  const isSilence = error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message);
+  if (!isSilence) queueMicrotask(() => Promise.reject(error));
+  return 'hang up';
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

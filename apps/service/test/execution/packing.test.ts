@@ -5,7 +5,7 @@ import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches'
 import { tokenAccountOf, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch } from '@flywheel/testing/client';
 import { onlyLocal, onlyWithV1, WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { decodeTransaction } from '@flywheel/testing/values';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -118,9 +118,9 @@ describe('a bundle that does not land', onlyLocal('lose parts of bundles'), () =
       const supply = await tokenSupply(world, project.mint);
       const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
       const answers: string[] = [];
-      world.gate.intercept('sendBundle', async ({ params: [wires] }, pass) => {
+      interceptBundles(world, 'execution', async (wires, pass) => {
         if (answers.length > 0) return pass();
-        const changed = (wires as string[]).map(withHigherTip);
+        const changed = wires.map(withHigherTip);
         assert.notDeepEqual(changed, wires);
         const params = [changed, { encoding: 'base64' }];
         const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'sendBundle', params });

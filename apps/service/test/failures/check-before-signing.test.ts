@@ -4,7 +4,7 @@ import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch } from 
 import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { pauseSlots, resumeSlots } from '@flywheel/testing/slots';
@@ -70,7 +70,7 @@ describe('a change between an accepted execute and the company’s signature', (
       const recipient = (await generateKeyPairSigner()).address;
       const account = await mintTo(world, mint, recipient, 1n);
       const batch = await setUpBatch(world, project, [airdropPipeline(recipient, 3)]);
-      world.gate.intercept('sendBundle', async () => {
+      interceptBundles(world, 'execution', async () => {
         await freeze(world, mint, account);
         await world.localnet.warp({ slots: 200n });
         await pauseSlots(world);

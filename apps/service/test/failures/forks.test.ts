@@ -222,7 +222,8 @@ describe('a fork', () => {
         () => readDelay(batch.id),
         (seconds) => seconds !== null && seconds > 30,
       );
-      assert.equal((await readBatch(world, poor, batch.id)).status, 'EXECUTED');
+      const waiting = await readBatch(world, poor, batch.id);
+      assert.equal(waiting.status, 'EXECUTED', waiting.executeResult?.failedTxMsg ?? '');
       const created_at = new Date(Date.now() - 8 * 24 * 60 * 60 * 1_000);
       await world.db.updateTable('batches').set({ created_at }).where('id', '=', batch.id).execute();
       await makeDue(world, 'close', batch.id);

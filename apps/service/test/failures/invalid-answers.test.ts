@@ -4,7 +4,7 @@ import { executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@
 import { tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { decodeTransaction } from '@flywheel/testing/values';
@@ -81,8 +81,7 @@ describe('an RPC node’s false report of a failed approval', () => {
     const supply = await tokenSupply(world, project.mint);
     // The approval is sent alone after a lost bundle.
     const sent: string[] = [];
-    world.gate.intercept('sendBundle', async ({ params: [transactions] }, pass) => {
-      const [approval = ''] = transactions as readonly string[]; // the method's first parameter
+    interceptBundles(world, 'execution', async ([approval = ''], pass) => {
       sent.push(getSignatureFromTransaction(decodeTransaction(approval)));
       if (sent.length > 1) return pass();
       await world.localnet.warp({ slots: 151n });

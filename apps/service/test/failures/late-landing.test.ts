@@ -4,7 +4,7 @@ import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches'
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
 import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { type GateAnswer, type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 
 describe('a bundle that lands during the second check, after it counted as lost,', () => {
@@ -19,7 +19,7 @@ describe('a bundle that lands during the second check, after it counted as lost,
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);
     let landLate: (() => Promise<GateAnswer>) | null = null;
-    world.gate.intercept('sendBundle', async (_call, pass) => {
+    interceptBundles(world, 'execution', async (_wires, pass) => {
       landLate ??= pass;
       return result('0'.repeat(64));
     });
@@ -53,7 +53,7 @@ describe('a bundle that lands during the second check, after it counted as lost,
       const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
       const supply = await tokenSupply(world, project.mint);
       let landLate: (() => Promise<GateAnswer>) | null = null;
-      world.gate.intercept('sendBundle', async (_call, pass) => {
+      interceptBundles(world, 'execution', async (_wires, pass) => {
         landLate ??= pass;
         await world.localnet.warp({ slots: 151n });
         return result('0'.repeat(64));

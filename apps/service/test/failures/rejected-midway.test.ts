@@ -4,7 +4,7 @@ import { executeSigned, readBatch, waitForBatch, waitUntil } from '@flywheel/tes
 import { burnPipeline } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { changeTerms } from '@flywheel/testing/decisions';
-import type { GateAnswer, GatedWorld } from '@flywheel/testing/gate';
+import { type GateAnswer, type GatedWorld, interceptBundles } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
 import { type Operator, openCompanyWorld, reject } from '../company/operators.ts';
@@ -43,7 +43,7 @@ describe('a batch that the company rejects after a bundle of its execution was s
     const batch = await setUpAndPause(world, project, [burnPipeline(1)]);
     const isSent = Promise.withResolvers<() => Promise<GateAnswer>>();
     const mayFail = Promise.withResolvers<void>();
-    world.gate.intercept('sendBundle', async (_call, pass) => {
+    interceptBundles(world, 'execution', async (_wires, pass) => {
       isSent.resolve(pass);
       return answer('0'.repeat(64));
     });

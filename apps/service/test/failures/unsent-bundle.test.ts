@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { type GateAnswer, type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
 import { clearJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
@@ -17,13 +17,13 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
 
   it('is sent by the next run of its job, in setup and execution', async () => {
     const project = await createProject(world);
-    const setup = dropBundles();
+    const setup = dropBundles('setup');
     const batch = await openBatch(world, project, [burnPipeline(1)]);
     await setup;
     await restart();
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
 
-    const execution = dropBundles();
+    const execution = dropBundles('execution');
     const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
     await execution;
     await Promise.all([restart(), answer]);
@@ -34,7 +34,7 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
   it('is sent when the client repeats its request, if the job of the execution was lost', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
-    const dropped = dropBundles();
+    const dropped = dropBundles('execution');
     assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
     await dropped;
     await world.app.stop();
@@ -47,7 +47,7 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
   it('is waited for by a cancellation, and counts if it lands late', async () => {
     const project = await createProject(world);
     const batch = await setUpAndPause(world, project, [burnPipeline(1)]);
-    const dropped = dropBundles();
+    const dropped = dropBundles('execution');
     assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
     const landLate = await dropped;
     assert.deepEqual(await countBundles(batch.id), { setup: 1, execution: 1 }, 'it is recorded before it is sent');
@@ -74,7 +74,7 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
 
   it('is waited for before the index of its cancelled batch is burned, and makes that needless if it lands', async () => {
     const project = await createProject(world);
-    const dropped = dropBundles();
+    const dropped = dropBundles('setup');
     const cancelled = await openBatch(world, project, [burnPipeline(1)]);
     const landLate = await dropped;
     await world.app.stop();
@@ -104,10 +104,10 @@ describe('a bundle that was recorded and not sent', WITH_BUNDLES, () => {
     assert.equal((await executeSigned(world, project, next, { prefer: 'wait=60' })).status, 200);
   });
 
-  /** Resolves when the first bundle was dropped, with a function that lets it arrive after all. */
-  function dropBundles(): Promise<() => Promise<GateAnswer>> {
+  /** Resolves when the first bundle of a phase was dropped, with a function that lets it arrive after all. */
+  function dropBundles(phase: 'setup' | 'execution'): Promise<() => Promise<GateAnswer>> {
     const dropped = Promise.withResolvers<() => Promise<GateAnswer>>();
-    world.gate.intercept('sendBundle', async (_call, pass) => {
+    interceptBundles(world, phase, async (_wires, pass) => {
       dropped.resolve(pass);
       return 'hang up';
     });
