@@ -5,7 +5,7 @@ import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/tes
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
-import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
+import { createOwnMint, createSeizableMint, freeze, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { pauseSlots, resumeSlots } from '@flywheel/testing/slots';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
@@ -59,6 +59,23 @@ describe('a change between an accepted execute and the company’s signature', (
       assert.equal(await tokenSupply(world, mint.address), supply - 2_000_000n);
     },
   );
+
+  it('names what the vault lacks, if the tokens leave between the reading of its balance and the simulation', async () => {
+    const mint = await createSeizableMint(world);
+    const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    const vault = address(project.vaultAddress);
+    await mintTo(world, mint, vault, 5_000_000n);
+    const batch = await setUpBatch(world, project, [burnPipeline(5)]);
+    let seizure: Promise<unknown> | undefined;
+    world.gate.intercept('simulateTransaction', async (_call, pass) => {
+      seizure ??= seize(world, mint, vault, 5_000_000n);
+      await seizure;
+      return pass();
+    });
+    const refused = await executeSigned(world, project, batch);
+    world.gate.clear();
+    assertError(refused, 409, 'ERR_VAULT_UNDERFUNDED', /holds 0 tokens; this batch needs 5: 5 more/);
+  });
 
   it(
     'is detected after a bundle was lost: the request is released only when the state that shows it is final',

@@ -37,14 +37,17 @@ export async function checkBatch(
   project: Project,
   pipelines: readonly CompiledPipeline[],
 ): Promise<BatchCheck> {
-  const [funds, recipients, newAccountIssues] = await Promise.all([
+  const [read, recipients, newAccountIssues] = await Promise.all([
     readFunds(deps, project, pipelines),
     checkRecipients(deps, project, pipelines),
     checkNewAccounts(deps, pipelines),
   ]);
   const { multisig } = project.flywheel;
-  const positions = positionsToSimulate(pipelines, funds, recipients);
+  const positions = positionsToSimulate(pipelines, read, recipients);
   const { failures, computeUnits } = await simulatePipelines(deps, multisig, pipelines, positions);
+  // The vault may have paid for another batch after its balances were read.
+  const isOutdated = failures.some(({ err }) => isShortOfFunds(err));
+  const funds = isOutdated ? await readFunds(deps, project, pipelines) : read;
   const shortages = describeMissingFunds(funds, project, pipelines);
   return {
     issues: [
