@@ -208,7 +208,7 @@ export const OPERATIONS = {
     tag: 'Status',
     summary: 'Stream a batch’s events',
     description:
-      'Server-sent events: all events from the creation of the batch, or those after `Last-Event-ID`, then each event as it happens, without gaps or repeats. A comment every 15 s keeps the connection alive. The stream ends after `batch.closed`. It may end earlier: connect again with the id of the last event, as EventSource does by itself.',
+      'Server-sent events: all events from the creation of the batch, or those after `Last-Event-ID`, then each event as it happens, without gaps or repeats. A comment every 15 s keeps the connection alive. The stream ends after `batch.closed`, or, for a batch that never came on chain, after its end. It may end earlier: connect again with the id of the last event, as EventSource does by itself.',
     authentication: 'apiKey',
     rateLimit: 'get',
     headers: z.object({ 'last-event-id': lastEventId }),

@@ -201,7 +201,8 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
 
     /**
      * Streams the events of a batch from its beginning, or after a known event. Each event comes once and none is lost,
-     * also when the connection breaks. The stream ends after `batch.closed`; leave the loop to end it earlier.
+     * also when the connection breaks. The stream ends after `batch.closed`, or after the end of a batch that never came
+     * on chain; leave the loop to end it earlier.
      *
      * @example
      * for await (const { type, status } of client.streamBatchEvents(batch.id)) console.log(type, status);

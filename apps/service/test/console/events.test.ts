@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { queryObjects } from 'node:v8';
 import type { BatchEvent } from '@flywheel/api';
 import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
-import { burnPipeline, send } from '@flywheel/testing/client';
+import { cancel } from '@flywheel/testing/cancel';
+import { burnPipeline } from '@flywheel/testing/client';
 import { onlyLocal } from '@flywheel/testing/cluster';
 import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -91,15 +92,26 @@ describe('the event stream of a batch', () => {
     world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });
     const batch = await openBatch(world, project, [burnPipeline()]);
     const stream = await follow(project, batch.id);
-    const cancel = { key: project.apiKey, body: {} };
-    const cancelled = send(world.url, 'POST', `/v1/flywheel/batch/${batch.id}/cancel`, cancel);
-    const events = await allEvents(stream);
+    const [events] = await Promise.all([allEvents(stream), cancel(world, project, batch.id)]);
     world.localnet.faults.clear();
-    requireOk(await cancelled);
     const ended = events.at(-1);
     assert.equal(ended?.type, 'batch.failed');
     assert.deepEqual(ended?.error, { message: 'The batch was cancelled.' });
     assert.equal(events[0]?.type, 'batch.initialized');
+  });
+
+  it('ends for a batch whose setup was sent and never landed', onlyLocal('lose bundles'), async () => {
+    const project = await createProject(world);
+    world.localnet.faults.set({ method: 'sendBundle', kind: 'drop' });
+    const batch = await openBatch(world, project, [burnPipeline()]);
+    const stream = await follow(project, batch.id);
+    const seen: string[] = [];
+    for await (const { type } of stream.events) {
+      seen.push(type);
+      if (type === 'batch.bundle_sent' && !seen.includes('batch.failed')) await cancel(world, project, batch.id);
+    }
+    world.localnet.faults.clear();
+    assert.ok(seen.includes('batch.failed') && !seen.includes('batch.bundle_landed'), seen.join());
   });
 
   it('sends what another process records, also after its own database connection was lost', async () => {

@@ -161,13 +161,13 @@ export async function findEvents(db: Db, batchId: string, after: bigint): Promis
   return { events, isLast: isOver && rows.length < PAGE };
 }
 
-/** Returns true if the batch is closed on chain, or ended without ever having been on chain. */
+/** Returns true if the batch is closed on chain, or has ended and will never be there: nothing was sent, or it locks no rent. */
 async function isBatchOver(db: Db, batchId: string): Promise<boolean> {
   const { is_over } = await db
     .selectFrom('batches')
     .select(
-      sql<boolean>`closed_at is not null
-        or (ended_at is not null and not exists (select from bundles where batch_id = batches.id))`.as('is_over'),
+      sql<boolean>`closed_at is not null or (ended_at is not null
+        and (locked_lamports = 0 or not exists (select from bundles where batch_id = batches.id)))`.as('is_over'),
     )
     .where('id', '=', batchId)
     .executeTakeFirstOrThrow(() => projectMoving());
