@@ -2,6 +2,7 @@ import { CatchBoundary, Link, Outlet } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { SessionExpiryBanner } from '../features/session/session-expiry-banner.tsx';
+import { SignOutBanner } from '../features/session/sign-out-banner.tsx';
 import { WalletMenu } from '../features/session/wallet-menu.tsx';
 import { type Environment, useEnvironment } from '../lib/api/environment.ts';
 import { isAuditDocument } from '../lib/document-policy.ts';
@@ -57,6 +58,7 @@ export function Shell() {
           </div>
         </div>
         {!isAuditDocument && <SessionExpiryBanner />}
+        {!isAuditDocument && <SignOutBanner />}
         <StaleBanner />
       </header>
       <main id="main" className="mx-auto max-w-6xl px-4 py-6 md:py-8">

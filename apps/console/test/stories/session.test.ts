@@ -117,6 +117,23 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await signIn(person);
   });
 
+  it('that could not be signed out says so, until it is', async () => {
+    const { page } = person;
+    await page.goto('/');
+    const signOuts = '**/console/api/sign-out';
+    await page.route(signOuts, (route) => route.abort());
+    await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    const banner = page.getByRole('alert').filter({ hasText: 'You are still signed in.' });
+    await banner.waitFor();
+    await takeScreenshot(person, 'still-signed-in');
+    await page.unroute(signOuts);
+    await banner.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: /^Burns and airdrops/ }).waitFor();
+    assert.equal(await banner.count(), 0);
+    await signIn(person);
+  });
+
   it('of another wallet shows nothing of the one before, not even until the service answers', async () => {
     const { page } = person;
     await page.goto(`/p/${project.projectId}`);

@@ -37,10 +37,14 @@ export function useSignInToShard(shard: number) {
   });
 }
 
-/** Signs out and clears all cached data. */
+/** The key of every attempt to sign out, from whichever button. */
+export const SIGN_OUT_KEY = ['sign-out'];
+
+/** Signs out and clears all cached data. The shell says if that fails. */
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
+    mutationKey: SIGN_OUT_KEY,
     mutationFn: async () => {
       const { failures } = await askEveryShard((headers) =>
         callForReply(IDENTITY_OPERATIONS.signOut, { headers, body: {} }),
