@@ -106,15 +106,7 @@ export async function openGate(
       JITO_BLOCK_ENGINE_URL: blockEngineUrl && `${own}${BUNDLES_PATH}`,
     },
     intercept,
-    hold: (method) => {
-      const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      intercept(method, async (_call, pass) => {
-        reached.resolve();
-        await released.promise;
-        return pass();
-      });
-      return { reached: reached.promise, release: released.resolve };
-    },
+    hold: (method) => holdCalls((hold) => intercept(method, (_call, pass) => hold(pass))),
     clear: () => {
       handlers.clear();
       cleared.resolve('hang up');
@@ -140,6 +132,21 @@ export function interceptBundles({ db, gate }: GatedWorld, phase: 'setup' | 'exe
     assert.ok(row, 'a bundle is recorded before it is sent');
     return row.phase === phase ? handle(transactions, pass) : pass();
   });
+}
+
+/** Holds all bundles of a phase until they are released, as `Gate.hold` holds all calls. */
+export function holdBundles(world: GatedWorld, phase: 'setup' | 'execution'): HeldCalls {
+  return holdCalls((hold) => interceptBundles(world, phase, (_wires, pass) => hold(pass)));
+}
+
+function holdCalls(intercept: (hold: (pass: () => Promise<GateAnswer>) => Promise<GateAnswer>) => void): HeldCalls {
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  intercept(async (pass) => {
+    reached.resolve();
+    await released.promise;
+    return pass();
+  });
+  return { reached: reached.promise, release: released.resolve };
 }
 
 /** Ends a call that was not answered. An error other than the cluster's own silence is the test's, and fails it. */

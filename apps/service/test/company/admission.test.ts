@@ -6,7 +6,7 @@ import { assertError, executeSigned, openBatch, waitForBatch, waitUntil } from '
 import { burnPipeline, init, preview, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { ADMISSION_TERMS, changeAdmission, signAdmission } from '@flywheel/testing/decisions';
-import type { GatedWorld } from '@flywheel/testing/gate';
+import { type GatedWorld, holdBundles } from '@flywheel/testing/gate';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { quietLog, TEST_ROLES } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -154,7 +154,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     async () => {
       const project = await createProject(world);
       requireOk(await changeAdmission(world, operator, project, 'admit'));
-      const sending = world.gate.hold('sendBundle');
+      const sending = holdBundles(world, 'setup');
       const begun = await openBatch(world, project, [burnPipeline()]);
       await sending.reached;
       const next = await openBatch(world, project, [burnPipeline()]);
@@ -175,7 +175,7 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     async () => {
       const project = await createProject(world);
       requireOk(await changeAdmission(world, operator, project, 'admit'));
-      const sending = world.gate.hold('sendBundle');
+      const sending = holdBundles(world, 'setup');
       await openBatch(world, project, [burnPipeline()]);
       await sending.reached;
       const [finalized, requested] = [

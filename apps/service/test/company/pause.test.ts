@@ -12,7 +12,7 @@ import {
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch, heavyBurnPipeline, init, preview } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { ENGINES, type Engine, type GatedWorld, holdSends } from '@flywheel/testing/gate';
+import { ENGINES, type Engine, type GatedWorld, holdBundles, holdSends } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -71,7 +71,7 @@ describe('a paused project', () => {
 
   it('sets up no batch, finishes what is in flight, and continues at once after resume', WITH_BUNDLES, async () => {
     const project = await createProject(world);
-    const sending = world.gate.hold('sendBundle');
+    const sending = holdBundles(world, 'setup');
     const sent = await openBatch(world, project, [burnPipeline()]);
     await sending.reached;
     const waiting = await openBatch(world, project, [burnPipeline()]);

@@ -57,10 +57,11 @@ describe('POST /v1/flywheel/batch/execute', () => {
     });
 
     it('waits for a batch that is still being set up', onlyLocal('fail calls'), async () => {
-      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 400, times: 1 });
+      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 400 });
       const batch = await openBatch(world, project, [burnPipeline()]);
       assert.equal((await readBatch(world, project, batch.id)).status, 'AVAILABLE_TO_QUEUE');
       const { status, body } = await executeSigned(world, project, batch);
+      world.localnet.faults.clear();
       assert.deepEqual([status, body.status], [200, 'EXECUTED']);
       const { initResult } = await readBatch(world, project, batch.id);
       assert.equal(initResult?.totalFailed, 0);
@@ -94,7 +95,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   describe('202', () => {
     it('answers where to poll after the wait, and the execution continues', onlyLocal('fail calls'), async () => {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
-      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 500, times: 1 });
+      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 500 });
       const { status, body, headers } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
       assert.equal(status, 202);
       ExecuteBatchPending.strict().parse(body);
@@ -106,15 +107,17 @@ describe('POST /v1/flywheel/batch/execute', () => {
       const polled = await send(world.url, 'GET', headers.get('location') ?? '', { key: project.apiKey });
       assert.equal(polled.body.status, 'FINALIZED');
       assert.equal('executeResult' in polled.body, false);
+      world.localnet.faults.clear();
       const { executeResult } = await waitForBatch(world, project, batch.id, (it) => it.status === 'EXECUTED');
       assert.equal(executeResult?.totalSuccessful, 1);
     });
 
     it('answers AVAILABLE_TO_QUEUE for a batch that is not on chain yet', onlyLocal('fail calls'), async () => {
-      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 300, times: 1 });
+      world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 300 });
       const batch = await openBatch(world, project, [burnPipeline()]);
       const { status, body } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
       assert.deepEqual([status, body.status], [202, 'AVAILABLE_TO_QUEUE']);
+      world.localnet.faults.clear();
       await waitForBatch(world, project, batch.id, (it) => it.status === 'EXECUTED');
     });
   });

@@ -95,7 +95,12 @@ describe('a bundle that does not land', onlyLocal('lose parts of bundles'), () =
   it('is followed by the approval alone, with a tip, and then by the pipelines one by one', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    world.localnet.faults.set({ kind: 'partLand', method: 'sendBundle', landed: 0, times: 1 });
+    let sent = 0;
+    interceptBundles(world, 'execution', (_wires, pass) => {
+      sent += 1;
+      if (sent === 1) world.localnet.faults.set({ kind: 'partLand', method: 'sendBundle', landed: 0, times: 1 });
+      return pass();
+    });
     const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.equal(status, 'EXECUTED');
     const bundles = await findBundles(world.db, batch.id, 'execution');

@@ -4,7 +4,7 @@ import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch } from 
 import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { type GatedWorld, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
+import { type GatedWorld, holdBundles, interceptBundles, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, createSeizableMint, freeze, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { pauseSlots, resumeSlots } from '@flywheel/testing/slots';
@@ -29,7 +29,7 @@ describe('a change between an accepted execute and the company’s signature', (
       const recipient = (await generateKeyPairSigner()).address;
       const account = await mintTo(world, mint, recipient, 1n);
       // The batch is still being set up; its execution waits for that.
-      const sending = world.gate.hold('sendBundle');
+      const sending = holdBundles(world, 'setup');
       const batch = await openBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
       await sending.reached;
       const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });

@@ -5,7 +5,7 @@ import { isApiError } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, heavyBurnPipeline, init, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
-import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { ENGINES, type GatedWorld, holdBundles, holdSends, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { associatedTokenAccount, createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { quietLog } from '@flywheel/testing/postgres';
@@ -90,7 +90,7 @@ describe('a setup that finds a cap of its project full', () => {
     async () => {
       const project = await createProject(world);
       await admit(project);
-      const bundles = world.gate.hold('sendBundle');
+      const bundles = holdBundles(world, 'setup');
       const [first, second] = [
         await openBatch(world, project, [burnPipeline()]),
         await openBatch(world, project, [burnPipeline()]),
