@@ -26,15 +26,20 @@ describe('a composed batch', () => {
     }
   });
 
-  it('keeps its idempotency key while it stays the same, and only then', () => {
-    const pipelines = Array.from({ length: 1_001 }, (_, index) => burnOf(index + 1));
-    const plan = planBatches(pipelines, []);
-    assert.deepEqual(planBatches(pipelines, plan), plan);
-    const [first, second] = planBatches([...pipelines, burnOf(9)], plan);
-    assert.equal(first?.idempotencyKey, plan[0]?.idempotencyKey);
-    assert.notEqual(second?.idempotencyKey, plan[1]?.idempotencyKey);
-    const [one, other] = planBatches([...pipelines.slice(0, 1_000), ...pipelines.slice(0, 1_000)], []);
-    assert.notEqual(one?.idempotencyKey, other?.idempotencyKey);
+  it('keeps its idempotency key once it was sent, and only then', () => {
+    const burns = Array.from({ length: 1_001 }, (_, index) => burnOf(index + 1));
+    const sent = planBatches(burns, []);
+    assert.deepEqual(planBatches(burns, sent), sent);
+    const [first, second] = planBatches([...burns, burnOf(9)], sent);
+    assert.equal(first?.idempotencyKey, sent[0]?.idempotencyKey);
+    assert.notEqual(second?.idempotencyKey, sent[1]?.idempotencyKey);
+    const edited = planBatches([burnOf(8)], sent);
+    assert.deepEqual(planBatches(burns, [...sent, ...edited]), sent, 'what was edited and changed back is the same');
+    assert.deepEqual(planBatches(burns.slice(1_000), sent), [sent[1]], 'and what stands at another place');
+    const twice = [...burns.slice(0, 1_000), ...burns.slice(0, 1_000)];
+    const [one, other] = planBatches(twice, sent);
+    assert.equal(one?.idempotencyKey, sent[0]?.idempotencyKey);
+    assert.notEqual(other?.idempotencyKey, one?.idempotencyKey);
   });
 
   it('is read from the form, or names the first issue', () => {

@@ -46,8 +46,8 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   const [drafts, setDrafts] = useState(initial);
   const [file, setFile] = useState<FileDraft>({ type: firstType || 'AIRDROP', file: null, duplicates: 'merge' });
   const airdrop = useAirdropPipelines(file, token);
-  // Kept while the person edits: batches that stay the same keep their idempotency keys.
   const [planned, setPlanned] = useState<readonly PlannedBatch[]>([]);
+  const sent = useRef(new Set<PlannedBatch>());
   const [isReviewing, setReviewing] = useState(false);
   const isCreated = useRef(false);
   const hasDrafts = () => !isCreated.current && (drafts !== initial || file.file !== null);
@@ -62,6 +62,7 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
         token={token}
         batches={planned}
         onBack={() => setReviewing(false)}
+        onSend={(batch) => sent.current.add(batch)}
         onCreated={() => {
           isCreated.current = true;
         }}
@@ -72,7 +73,7 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   const pipelines = source === 'hand' ? written : airdrop.pipelines;
   const review = () => {
     if (!pipelines) return;
-    setPlanned(planBatches(pipelines, planned));
+    setPlanned(planBatches(pipelines, [...sent.current]));
     setReviewing(true);
   };
   return (

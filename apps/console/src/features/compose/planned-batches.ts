@@ -116,13 +116,13 @@ export interface PlannedBatch {
 }
 
 /**
- * Splits pipelines into batches. One that is the same as at its place in the earlier plan keeps its key: it may have been
- * created although the answer was lost.
+ * Splits pipelines into batches. One that equals a batch sent before, whatever was edited in between, keeps its key: it may
+ * have been created although the answer was lost.
+ * @param sent each batch that the service was asked to create, once.
  */
-export function planBatches(pipelines: readonly Pipeline[], earlier: readonly PlannedBatch[]): PlannedBatch[] {
-  return splitPipelines(pipelines).map((batch, position) => {
-    const before = earlier[position];
-    const isSame = before !== undefined && JSON.stringify(before.pipelines) === JSON.stringify(batch);
-    return isSame ? before : { pipelines: batch, idempotencyKey: crypto.randomUUID() };
-  });
+export function planBatches(pipelines: readonly Pipeline[], sent: readonly PlannedBatch[]): PlannedBatch[] {
+  const known = Map.groupBy(sent, (batch) => JSON.stringify(batch.pipelines));
+  return splitPipelines(pipelines).map(
+    (batch) => known.get(JSON.stringify(batch))?.shift() ?? { pipelines: batch, idempotencyKey: crypto.randomUUID() },
+  );
 }

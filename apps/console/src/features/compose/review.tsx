@@ -19,12 +19,14 @@ interface ReviewProps {
   readonly token: ProjectOverview['token'];
   readonly batches: readonly PlannedBatch[];
   readonly onBack: () => void;
+  /** Called before the service is asked to create a batch, at each attempt. */
+  readonly onSend: (batch: PlannedBatch) => void;
   /** Called when the service has created all batches. */
   readonly onCreated: () => void;
 }
 
 /** Previews batches with the service, then creates them. */
-export function Review({ projectId, token, batches, onBack, onCreated }: ReviewProps) {
+export function Review({ projectId, token, batches, onBack, onSend, onCreated }: ReviewProps) {
   const navigate = useNavigate();
   const [id] = useState(() => crypto.randomUUID());
   const [checked, setChecked] = useState(0);
@@ -34,7 +36,7 @@ export function Review({ projectId, token, batches, onBack, onCreated }: ReviewP
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  const { create, created } = useCreateBatches({ projectId, batches });
+  const { create, created } = useCreateBatches({ projectId, batches, onSend });
   const createBatches = () =>
     create.mutate(undefined, {
       onSuccess: ([batchId, ...others]) => {
@@ -154,22 +156,21 @@ async function previewBatches({ projectId, batches, onProgress }: PreviewInput):
 /** The service compiles up to a thousand pipelines before it answers. */
 const INIT_TIMEOUT_MS = 120_000;
 
-interface CreateRequest {
-  readonly projectId: string;
-  readonly batches: readonly PlannedBatch[];
-}
+type CreateRequest = Pick<ReviewProps, 'projectId' | 'batches' | 'onSend'>;
 
 /**
  * Creates the batches one after the other. After an error the next attempt continues where it stopped; each batch has
  * its own idempotency key, so a batch whose response was lost is not created twice.
  */
-function useCreateBatches({ projectId, batches }: CreateRequest) {
+function useCreateBatches({ projectId, batches, onSend }: CreateRequest) {
   const queries = useQueryClient();
   const [created, setCreated] = useState<readonly string[]>([]);
   const create = useMutation({
     mutationFn: async () => {
       const ids = [...created];
-      for (const { pipelines, idempotencyKey } of batches.slice(created.length)) {
+      for (const planned of batches.slice(created.length)) {
+        const { pipelines, idempotencyKey } = planned;
+        onSend(planned);
         const { batch } = await call(
           BATCH_OPERATIONS.initProjectBatch,
           {
