@@ -15,9 +15,7 @@ export function isShortOfFunds(err: string): boolean {
 
 /** True for an error of the pipeline itself. Others (fee payer, blockhash, node) can go away without a change of it. */
 export function isCausedByPipeline(err: string): boolean {
-  return (
-    err.includes('InstructionError') || (err.includes('InsufficientFundsForRent') && !err.includes('"account_index":0'))
-  );
+  return err.includes('InstructionError') || (err.includes('InsufficientFundsForRent') && !isFeeUnpaid(err));
 }
 
 /** True for an error that a recipient can cause. The vault's funds, the mint and the bounds of a transaction are not its own. */
@@ -36,7 +34,9 @@ export function isNodeBehind(err: string): boolean {
   return err.includes('AddressLookupTable');
 }
 
-/** True if the fee payer has no account, or too little for the fee. */
+/** True if the fee payer has no account, or too little for the fee and the rent of that account, which is the first one. */
 export function isFeeUnpaid(err: string): boolean {
-  return err.includes('InsufficientFundsForFee') || err === '"AccountNotFound"';
+  return err.includes('InsufficientFundsForFee') || err === '"AccountNotFound"' || FEE_PAYER_RENT.test(err);
 }
+
+const FEE_PAYER_RENT = /"InsufficientFundsForRent":\{"account_index":0\}/;

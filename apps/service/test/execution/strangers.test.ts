@@ -209,6 +209,26 @@ describe('an operator without funds', () => {
 });
 
 describe('an operator that is short of funds', () => {
+  it('is named by execute and preview if a fee would leave it less than the rent of its account: 503', async () => {
+    const world = await openWorld();
+    try {
+      const project = await createProject(world);
+      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
+      const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+      const left = await world.rpc.getMinimumBalanceForRentExemption(0n).send();
+      await waitUntil(
+        'an operator with the rent of its account alone',
+        () => spendAll(world, operator, left),
+        (isSpent) => isSpent,
+      );
+      const preview = { headers: { 'x-service-api-key': project.apiKey }, body: { pipelines: [burnPipeline(1)] } };
+      assertError(await send(world.url, 'POST', '/v1/flywheel/batch/preview', preview), 503, 'ERR_OPERATOR_UNFUNDED');
+      assertError(await executeSigned(world, project, batch), 503, 'ERR_OPERATOR_UNFUNDED');
+    } finally {
+      await world.stop();
+    }
+  });
+
   it('continues a setup that was interrupted when it can pay for the rest: what is created is not paid again', async () => {
     const world = await openWorld();
     try {
@@ -256,11 +276,11 @@ describe('an operator that is short of funds', () => {
   });
 });
 
-/** Transfers what a signer holds. @returns false if it has paid for something meanwhile, e.g. a nonce. */
-async function spendAll(world: World, source: TransactionSigner): Promise<boolean> {
+/** Transfers what a signer holds but for `left`. @returns false if it has paid for something meanwhile, e.g. a nonce. */
+async function spendAll(world: World, source: TransactionSigner, left = 0n): Promise<boolean> {
   const { value: balance } = await world.rpc.getBalance(source.address).send();
-  if (balance === 0n) return true;
-  const [destination, amount] = [(await generateKeyPairSigner()).address, lamports(balance - 5_000n)];
+  if (balance === left) return true;
+  const [destination, amount] = [(await generateKeyPairSigner()).address, lamports(balance - left - 5_000n)];
   await land(world, source, [getTransferSolInstruction({ source, destination, amount })]).catch(() => undefined);
   return false;
 }

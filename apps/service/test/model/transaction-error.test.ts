@@ -36,7 +36,7 @@ const CAUSES: readonly {
     test: isCausedByPipeline,
     expected: ['shortOfTokens', 'shortOfRent', 'invalidData', 'twoDigits', 'frozen', 'paused', 'beyondBudget'],
   },
-  { test: isFeeUnpaid, expected: ['noFee', 'noFeePayer'] },
+  { test: isFeeUnpaid, expected: ['operatorShortOfRent', 'noFee', 'noFeePayer'] },
   { test: isNodeBehind, expected: ['noTable', 'shortTable'] },
 ];
 
