@@ -16,6 +16,8 @@ import { ENGINES, type Engine, type GatedWorld, holdBundles, holdSends } from '@
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { approve as approveByWallet, rotateWallet, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { generateKeyPairSigner } from '@solana/kit';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 import { requireUnpaused } from '../../src/store/company/pauses.ts';
 import {
@@ -127,6 +129,32 @@ describe('a paused project', () => {
         ({ ledger }) => ledger.isComplete,
       );
     }
+  });
+
+  it('loses no approved batch to a rotation whose grace ends meanwhile', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    assert.equal((await executeSigned(world, project, batch)).status, 202);
+    const { batchId: rotation } = requireOk(await rotateWallet(world, project, await generateKeyPairSigner()));
+    await waitForWithdrawal(world, project, rotation, (seen) => seen.batch.status === 'FINALIZED');
+    requireOk(await approveByWallet(world, project, rotation));
+    await setPause(world, operator, project, true);
+    for (const id of [batch.id, rotation]) requireOk(await approve(world, operator, id));
+    // As if its ten minutes were over.
+    const longAgo = new Date(Date.now() - 3_600_000);
+    const ready = { signed_at: longAgo, company_decided_at: longAgo };
+    await world.db.updateTable('batches').set(ready).where('id', '=', rotation).execute();
+    for (const id of [batch.id, rotation]) await untilDone('execute', id);
+    assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
+
+    await setPause(world, operator, project, false);
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED' || status === 'FAILED');
+    assert.equal((await readBatch(world, project, batch.id)).status, 'EXECUTED');
+    await waitUntil(
+      'the end of the rotation',
+      () => world.db.selectFrom('batches').select('status').where('id', '=', rotation).executeTakeFirstOrThrow(),
+      ({ status }) => status === 'EXECUTED',
+    );
   });
 
   it('stays paused after all projects are paused and resumed', async () => {

@@ -4,6 +4,7 @@ import { findBatch } from '../../store/batches/batches.ts';
 import { hasExecutionBegun, recordExecutionIssue } from '../../store/batches/executions.ts';
 import { lockFlywheel } from '../../store/batches/new-batches.ts';
 import { findOpenIds, findReadyAt } from '../../store/batches/rotations.ts';
+import { isEnqueued } from '../../store/jobs/lanes.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { endOpen } from './end.ts';
@@ -25,7 +26,9 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
   const waiting: string[] = [];
   for (const batch of await findUnapproved(deps, project, rotation)) {
     if (!isGraceOver) waiting.push(batch.id);
-    else if (!(await isApprovedInTime(deps, project, batch))) await endOpen(deps, project, batch, 'overtaken');
+    // After a pause the executions of all batches are due at once, in any order: they come before the rotation's.
+    else if ((await isExecutionDue(deps, project, batch)) || (await isApprovedInTime(deps, project, batch))) continue;
+    else await endOpen(deps, project, batch, 'overtaken');
   }
   if (isGraceOver) waiting.push(...(await findUnapproved(deps, project, rotation)).map(({ id }) => id));
   if (waiting.length === 0) return true;
@@ -41,6 +44,10 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
     await jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + POLL_MS) });
   });
   return false;
+}
+
+function isExecutionDue({ db }: RunDeps, { flywheel }: Project, { id: batchId }: Batch): Promise<boolean> {
+  return isEnqueued(db, { type: 'execute', batchId, multisig: flywheel.multisig.address }, 0);
 }
 
 /** Waits for the end of what was sent of a batch: its approval may be on chain and not finalized yet. */

@@ -40,6 +40,8 @@ export async function executePipelines(deps: RunDeps, project: Project, batch: B
   // Manual approval pending: the approver's decision enqueues execution, so stop here.
   if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   if (batch.kind === 'rotation' && !(await hasExecutionBegun(deps.db, batch.id))) {
+    // A pause keeps the other batches from being approved, and ends none.
+    await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     if (!(await drainBatches(deps, project, batch))) return;
   }
   const outcome = await runPipelines(deps, project, batch);
