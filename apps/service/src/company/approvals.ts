@@ -2,6 +2,7 @@ import { ApiError, type Approvals, type DecisionSignature, isFinalStatus } from 
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
+import { throwIfUnrelated } from '../batches/check/simulate.ts';
 import { compileAgain } from '../batches/compile-again.ts';
 import { findIssueOfBatchDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
@@ -170,7 +171,7 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   }
   const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);
   if (issue !== null || progress === null || hasVoted) return issue;
-  return simulateApproval(deps, batch);
+  return simulateApproval(deps, project, batch);
 }
 
 async function findProblemOfSignedTx(deps: Deps, { flywheel }: Project, batch: Batch): Promise<string | null> {
@@ -182,10 +183,16 @@ async function findProblemOfSignedTx(deps: Deps, { flywheel }: Project, batch: B
 }
 
 /** Simulates the approval without the company's and the operator's signatures, which this process cannot add. */
-async function simulateApproval({ chain }: Deps, { signedTx }: Batch): Promise<ExecutionIssue | null> {
+async function simulateApproval(
+  { chain }: Deps,
+  { flywheel: { multisig } }: Project,
+  { signedTx }: Batch,
+): Promise<ExecutionIssue | null> {
   if (signedTx === null) return null;
   const { err } = await chain.simulate(signedTx, { sigVerify: false, replaceRecentBlockhash: false });
-  return err === null ? null : wouldFail(`The approval fails: ${err}.`);
+  if (err === null) return null;
+  throwIfUnrelated(err, multisig);
+  return wouldFail(`The approval fails: ${err}.`);
 }
 
 function wouldFail(problem: string): ExecutionIssue {

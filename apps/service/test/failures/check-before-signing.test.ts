@@ -77,6 +77,23 @@ describe('a change between an accepted execute and the company’s signature', (
     assertError(refused, 409, 'ERR_VAULT_UNDERFUNDED', /holds 0 tokens; this batch needs 5: 5 more/);
   });
 
+  it('does not release the approval if its fee is what the operator lacks, which is paid a moment later', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    let refused = 0;
+    world.gate.intercept('simulateTransaction', ({ params: [, config] }, pass) => {
+      // Only the worker has all signatures.
+      if (Object(config).sigVerify !== true || refused > 0) return pass();
+      refused += 1;
+      const value = { err: 'InsufficientFundsForFee', logs: [], unitsConsumed: 0 };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: '0', result: { context: { slot: 1_000_000_000 }, value } });
+      return Promise.resolve({ status: 200, body });
+    });
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    world.gate.clear();
+    assert.deepEqual([status, refused], ['EXECUTED', 1]);
+  });
+
   it(
     'is detected after a bundle was lost: the request is released only when the state that shows it is final',
     onlyLocal('stop the slots'),

@@ -106,8 +106,8 @@ function planSimulations(
   });
 }
 
-/** @throws ApiError ERR_OPERATOR_UNFUNDED, or NodeBehind, for an error that no pipeline can cause. */
-function throwIfUnrelated(err: string, { operator }: Multisig): void {
+/** @throws ApiError ERR_OPERATOR_UNFUNDED, or NodeBehind, for an error that neither a pipeline nor an approval can cause. */
+export function throwIfUnrelated(err: string, { operator }: Pick<Multisig, 'operator'>): void {
   if (isNodeBehind(err)) {
     throw new NodeBehind(`The node does not show what the multisig's registration created: ${err}`);
   }

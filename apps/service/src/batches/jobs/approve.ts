@@ -21,6 +21,7 @@ import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
+import { throwIfUnrelated } from '../check/simulate.ts';
 import { findContent } from '../compile-again.ts';
 import { type DecidedBatch, findForeignKey, findIssueOfBatchDecision, findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
@@ -66,6 +67,7 @@ type AwaitsCompany = Extract<ApprovalOutcome, { kind: 'awaits company' }>;
 /**
  * Checks a batch and adds the company's and the operator's signatures to its approval. The checks: the bytes on chain are
  * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation. Nothing is sent.
+ * @throws ApiError ERR_OPERATOR_UNFUNDED
  */
 export async function approve(
   deps: RunDeps,
@@ -137,6 +139,7 @@ export async function approve(
   }
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
   if (err === null) return { kind: 'signed', transaction: approval, computeUnits };
+  throwIfUnrelated(err, multisig);
   const problem = await findNonceMismatch(deps, multisig, batch);
   return problem === null
     ? unlessOvertaken(deps, project, batch, {
