@@ -81,3 +81,34 @@ for (const engine of ENGINES) {
     });
   });
 }
+
+it('a pipeline that failed for lack of tokens is executed again if these arrive before the vault is read', async () => {
+  const world = await openGatedWorld({ JITO_BLOCK_ENGINE_URL: '' });
+  try {
+    const mint = await createSeizableMint(world);
+    const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    const vault = address(project.vaultAddress);
+    await mintTo(world, mint, vault, PIPELINES * ONE_TOKEN);
+    const batch = await setUpBatch(world, project, Array.from({ length: Number(PIPELINES) }, heavyBurnPipeline));
+    const [, rpc] = ENGINES;
+    const hold = holdSends(world, rpc, project, batch.batchIndex);
+    await executeSigned(world, project, batch, { prefer: 'wait=0' });
+    const missing = PIPELINES - BigInt(await hold.reached);
+    await seize(world, mint, vault, missing * ONE_TOKEN);
+    // The worker reads the logs of the transaction that failed, and then what the vault lacks.
+    let deposits = 0;
+    world.gate.intercept('getTransaction', async (_call, pass) => {
+      const answer = await pass();
+      if (JSON.parse(answer.body).result?.meta.err && deposits === 0) {
+        deposits += 1;
+        await mintTo(world, mint, vault, missing * ONE_TOKEN);
+      }
+      return answer;
+    });
+    hold.release();
+    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.deepEqual([status, result.totalSuccessful, deposits], ['EXECUTED', Number(PIPELINES), 1]);
+  } finally {
+    await world.stop();
+  }
+});

@@ -365,6 +365,8 @@ async function explainFailure(
   const issue = await findShortage(deps, project, batch, pipeline, err);
   if (issue !== null) return { isTemporary: true, issue };
   if (!isCausedByPipeline(err)) return { isTemporary: true, issue: OWN_ISSUE };
+  // The vault may have received meanwhile what it lacked.
+  if (isShortOfFunds(err) && (await simulatePipeline(deps, project, batch, pipeline)).err === null) return null;
   const recipient = await findFailedRecipient(deps, project, batch, { pipeline, err, logs });
   return { isTemporary: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}`, recipient };
 }
