@@ -28,6 +28,7 @@ import {
   type TransactionSigner,
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
+import { sql } from 'kysely';
 import { OPERATOR_RESERVE_LAMPORTS } from '../../src/batches/jobs/setup.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { closeGroups, setupGroups } from '../../src/squads/groups.ts';
@@ -270,6 +271,41 @@ describe('an operator that is short of funds', () => {
       await world.localnet.bank.airdrop(operator.address, (left ?? 0n) + OPERATOR_RESERVE_LAMPORTS);
       await makeDue(world, 'setup', id);
       await waitForBatch(world, project, id, ({ status }) => status === 'FINALIZED');
+    } finally {
+      await world.stop();
+    }
+  });
+});
+
+describe('a setup of which each transaction fails because what it creates has landed meanwhile', () => {
+  it('goes on while it advances: only failures at the same place end the batch', async () => {
+    const world = await openGatedWorld({ JITO_BLOCK_ENGINE_URL: '' });
+    try {
+      const project = await createProject(world);
+      const multisig = await findMultisig(world, project);
+      const payer = await generateKeyPairSigner();
+      await world.localnet.bank.airdrop(payer.address, 1_000_000_000n);
+      let landed = 0;
+      world.gate.intercept('sendTransaction', async ({ params: [wire] }, pass) => {
+        const row = await world.db
+          .selectFrom('bundles')
+          .innerJoin('batches', 'batches.id', 'batch_id')
+          .select('batch_id')
+          .where('project_id', '=', project.projectId)
+          .where(sql<boolean>`${wire} = any(transactions)`)
+          .executeTakeFirst();
+        if (row === undefined || landed === 4) return pass();
+        const batch = (await findBatch(world.db, row.batch_id)) ?? assert.fail('The batch is stored.');
+        const { instructions = [] } = setupGroups(multisig, batch)[landed] ?? {};
+        landed += 1;
+        const signed = instructions.map((each) => addSignersToInstruction([world.operator], each));
+        await land(world, payer, signed);
+        return pass();
+      });
+      const pipelines = Array.from({ length: 12 }, (_, i) => burnPipeline(i + 1));
+      const { id } = await openBatch(world, project, pipelines);
+      const { status } = await waitForBatch(world, project, id, (seen) => seen.status !== 'AVAILABLE_TO_QUEUE');
+      assert.deepEqual([status, landed], ['FINALIZED', 4]);
     } finally {
       await world.stop();
     }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@flywheel/squads';
 import { type Batch, heldUp } from '../../model/batch.ts';
@@ -77,7 +78,7 @@ function describeBlocker(blocker: SetupBlocker): string {
   return 'the cluster’s nodes do not have its whole history.';
 }
 
-/** After this many failures on chain, the cause is in the batch. */
+/** After this many failures on chain in a row at the same place, the cause is in the batch. */
 const MAX_FAILED_LANDINGS = 3;
 /** After this many lost bundles in a row, each with twice the tip, the job is retried later. */
 const MAX_LOST_LANDINGS = 4;
@@ -95,6 +96,7 @@ async function setUpOne(
   await resumeBundles(deps, batch, 'setup');
   const { multisig } = project.flywheel;
   let failedLandings = 0;
+  let failedAt: SetupCursor | null = null;
   let lostLandings = 0;
   let cursor = await readSetupCursor(deps, multisig, batch);
   // After the chain has shown that the index is next or used: rows may name indices of later days.
@@ -130,7 +132,9 @@ async function setUpOne(
       continue;
     }
     const failure = landing.err;
-    failedLandings += 1;
+    // A setup that has advanced since failed as a repetition: a bundle that was given up has landed.
+    failedLandings = isDeepStrictEqual(cursor, failedAt) ? failedLandings + 1 : 1;
+    failedAt = cursor;
     deps.log.warn({ batchId: batch.id, failedLandings, failure }, 'setup transaction failed on chain');
     if (failedLandings < MAX_FAILED_LANDINGS) continue;
     const final = await awaitFinality(deps, multisig, batch);
