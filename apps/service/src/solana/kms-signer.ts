@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isAddress } from '@flywheel/protocol';
 import { VaultSigner } from '@solana/keychain-vault';
 import {
@@ -12,6 +13,7 @@ import {
   type TransactionPartialSigner,
   verifySignature,
 } from '@solana/kit';
+import { answerWithin } from '../model/clock.ts';
 
 /** Signs transactions, and texts about the key itself. */
 export type KeySigner = TransactionPartialSigner & MessagePartialSigner;
@@ -40,14 +42,14 @@ export async function openKmsSigner(uri: string): Promise<KeySigner> {
   return {
     address: settings.address,
     async signTransactions(transactions, config) {
-      const signed = await signer.transactions(transactions, config?.abortSignal);
+      const signed = await inTime(settings, signer.transactions(transactions, config?.abortSignal));
       await Promise.all(
         signed.map((signatures, i) => requireOwn(settings, publicKey, signatures, transactions[i]?.messageBytes)),
       );
       return signed;
     },
     async signMessages(messages, config) {
-      const signed = await signer.messages(messages, config?.abortSignal);
+      const signed = await inTime(settings, signer.messages(messages, config?.abortSignal));
       await Promise.all(
         signed.map((signatures, i) => requireOwn(settings, publicKey, signatures, messages[i]?.content)),
       );
@@ -178,6 +180,20 @@ async function readToken(name: string, path: string): Promise<string> {
   } catch (cause) {
     throw new Error(`Signer ${name}: its token file ${path} cannot be read.`, { cause });
   }
+}
+
+/**
+ * A signature takes milliseconds. A service that does not answer would hold a job, and its working place, for the five minutes
+ * of `fetch`, and its blockhash lives for one.
+ */
+const MAX_SIGN_SECONDS = 10;
+
+/** @throws Error if the signatures do not come in time. */
+async function inTime<Signed>({ name }: KmsSettings, signing: Promise<Signed>): Promise<Signed> {
+  const clock = { sleep: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, { signal }) };
+  const signed = await answerWithin(clock, MAX_SIGN_SECONDS * 1_000, signing);
+  if (signed === null) throw new Error(`Signer ${name} has not signed within ${MAX_SIGN_SECONDS} s.`);
+  return signed;
 }
 
 async function requireOwn(

@@ -65,6 +65,17 @@ describe('a signer in Vault', () => {
     await assert.rejects(signer.signMessages([message]), /rotated returned a signature that is not valid for/);
   });
 
+  it('is given up after ten seconds without an answer, and signs again later', async () => {
+    const address = vault.createKey('silent');
+    const signer = await loadSigner(uriOf('silent', address));
+    const message = createSignableMessage('text');
+    vault.silent.add('silent');
+    await assert.rejects(signer.signMessages([message]), /kms:\/\/vault\/silent has not signed within 10 s/);
+    vault.silent.delete('silent');
+    const [signatures] = await signer.signMessages([message]);
+    assert.ok(signatures?.[address]);
+  });
+
   it('signs texts, such as the one that names its successor', async () => {
     const address = vault.createKey('succeeded');
     const signer = await loadSigner(uriOf('succeeded', address));
@@ -110,6 +121,8 @@ interface Vault {
   readonly url: string;
   /** Counts signatures by key. */
   readonly signatures: ReadonlyMap<string, number>;
+  /** Names of the keys for which no request to sign is answered. */
+  readonly silent: Set<string>;
   createKey(name: string): Address;
   close(): Promise<void>;
 }
@@ -118,6 +131,7 @@ interface Vault {
 async function startVault(): Promise<Vault> {
   const keys = new Map<string, string>();
   const signatures = new Map<string, number>();
+  const silent = new Set<string>();
   const server: Server = createServer(async (request, response) => {
     const answer = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -126,6 +140,7 @@ async function startVault(): Promise<Vault> {
     if (request.headers['x-vault-token'] !== TOKEN) return answer(403, { errors: ['permission denied'] });
     if (pem === undefined) return answer(404, { errors: [] });
     if (verb === 'keys') return answer(200, { data: { name, type: 'ed25519', supports_signing: true } });
+    if (silent.has(name)) return;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { input } = JSON.parse(Buffer.concat(chunks).toString());
@@ -139,11 +154,16 @@ async function startVault(): Promise<Vault> {
   return {
     url: `http://127.0.0.1:${port}`,
     signatures,
+    silent,
     createKey(name) {
       const { privateKey, publicKey } = generateKeyPairSync('ed25519');
       keys.set(name, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
       return getAddressDecoder().decode(publicKey.export({ type: 'spki', format: 'der' }).subarray(-32));
     },
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
