@@ -32,6 +32,7 @@ import {
 import { lockUnbegun } from '../store/batches/ends.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
+import { findNonceSlot } from '../store/nonces.ts';
 import { requireAnyBatch } from './find-batch.ts';
 
 export interface WaitingItem extends WaitingBatch, ListItem {
@@ -81,8 +82,13 @@ export async function approveBatch(
     // The two approvals must come from two people. `findIssueOfDecision` refuses a recorded decision in the same way.
     if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
     const signed = await requireSigned(deps, project, batch, { operator, reason: null, signature });
-    const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
-    const issue = await deps.chain.decide(landedSlot, (chain) => checkAgain({ ...deps, chain }, project, batch));
+    // A node that has not reached the second one may show an earlier value of the nonce, or none.
+    const [landedSlot, nonceSlot] = [
+      await findLandedSlot(deps.db, batch.flywheelId),
+      await findNonceSlot(deps.db, batchId),
+    ];
+    const seenSlot = landedSlot > nonceSlot ? landedSlot : nonceSlot;
+    const issue = await deps.chain.decide(seenSlot, (chain) => checkAgain({ ...deps, chain }, project, batch));
     if (issue !== null) {
       // Recorded on the batch because the project, which can resolve the issue, reads it there.
       const keepRequest = issue.code !== 'ERR_SIGNED_TX_INVALID';

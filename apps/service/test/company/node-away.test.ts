@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Fault } from '@flywheel/localnet';
-import { assertError, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { assertError, executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { type Answer, burnPipeline, send } from '@flywheel/testing/client';
-import { onlyLocal } from '@flywheel/testing/cluster';
+import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { decide, signDecision } from '@flywheel/testing/decisions';
+import { holdBundles } from '@flywheel/testing/gate';
 import { requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { createManualProject, type Operator, openCompanyWorld } from './operators.ts';
@@ -71,6 +72,31 @@ describe('while no node can answer', () => {
       headers: { cookie: project.cookie, 'x-idempotency-key': randomUUID() },
       ...(body && { body }),
     });
+  }
+});
+
+it('a node that has not seen the nonce of a batch makes no wallet sign again', WITH_BUNDLES, async () => {
+  const { world, operators } = await openCompanyWorld();
+  try {
+    const project = await createManualProject(world);
+    const setup = holdBundles(world, 'setup');
+    const { id, signedTx } = await openBatch(world, project, [burnPipeline()]);
+    await setup.reached;
+    assert.equal((await executeSigned(world, project, { id, signedTx })).status, 202);
+    const row = world.db.selectFrom('nonces').select(['address', 'read_slot']).where('batch_id', '=', id);
+    const { address, read_slot: readSlot } = await row.executeTakeFirstOrThrow();
+    world.gate.intercept('getMultipleAccounts', ({ params: [asked, config] }, pass) => {
+      const addresses = asked as readonly string[]; // the method's first parameter
+      if (!addresses.includes(address) || BigInt(Object(config).minContextSlot ?? 0) >= readSlot) return pass();
+      const result = { context: { slot: Number(readSlot) - 1 }, value: addresses.map(() => null) };
+      return Promise.resolve({ status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result }) });
+    });
+    const approval = await signDecision(world, operators[0].wallet, id);
+    requireOk(await decide(world, operators[0], `${id}/approve`, approval));
+    setup.release();
+    await waitForBatch(world, project, id, ({ status }) => status === 'EXECUTED');
+  } finally {
+    await world.stop();
   }
 });
 
