@@ -6,7 +6,7 @@ import type { Deps } from '../batches/deps.ts';
 import { countEarlierBatches } from '../batches/policy/count-earlier.ts';
 import { utcDay } from '../model/clock.ts';
 import { presentTerms } from '../projects/settings.ts';
-import { isNodeUnavailable } from '../solana/node-unavailable.ts';
+import { isNodeUnavailable, NodeBehind } from '../solana/node-unavailable.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { lockFlywheel } from '../store/batches/new-batches.ts';
 import { lockUnfinishedBatches } from '../store/batches/past-batches.ts';
@@ -44,18 +44,31 @@ import { subjectOf } from './change-subject.ts';
 /**
  * Job `review-changes`: records the pauses in force and the terms of new projects, then applies the changes that operators
  * have signed, in order. It verifies each against this worker's own settings and node, and refuses the others with a reason.
+ * @throws NodeBehind after the last one, if the node does not show yet what one of them is about: the job runs again.
  */
 export async function reviewChanges(deps: Deps): Promise<void> {
   await recordPauses(deps.db);
   await recordFirstTerms(deps.db);
+  let behind: NodeBehind | null = null;
   for (const change of await findUnreviewedChanges(deps.db)) {
-    const issue = await reviewChange(deps, change);
+    const issue = await reviewChange(deps, change).catch(orBehind);
+    if (issue instanceof NodeBehind) {
+      behind = issue;
+      continue;
+    }
     const { id, operator } = change;
     const what = 'damage' in change ? { type: null, projectId: change.projectId } : change.change;
     const fields = { changeId: String(id), type: what.type, operator, projectId: what.projectId };
     if (issue === null) deps.log.info(fields, 'a change by the company is applied');
     else deps.log.error({ ...fields, issue }, 'a change by the company is refused');
   }
+  if (behind !== null) throw behind;
+}
+
+/** Lets the changes behind this one go on: what a node does not show may never be there. */
+function orBehind(error: unknown): NodeBehind {
+  if (error instanceof NodeBehind) return error;
+  throw error;
 }
 
 /** Applies a change, or refuses it. Returns the reason of the refusal, a sentence; null if the change is applied. */

@@ -95,6 +95,22 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     assert.equal(await isAdmittedNow(project), false);
   });
 
+  it('is applied a moment later if the node does not show the multisig yet', async () => {
+    const project = await createProject(world);
+    let unseen = 0;
+    world.gate.intercept('getMultipleAccounts', ({ params: [asked] }, pass) => {
+      const addresses = asked as readonly string[]; // the method's first parameter
+      if (unseen > 0 || !addresses.includes(project.multisig)) return pass();
+      unseen += 1;
+      const result = { context: { slot: 1 }, value: addresses.map(() => null) };
+      return Promise.resolve({ status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result }) });
+    });
+    requireOk(await changeAdmission(world, operator, project, 'admit'));
+    world.gate.clear();
+    await waitUntil('the admission', () => isAdmittedNow(project), Boolean);
+    assert.equal(unseen, 1);
+  });
+
   it('is logged with the operator who signed it, and not given by the project’s own wallet', async () => {
     const project = await createProject(world, { wallet: operator.wallet });
     assertError(await changeAdmission(world, operator, project, 'admit'), 400, 'ERR_INVALID_REQUEST', /approves with/);

@@ -3,6 +3,7 @@ import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { isOperatorLost, type Multisig } from '../../model/project.ts';
 import type { Chain } from '../../solana/chain.ts';
+import { NodeBehind } from '../../solana/node-unavailable.ts';
 import { lookupTableMismatch, THRESHOLD } from '../../squads/registration.ts';
 import type { RunDeps } from '../deps.ts';
 
@@ -55,13 +56,14 @@ export function createMultisigCheck({ companies, operator, previousOperator }: O
 /**
  * Compares the voters of a multisig on chain with its row, which an operator is shown and another process has written.
  * @returns null if they are the same, otherwise a sentence.
+ * @throws NodeBehind if the node does not show the multisig: it may be new.
  */
 export async function findVoterMismatch(
   { chain }: { readonly chain: Pick<Chain, 'accounts'> },
   { address, wallet, company }: Pick<Multisig, 'address' | 'wallet' | 'company'>,
 ): Promise<string | null> {
   const [account] = await chain.accounts([address]);
-  if (!account) return `The cluster lacks the multisig ${address}.`;
+  if (!account) throw new NodeBehind(`The node does not show the multisig ${address}.`);
   const voters = votersOf(decodeMultisig(account).members).map(({ key }) => key);
   const isSame = voters.length === THRESHOLD && voters.includes(wallet) && voters.includes(company);
   return isSame ? null : `${voters.join(' and ')} vote in the multisig ${address}, not ${wallet} and ${company}.`;
