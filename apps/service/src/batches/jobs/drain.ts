@@ -4,7 +4,7 @@ import { findBatch } from '../../store/batches/batches.ts';
 import { hasExecutionBegun, recordExecutionIssue } from '../../store/batches/executions.ts';
 import { lockFlywheel } from '../../store/batches/new-batches.ts';
 import { findOpenIds, findReadyAt } from '../../store/batches/rotations.ts';
-import { isEnqueued } from '../../store/jobs/lanes.ts';
+import { findLastResumption } from '../../store/company/changes.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { endOpen } from './end.ts';
@@ -15,20 +15,20 @@ const POLL_MS = 1_000;
 
 /**
  * Lets the other batches of a multisig end before a rotation is executed, because it makes every proposal stale that is not
- * approved yet. No batch is admitted meanwhile. What is neither ended nor approved after `rotationGraceSeconds` ends
- * FAILED: no person's delay may keep a member from being replaced.
+ * approved yet. No batch is admitted meanwhile. What is neither ended nor approved after `rotationGraceSeconds`, counted from
+ * the end of the last pause, ends FAILED: no person's delay may keep a member from being replaced.
  * @returns true if the rotation can be executed. If not, the rotation says why, and the job is enqueued again.
  */
 export async function drainBatches(deps: RunDeps, project: Project, rotation: Batch): Promise<boolean> {
   const { db, clock, jobs, log, rotationGraceSeconds } = deps;
-  const graceEndsAt = (await findReadyAt(db, rotation.id)).getTime() + rotationGraceSeconds * 1_000;
+  // During a pause no batch could be approved.
+  const begunAt = [await findReadyAt(db, rotation.id), await findLastResumption(db, project.id)];
+  const graceEndsAt = Math.max(...begunAt.map((at) => at?.getTime() ?? 0)) + rotationGraceSeconds * 1_000;
   const isGraceOver = clock.now().getTime() >= graceEndsAt;
   const waiting: string[] = [];
   for (const batch of await findUnapproved(deps, project, rotation)) {
     if (!isGraceOver) waiting.push(batch.id);
-    // After a pause the executions of all batches are due at once, in any order: they come before the rotation's.
-    else if ((await isExecutionDue(deps, project, batch)) || (await isApprovedInTime(deps, project, batch))) continue;
-    else await endOpen(deps, project, batch, 'overtaken');
+    else if (!(await isApprovedInTime(deps, project, batch))) await endOpen(deps, project, batch, 'overtaken');
   }
   if (isGraceOver) waiting.push(...(await findUnapproved(deps, project, rotation)).map(({ id }) => id));
   if (waiting.length === 0) return true;
@@ -44,10 +44,6 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
     await jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + POLL_MS) });
   });
   return false;
-}
-
-function isExecutionDue({ db }: RunDeps, { flywheel }: Project, { id: batchId }: Batch): Promise<boolean> {
-  return isEnqueued(db, { type: 'execute', batchId, multisig: flywheel.multisig.address }, 0);
 }
 
 /** Waits for the end of what was sent of a batch: its approval may be on chain and not finalized yet. */

@@ -142,6 +142,19 @@ export async function findLastExpiry(db: Db, projectId: string): Promise<Date | 
   return row?.expiresAt ?? null;
 }
 
+/** Reads when a worker has last ended a pause of a project, or of all projects; null if none has. */
+export async function findLastResumption(db: Db, projectId: string): Promise<Date | null> {
+  const row = await db
+    .selectFrom('company_changes')
+    .innerJoin('company_reviews', 'company_reviews.change_id', 'company_changes.id')
+    .select((eb) => eb.fn.max('reviewed_at').as('reviewedAt'))
+    .where((eb) => eb.or([eb('project_id', '=', projectId), eb('project_id', 'is', null)]))
+    .where('paused_at', 'is not', null)
+    .where('issue', 'is', null)
+    .executeTakeFirst();
+  return row?.reviewedAt ?? null;
+}
+
 /** Reads the review of a change; null if no worker has reviewed it yet. */
 export async function findReview(db: Db, changeId: bigint): Promise<{ readonly issue: string | null } | null> {
   const row = await db

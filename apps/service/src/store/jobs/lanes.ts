@@ -29,22 +29,14 @@ export const isRepeatOf = ({ type, batchId, multisig }: JobOfBatch): RawBuilder<
   sql`policy = 'key_strict_fifo' and ${isOf(multisig)} and state < 'active' and not blocked
     and data->>'type' = ${type} and data->>'batchId' = ${batchId}`;
 
-/**
- * Returns true if a job runs, or is due within some seconds: one may have been put off for years.
- * @param withinSeconds a minute by default.
- */
-export async function isEnqueued(
-  db: Db,
-  { type, batchId, multisig }: JobOfBatch,
-  withinSeconds = 60,
-): Promise<boolean> {
+/** Returns true if a job runs, or waits for less than a minute: one may have been put off for years. */
+export async function isEnqueued(db: Db, { type, batchId, multisig }: JobOfBatch): Promise<boolean> {
   // The conditions of pg-boss's indexes job_i8 and job_i10, of what holds a key and of what waits for one.
   const { rows } = await sql`
     select from jobs.job
     where name = 'batch' and policy = 'key_strict_fifo' and ${isOf(multisig)}
       and ((state < 'active' and not blocked) or state in ('active', 'retry', 'failed'))
-      and data->>'type' = ${type} and data->>'batchId' = ${batchId}
-      and start_after < now() + ${withinSeconds}::int * interval '1 second'
+      and data->>'type' = ${type} and data->>'batchId' = ${batchId} and start_after < now() + interval '1 minute'
     limit 1
   `.execute(db);
   return rows.length > 0;
