@@ -63,18 +63,16 @@ export async function main(
     program: programName({ environment: env }),
   });
   const program = createProgram({ environment: env, output, stdin: stdin ?? process.stdin });
+  // --json may stand anywhere, so that errors of parsing are JSON too.
+  const otherWords = words.filter((word) => word !== JSON_OPTION);
   try {
     if (words.length === 0) program.outputHelp();
-    else {
-      // --json may stand anywhere, so that errors of parsing are JSON too.
-      const otherWords = words.filter((word) => word !== JSON_OPTION);
-      await program.parseAsync(otherWords, { from: 'user' });
-    }
+    else await program.parseAsync(otherWords, { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.fail(error);
     if (error.exitCode === 0) return 0;
-    return output.fail(toUsageError(error, findCommand(program, words), words));
+    return output.fail(toUsageError(error, findCommand(program, otherWords), otherWords));
   }
 }
 

@@ -250,6 +250,11 @@ describe('an error', () => {
     });
   }
 
+  it('names its command wherever --json stands', async () => {
+    const { stderr } = await runCommand(['--json', 'keys', 'lst']);
+    assert.match(JSON.parse(stderr).message, /See flywheel keys --help\.$/);
+  });
+
   it('starts with its code, and has the next step on the second line', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['status', BATCH], NOWHERE);
     assert.equal(
