@@ -153,7 +153,11 @@ export const NEVER = 'never';
 export function parseExpiry(text: string): string {
   if (text === NEVER) return NEVER;
   const time = new Date(text);
-  if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();
+  if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) && !Number.isNaN(time.getTime())) {
+    const parsed = time.toISOString();
+    // `Date` takes 30 February for 2 March.
+    if (parsed.startsWith(text.slice(0, 'YYYY-MM-DD'.length))) return parsed;
+  }
   throw new InvalidArgumentError(`It must be a day or a time in UTC, such as 2027-01-31T12:00:00Z, or ${NEVER}.`);
 }
 

@@ -179,6 +179,12 @@ describe('an error', () => {
       "Option '--scopes <list>' argument 'burn,mint' is invalid. Scopes are burn, airdrop. See flywheel keys create --help.",
     ],
     [
+      ['keys', 'create', '--wallet', 'w', '--project', 'p', '--expires', '2027-02-29'],
+      {},
+      'ERR_USAGE',
+      "Option '--expires <date>' argument '2027-02-29' is invalid. It must be a day or a time in UTC, such as 2027-01-31T12:00:00Z, or never. See flywheel keys create --help.",
+    ],
+    [
       ['register', '--approval', 'never'],
       {},
       'ERR_USAGE',

@@ -138,7 +138,12 @@ export function parseAuditBound(text: string, end: 'from' | 'to'): AuditBound | 
   if (/^\d{1,15}$/.test(text)) return Number(text);
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}${end === 'from' ? 'T00:00:00Z' : 'T23:59:59Z'}` : text;
   const isWhole = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(time);
-  return isWhole && Number.isFinite(Date.parse(time)) ? time : null;
+  return isWhole && Number.isFinite(Date.parse(time)) && isDay(time.slice(0, 'YYYY-MM-DD'.length)) ? time : null;
+}
+
+/** True for a day of the calendar; `Date` takes 30 February for 2 March. */
+function isDay(day: string): boolean {
+  return new Date(day).toISOString().startsWith(day);
 }
 
 /** Keeps a spreadsheet from taking a proof type for a formula: whoever owns the multisig may have written anything. */

@@ -47,7 +47,7 @@ describe('the findings of an audit', () => {
     assert.equal(parseAuditBound('2026-01-31', 'to'), '2026-01-31T23:59:59Z');
     assert.equal(parseAuditBound('2026-01-31T12:00+01:00', 'to'), '2026-01-31T12:00+01:00');
     assert.equal(parseAuditBound('0', 'from'), 0);
-    for (const text of ['', 'yesterday', '-1', '1.5', '2026-13-01', '2026-01-31T12:00', ' 1']) {
+    for (const text of ['', 'yesterday', '-1', '1.5', '2026-13-01', '2026-02-29', '2026-01-31T12:00', ' 1']) {
       assert.equal(parseAuditBound(text, 'from'), null, text);
     }
   });
