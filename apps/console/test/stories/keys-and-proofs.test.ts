@@ -192,6 +192,16 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'No proof found' }).waitFor();
     await checkScreen(stranger, 'proof-nothing');
 
+    // A memo that is on chain proves the event that it is of, and no other.
+    const real = JSON.parse((await askApi(stranger, '/proof', { type: 'WATCH_AD', payload })).text);
+    const hash = proofHash({ type: 'WATCH_AD', payload: payload.trim() });
+    const forged = { ...real, hash, pipelines: [{ ...real.pipelines[0], hash }] };
+    const tell = await alterAnswers(page, { of: '/console/api/proof', change: () => JSON.stringify(forged) });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Do not rely on this answer' }).waitFor();
+    await page.getByText('Memo not found in this transaction').waitFor();
+    await tell();
+
     // The link of an event that was paid together with another has the list of both.
     await page.getByLabel(/^Payload/).fill(together[0]);
     await page.getByText('Paid together with other events').click();

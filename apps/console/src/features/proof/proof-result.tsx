@@ -1,4 +1,5 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
+import { formatProofMemo } from '@flywheel/protocol';
 import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, CircleDashed, CircleSlash } from 'lucide-react';
 import { cn } from '../../ui/cn.ts';
@@ -53,7 +54,8 @@ const UNRELIABLE = {
 /** Shows the verdict first and the evidence below it. */
 export function ProofResult({ check, ownHash, merged, question }: ProofResultProps) {
   const isSameHash = ownHash === null || check.hash === undefined || ownHash === check.hash;
-  const own = useOwnChecks(check.pipelines);
+  const memo = 'type' in question && ownHash !== null ? formatProofMemo({ type: question.type, hash: ownHash }) : null;
+  const own = useOwnChecks(check.pipelines, memo);
   const { word, Icon, className, box } = isSameHash ? verdictOf(check.verdict, own) : UNRELIABLE;
   return (
     <div className="flex flex-col gap-4">
