@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
 import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
+import { holdRequests } from './alterations.ts';
 import { checkScreen, checkScreenOnBoth, openStory, register, type Story, signIn } from './story.ts';
 
 const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
@@ -39,8 +40,12 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByLabel('A batch expired').click();
     await checkScreenOnBoth(person, 'webhook-create');
+    // The secret is shown only once: it waits for no list that is read again.
+    const history = await holdRequests(page, '**/history*');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
+    await history.reached;
     const secret = (await page.getByTestId('secret').textContent()) ?? '';
+    history.release();
     await checkScreen(person, 'webhook-secret');
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByText('Nothing sent yet').waitFor();
@@ -74,8 +79,11 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'I have stored it' }).click();
 
     await page.getByRole('button', { name: 'Replace the secret' }).click();
+    const history = await holdRequests(page, '**/history*');
     await page.getByRole('button', { name: 'Create the new secret' }).click();
+    await history.reached;
     const next = (await page.getByTestId('secret').textContent()) ?? '';
+    history.release();
     assert.notEqual(next, secret);
     await checkScreen(person, 'webhook-rotated');
     await page.getByRole('button', { name: 'I have stored it' }).click();

@@ -32,7 +32,8 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
   const [draft, setDraft] = useState<WebhookDraft>({ url: '', events: WebhookTopic.options });
   const create = useMutation({
     mutationFn: () => createWebhook(projectId, { url: draft.url, events: [...draft.events] }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
+    // Not awaited: the secret must not wait for the list.
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
   useHeldDialog(create.isPending);
   if (create.data) {
@@ -134,7 +135,8 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
   const [overlapSeconds, setOverlapSeconds] = useState(DEFAULT_OVERLAP_SECONDS);
   const rotate = useMutation({
     mutationFn: () => rotateWebhookSecret(projectId, webhook.webhookId, overlapSeconds),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
+    // Not awaited: the secret must not wait for the list.
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
   useHeldDialog(rotate.isPending);
   if (rotate.data) {
