@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
+import { interruptedBy } from './interrupt.ts';
 import { visibleLines } from './terminal-text.ts';
 
 export interface Confirmation {
@@ -52,10 +53,20 @@ async function confirm(
     const shown = output.json ? ` ${facts.map((fact) => fact.trim().replace(/\.$/, '')).join('; ')}.` : '';
     throw new CliError('ERR_USAGE', `${refusal}${shown} To ${verb} without a terminal, pass ${option}.`);
   }
+  const answer = await ask({ output, stdin }, `${visibleLines(question)} Type yes: `, refusal);
+  if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', refusal);
+}
+
+/** Asks on a terminal. @throws CliError with the refusal after Ctrl-C, and after Ctrl-D or another end of the input. */
+async function ask({ output, stdin }: Pick<Context, 'output' | 'stdin'>, question: string, refusal: string) {
   const terminal = createInterface({ input: stdin, output: output.stderr });
+  const end = new AbortController();
+  terminal.once('SIGINT', () => end.abort(interruptedBy('SIGINT', refusal)));
+  terminal.once('close', () => end.abort(new CliError('ERR_USAGE', refusal)));
   try {
-    const answer = await terminal.question(`${visibleLines(question)} Type yes: `);
-    if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', refusal);
+    return await terminal.question(question, { signal: end.signal });
+  } catch (error) {
+    throw end.signal.aborted ? end.signal.reason : error;
   } finally {
     terminal.close();
   }

@@ -19,11 +19,10 @@ export async function interruptible<Result>(
 ): Promise<Result> {
   const abort = new AbortController();
   let firstAtMs = 0;
-  const interrupt = (signal: 'SIGINT' | 'SIGTERM') => {
+  const interrupt = (signal: keyof typeof SIGNAL_EXIT_CODES) => {
     if (!abort.signal.aborted) {
       firstAtMs = Date.now();
-      const message = `Interrupted by ${signal}.${nextStep === '' ? '' : ` ${nextStep}`}`;
-      abort.abort(new CliError('ERR_INTERRUPTED', message, { exitCode: SIGNAL_EXIT_CODES[signal] }));
+      abort.abort(interruptedBy(signal, nextStep));
     } else if (Date.now() - firstAtMs > REPEAT_MS) {
       process.exit(SIGNAL_EXIT_CODES[signal]);
     }
@@ -36,4 +35,10 @@ export async function interruptible<Result>(
     process.off('SIGINT', interrupt);
     process.off('SIGTERM', interrupt);
   }
+}
+
+/** Creates the error of a command that a signal has ended. @param nextStep is added to its message. */
+export function interruptedBy(signal: keyof typeof SIGNAL_EXIT_CODES, nextStep: string): CliError {
+  const message = `Interrupted by ${signal}.${nextStep === '' ? '' : ` ${nextStep}`}`;
+  return new CliError('ERR_INTERRUPTED', message, { exitCode: SIGNAL_EXIT_CODES[signal] });
 }

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
+import { confirmEffect } from '../src/confirm.ts';
+import { CliError } from '../src/errors.ts';
+import { createOutput } from '../src/output.ts';
 import { runCommand } from './run-command.ts';
 
 interface Step {
@@ -37,6 +40,34 @@ const STEPS: readonly Step[] = [
     next: 'ERR_CONFIGURATION',
   },
 ];
+
+describe('a question on a terminal', () => {
+  for (const [keys, code, exitCode] of [
+    ['\u0003', 'ERR_INTERRUPTED', 130],
+    ['\u0004', 'ERR_USAGE', 2],
+  ] as const) {
+    it(`is answered by ${keys === '\u0003' ? 'Ctrl-C' : 'Ctrl-D'} with no, and without a stack`, async () => {
+      const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true });
+      const stdin = Object.assign(new PassThrough(), { isTTY: true });
+      const output = createOutput({ json: false, stdout: new PassThrough(), stderr });
+      const context = { environment: {}, output, stdin };
+      const asked = confirmEffect(context, 'Everything ends.', { question: 'End it?' });
+      stdin.write(keys);
+      const error = await asked.catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof CliError, String(error));
+      assert.match(error.message, /Nothing was changed\.$/);
+      assert.deepEqual([error.code, output.fail(error)], [code, exitCode]);
+    });
+  }
+
+  it('is answered by the end of the input with no', async () => {
+    const terminal = Object.assign(new PassThrough(), { isTTY: true });
+    terminal.end();
+    const { exitCode, stderr } = await runCommand(STEPS[0]?.words ?? [], {}, terminal);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /Nothing was changed\./);
+  });
+});
 
 describe('a step that cannot be undone', () => {
   for (const { words, effect, next } of STEPS) {
