@@ -1,23 +1,16 @@
-import type { Pipeline } from '@flywheel/api';
+import { firstPipeline, type SampleRules } from './first-pipeline.ts';
 
-export interface InitSampleOptions {
-  /** A variable of the shell by default. */
-  readonly apiKey?: string;
-  /** Proof type of the only pipeline. */
-  readonly type?: string;
+/** Says what `initSample` creates. */
+export function nameSample({ scopes = ['burn'] }: SampleRules = {}): string {
+  return `Creates a batch with one ${scopes.includes('burn') ? 'burn' : 'memo'}`;
 }
 
-/** The pipeline of the samples: one burn. @param type its proof type, one that the project allows. */
-export function firstPipeline(type = 'WATCH_AD'): Pipeline {
-  return { type, payload: '{"event":"1"}', actions: [{ action: 'BURN', amount: 1 }] };
-}
-
-/** Builds a curl command that creates a batch with one burn. */
-export function initSample({ apiKey = '$KEY', type }: InitSampleOptions = {}): string {
+/** Builds a curl command that creates a batch of the first pipeline. @param apiKey a variable of the shell by default. */
+export function initSample(rules: SampleRules = {}, apiKey = '$KEY'): string {
   return `curl ${location.origin}/v1/flywheel/batch/init \\
   -H "x-service-api-key: ${apiKey}" \\
   -H "x-idempotency-key: $(uuidgen)" \\
-  --json '${JSON.stringify({ pipelines: [firstPipeline(type)] })}'`;
+  --json '${JSON.stringify({ pipelines: [firstPipeline(rules)] })}'`;
 }
 
 /** Builds a curl command that reads the current batch. */
@@ -50,9 +43,9 @@ export function webhookSample(projectId: string): string {
   --wallet wallet.json --receiver https://your-server.example/flywheel`;
 }
 
-/** Builds the command that checks the proof of the sample’s pipeline. @param proofType its type, as in the sample. */
-export function proofSample(vault: string, proofType: string | undefined): string {
-  const { type, payload } = firstPipeline(proofType);
+/** Builds the command that checks the proof of the sample’s pipeline. */
+export function proofSample(vault: string, rules: SampleRules = {}): string {
+  const { type, payload } = firstPipeline(rules);
   return `npx flywheel proof verify --url ${location.origin} --vault ${vault} \\
   --type ${type} --payload '${payload}'`;
 }

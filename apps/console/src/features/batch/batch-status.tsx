@@ -3,7 +3,7 @@ import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
-import { projectQuery, useMayCreateBatch, useOwnsProject } from '../../lib/api/projects.ts';
+import { projectQuery, settingsQuery, useMayCreateBatch, useOwnsProject } from '../../lib/api/projects.ts';
 import { amountWithUnit, tokenUnit } from '../../lib/format.ts';
 import { initSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -190,6 +190,7 @@ export function BatchSkeleton() {
 /** Says that a project has no batches yet, and how to create the first one. */
 export function NoBatches({ projectId }: { readonly projectId: string }) {
   const mayCreate = useMayCreateBatch(projectId);
+  const { data: settings } = useQuery(settingsQuery(projectId));
   if (!mayCreate) {
     return (
       <EmptyState title="No batches yet">
@@ -204,7 +205,7 @@ export function NoBatches({ projectId }: { readonly projectId: string }) {
         batch. Create the first one with the API:
       </p>
       <div className="w-full text-left">
-        <CodeBlock label="Create a batch with an API key" code={`KEY=fwk_…\n${initSample()}`} />
+        <CodeBlock label="Create a batch with an API key" code={`KEY=fwk_…\n${initSample(settings)}`} />
       </div>
       <ButtonLink to="/p/$projectId/new" params={{ projectId }}>
         Compose a batch here

@@ -1,4 +1,4 @@
-import { BATCH_OPERATIONS, type ProjectOverview } from '@flywheel/api';
+import { BATCH_OPERATIONS, type ProjectOverview, type ProjectSettings } from '@flywheel/api';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -7,15 +7,9 @@ import { useEnvironment } from '../../lib/api/environment.ts';
 import { keysQuery } from '../../lib/api/keys.ts';
 import { settingsQuery } from '../../lib/api/projects.ts';
 import { webhooksQuery } from '../../lib/api/webhooks.ts';
+import { firstPipeline } from '../../lib/first-pipeline.ts';
 import { useLocalBank } from '../../lib/localnet.ts';
-import {
-  currentSample,
-  depositSample,
-  firstPipeline,
-  initSample,
-  proofSample,
-  webhookSample,
-} from '../../lib/samples.ts';
+import { currentSample, depositSample, initSample, nameSample, proofSample, webhookSample } from '../../lib/samples.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { ErrorNotice, Loading, SkeletonLines } from '../../ui/feedback.tsx';
@@ -200,17 +194,12 @@ function Deposit({ project, isNext }: StepProps) {
 }
 
 function FirstBatch({ project, isNext }: StepProps) {
-  const { id: projectId, scopes } = project;
+  const { id: projectId } = project;
   const isLocal = useEnvironment()?.isLocal ?? false;
   const settings = useQuery(settingsQuery(projectId)).data;
-  const type = settings?.proofTypes[0]?.type;
   return (
-    <StepAction
-      isNext={isNext}
-      label="Creates a batch with one burn"
-      code={`KEY=fwk_…\n${initSample(type === undefined ? {} : { type })}`}
-    >
-      {isLocal && settings && scopes.includes('burn') && <LocalBatch projectId={projectId} type={type} />}
+    <StepAction isNext={isNext} label={nameSample(settings)} code={`KEY=fwk_…\n${initSample(settings)}`}>
+      {isLocal && settings && <LocalBatch projectId={projectId} settings={settings} />}
       <ButtonLink to="/p/$projectId/new" params={{ projectId }} size="small">
         Compose a batch
       </ButtonLink>
@@ -219,7 +208,7 @@ function FirstBatch({ project, isNext }: StepProps) {
 }
 
 /** Creates the batch of the sample on a local cluster, whose tokens have no value, and opens its approval. */
-function LocalBatch({ projectId, type }: { readonly projectId: string; readonly type: string | undefined }) {
+function LocalBatch({ projectId, settings }: { readonly projectId: string; readonly settings: ProjectSettings }) {
   const navigate = useNavigate();
   const [key] = useState(() => crypto.randomUUID());
   const create = useMutation({
@@ -227,7 +216,7 @@ function LocalBatch({ projectId, type }: { readonly projectId: string; readonly 
       call(BATCH_OPERATIONS.initProjectBatch, {
         params: { projectId },
         headers: { 'x-idempotency-key': key },
-        body: { pipelines: [firstPipeline(type)] },
+        body: { pipelines: [firstPipeline(settings)] },
       }),
     onSuccess: ({ batch }) =>
       navigate({ to: '/p/$projectId/approve/$batchId', params: { projectId, batchId: batch.id } }),
@@ -245,10 +234,10 @@ function LocalBatch({ projectId, type }: { readonly projectId: string; readonly 
 /** Leads to the batch that waits for the wallet, or says how anyone will check the proof. */
 function FirstProof({ project, isNext }: StepProps) {
   const { id: projectId, attention, vaultAddress: vault } = project;
-  const type = useQuery(settingsQuery(projectId)).data?.proofTypes[0]?.type;
+  const settings = useQuery(settingsQuery(projectId)).data;
   const batchId = attention.find(({ kind }) => kind === 'APPROVE')?.batchId;
   return (
-    <StepAction isNext={isNext} label="Then anyone can check it" code={proofSample(vault, type)}>
+    <StepAction isNext={isNext} label="Then anyone can check it" code={proofSample(vault, settings)}>
       {batchId !== undefined && (
         <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} size="small">
           Review and approve

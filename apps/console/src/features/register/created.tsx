@@ -3,7 +3,7 @@ import { type PinPlace, type RegistrationTerms, verifyRegistered } from '@flywhe
 import { useQuery } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import { keepRegistration } from '../../lib/pins.ts';
-import { initSample } from '../../lib/samples.ts';
+import { initSample, nameSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
@@ -11,7 +11,7 @@ import { Panel } from '../../ui/layout.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { DepositPanel } from '../vault/deposit-panel.tsx';
-import type { RegistrationDraft } from './draft.ts';
+import { type RegistrationDraft, rulesOf } from './draft.ts';
 
 /** A project that the service has created, and what the wallet signed for it. */
 export interface CreatedProject {
@@ -33,6 +33,7 @@ export function Created({
   draft,
 }: CreatedProject & { readonly draft: RegistrationDraft }) {
   const { projectId, apiKey, vaultAddress, mintAddress } = project;
+  const rules = rulesOf(draft);
   // The browser asks before it leaves the site, and this page before it shows another screen than the project’s.
   useBlocker({
     shouldBlockFn: ({ next: { pathname } }) =>
@@ -78,10 +79,7 @@ export function Created({
         <>
           <DepositPanel vault={vaultAddress} mint={mintAddress} decimals={draft.token?.decimals ?? 0} />
           <Panel title="First request">
-            <CodeBlock
-              label="Creates a batch with one burn"
-              code={initSample({ apiKey, type: draft.proofTypes[0]?.type ?? 'WATCH_AD' })}
-            />
+            <CodeBlock label={nameSample(rules)} code={initSample(rules, apiKey)} />
           </Panel>
         </>
       )}

@@ -1,5 +1,5 @@
 import type { ApprovalMode, MintPreview } from '@flywheel/api';
-import type { ProofTypeDraft } from '../proof-types/draft.ts';
+import { type ProofTypeDraft, parseDraft } from '../proof-types/draft.ts';
 
 /** A registration while the form is filled in. */
 export interface RegistrationDraft {
@@ -33,4 +33,12 @@ export interface StepProps {
   readonly draft: RegistrationDraft;
   readonly onChange: (change: Partial<RegistrationDraft>) => void;
   readonly onNext: () => void;
+}
+
+/** The scopes and proof types of a draft without issues. */
+export function rulesOf({ isBurnAllowed, isAirdropAllowed, proofTypes }: RegistrationDraft) {
+  return {
+    scopes: [...(isBurnAllowed ? (['burn'] as const) : []), ...(isAirdropAllowed ? (['airdrop'] as const) : [])],
+    proofTypes: proofTypes.map(parseDraft).flatMap((parsed) => ('issue' in parsed ? [] : [parsed])),
+  };
 }

@@ -23,9 +23,8 @@ import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
-import { parseDraft } from '../proof-types/draft.ts';
 import { Created, type CreatedProject } from './created.tsx';
-import type { RegistrationDraft } from './draft.ts';
+import { type RegistrationDraft, rulesOf } from './draft.ts';
 import { IssueList, KeyNews, UnknownServiceKey } from './service-keys.tsx';
 
 export interface ReviewStepProps {
@@ -242,15 +241,8 @@ async function register(
 }
 
 function requestOf(draft: RegistrationDraft) {
-  const { mint, burnLimit, airdropLimit, isBurnAllowed, isAirdropAllowed, proofTypes, approvalMode } = draft;
-  return {
-    mint,
-    burnLimit,
-    airdropLimit,
-    scopes: [...(isBurnAllowed ? (['burn'] as const) : []), ...(isAirdropAllowed ? (['airdrop'] as const) : [])],
-    proofTypes: proofTypes.map(parseDraft).flatMap((parsed) => ('issue' in parsed ? [] : [parsed])),
-    approvalMode,
-  };
+  const { mint, burnLimit, airdropLimit, approvalMode } = draft;
+  return { mint, burnLimit, airdropLimit, ...rulesOf(draft), approvalMode };
 }
 
 /** Says that the project may exist: a second registration would be paid for too. */
