@@ -139,6 +139,11 @@ export function programName({ environment }: Pick<Context, 'environment'>): stri
   return environment.npm_command === undefined ? 'flywheel' : 'npx flywheel';
 }
 
+/** The end of a command that is printed to be copied: `--url`, if this command has it. */
+export function urlHint({ url }: UrlOption): string {
+  return url === undefined ? '' : ` --url ${url}`;
+}
+
 export function isHttpUrl(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text);
 }

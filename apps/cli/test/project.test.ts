@@ -135,6 +135,15 @@ describe('flywheel project, keys and register', () => {
     );
   });
 
+  it('keys create prints how to revoke the key at the same service', async () => {
+    const { FLYWHEEL_URL = '', ...without } = env;
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const { stdout } = await runCommand(['keys', 'create', ...who, '--url', FLYWHEEL_URL], without);
+    const [, words = ''] = /^ {2}flywheel (keys revoke .*)$/m.exec(stdout) ?? [];
+    const { exitCode, stderr } = await runCommand([...words.split(' '), '--yes'], without);
+    assert.equal(exitCode, 0, stderr);
+  });
+
   it('keys rotate keeps the expiry of the old key unless --expires names another one', async () => {
     const who = ['--wallet', walletFile, '--project', project.projectId];
     const expiryOf = async (keyId: string) => {

@@ -18,6 +18,7 @@ import {
   type RpcUrlOption,
   trustedRpcUrl,
   type UrlOption,
+  urlHint,
 } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
@@ -102,7 +103,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
       const { company, operator, recovery } = terms;
       output.result(
         { ...project, company, operator, ...(recovery !== null && { recovery }) },
-        describeRegistered(project, `${programName(context)} run`, options.wallet, mode),
+        describeRegistered(project, `${programName(context)} run`, options, mode),
       );
     });
 }
@@ -162,7 +163,7 @@ function describeTerms(
 function describeRegistered(
   project: RegisteredProject,
   runCommand: string,
-  walletFile: string,
+  options: Pick<RegisterOptions, 'wallet' | 'url'>,
   mode: RegistrationMode | undefined,
 ): string {
   return [
@@ -176,6 +177,6 @@ function describeRegistered(
     '',
     ...(mode === 'approval' ? [`Ask the company to admit the project: it can create no batch before.`, ''] : []),
     'Next: deposit tokens, and SOL for new token accounts, into the vault. Then:',
-    `  ${runCommand} examples/rewards.json --wallet ${walletFile}`,
+    `  ${runCommand} examples/rewards.json --wallet ${options.wallet}${urlHint(options)}`,
   ].join('\n');
 }
