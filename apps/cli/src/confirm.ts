@@ -11,6 +11,8 @@ export interface Confirmation {
   readonly isConfirmed: boolean;
   /** The option that confirms them without a terminal. */
   readonly option: string;
+  /** Ends the question. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -44,7 +46,7 @@ interface Words {
 async function confirm(
   { output, stdin }: Context,
   facts: readonly string[],
-  { question, isConfirmed, option, refusal, verb }: Confirmation & Words,
+  { question, isConfirmed, option, signal, refusal, verb }: Confirmation & Words,
 ): Promise<void> {
   for (const fact of facts) output.note(fact);
   if (isConfirmed) return;
@@ -53,20 +55,28 @@ async function confirm(
     const shown = output.json ? ` ${facts.map((fact) => fact.trim().replace(/\.$/, '')).join('; ')}.` : '';
     throw new CliError('ERR_USAGE', `${refusal}${shown} To ${verb} without a terminal, pass ${option}.`);
   }
-  const answer = await ask({ output, stdin }, `${visibleLines(question)} Type yes: `, refusal);
+  const asked = { question: `${visibleLines(question)} Type yes: `, refusal, ...(signal && { signal }) };
+  const answer = await ask({ output, stdin }, asked);
   if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', refusal);
 }
 
-/** Asks on a terminal. @throws CliError with the refusal after Ctrl-C, and after Ctrl-D or another end of the input. */
-async function ask({ output, stdin }: Pick<Context, 'output' | 'stdin'>, question: string, refusal: string) {
+/**
+ * Asks on a terminal.
+ * @throws CliError with the refusal after Ctrl-C, and after Ctrl-D or another end of the input; the signal’s reason.
+ */
+async function ask(
+  { output, stdin }: Pick<Context, 'output' | 'stdin'>,
+  { question, refusal, signal }: Pick<Confirmation & Words, 'question' | 'refusal' | 'signal'>,
+): Promise<string> {
   const terminal = createInterface({ input: stdin, output: output.stderr });
   const end = new AbortController();
   terminal.once('SIGINT', () => end.abort(interruptedBy('SIGINT', refusal)));
   terminal.once('close', () => end.abort(new CliError('ERR_USAGE', refusal)));
+  const ended = AbortSignal.any([end.signal, ...(signal ? [signal] : [])]);
   try {
-    return await terminal.question(question, { signal: end.signal });
+    return await terminal.question(question, { signal: ended });
   } catch (error) {
-    throw end.signal.aborted ? end.signal.reason : error;
+    throw ended.aborted ? ended.reason : error;
   } finally {
     terminal.close();
   }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
-import { confirmEffect } from '../src/confirm.ts';
+import { confirmEffect, confirmSigning } from '../src/confirm.ts';
 import { CliError } from '../src/errors.ts';
+import { interruptible } from '../src/interrupt.ts';
 import { createOutput } from '../src/output.ts';
 import { runCommand } from './run-command.ts';
 
@@ -59,6 +60,17 @@ describe('a question on a terminal', () => {
       assert.deepEqual([error.code, output.fail(error)], [code, exitCode]);
     });
   }
+
+  it('ends with the command that asks it', async () => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const output = createOutput({ json: false, stdout: new PassThrough(), stderr: new PassThrough() });
+    const asked = interruptible((signal) => {
+      const confirmation = { question: 'Sign?', isConfirmed: false, option: '--yes', signal };
+      return confirmSigning({ environment: {}, output, stdin }, [], confirmation);
+    });
+    process.emit('SIGTERM', 'SIGTERM');
+    await assert.rejects(asked, (error) => output.fail(error) === 143);
+  });
 
   it('is answered by the end of the input with no', async () => {
     const terminal = Object.assign(new PassThrough(), { isTTY: true });

@@ -134,6 +134,7 @@ async function signAndSubmit(
     question: `Sign and approve batch ${batchIndex}?`,
     isConfirmed: isConfirmed || content !== undefined,
     option: requireAsked === undefined ? `--content ${hash}` : '--yes',
+    signal,
   });
   const { proposalApproveTx } = await console.call(BATCH_OPERATIONS.getApproval, { params });
   const claimed = { batch: { ...batch, pipelines }, proposalApproveTx };
