@@ -31,12 +31,15 @@ export function parseEvent(bytes: Uint8Array): CollectedItem {
   return { id, type, payload, actions: actions as unknown as readonly Action[] };
 }
 
-/** Requires that no integer of a payload was rounded when its JSON text was parsed: the proof would hold another one. */
+/**
+ * Requires that no number of a payload was rounded to an integer, or to infinity, when its JSON text was parsed: the proof would
+ * hold another number, or null.
+ */
 function requireExact(id: string, payload: unknown): void {
   const left: (readonly [string, unknown])[] = [['payload', payload]];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const [place, value] = next;
-    if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
       throw invalid(
         place,
         `Item ${id}: ${place} is beyond ±${Number.MAX_SAFE_INTEGER}, and may be rounded: write it as text.`,
