@@ -42,7 +42,11 @@ export async function openSqliteStore(path: string, options: SqlStoreOptions = {
       database.exec('commit');
       return result;
     } catch (error) {
-      database.exec('rollback');
+      try {
+        database.exec('rollback');
+      } catch {
+        // On a full disk SQLite rolls back by itself, and refuses a second rollback (sqlite.org/lang_transaction.html, 3.1).
+      }
       throw error;
     }
   }

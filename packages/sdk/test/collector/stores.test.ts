@@ -54,6 +54,25 @@ describe('the SQLite store', () => {
     assert.equal((await store.count()).accepted, 1);
     await store.close();
   });
+
+  it('says that the disk is full, and goes on when it is not', async (t) => {
+    const { exec } = DatabaseSync.prototype;
+    let database: DatabaseSync | undefined;
+    t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, sql: string) {
+      database = this;
+      exec.call(this, sql);
+    });
+    const store = await openSqliteStore(join(folder, 'full.db'));
+    const epoch = (await store.claim()) ?? 0;
+    const key = 'k'.repeat(1_000_000);
+    const batches = [{ key, lane: 'together', batchId: null, verdict: null, signed: null }] as const;
+    database?.exec('pragma max_page_count = 100');
+    await assert.rejects(store.write(epoch, { batches }), /disk is full/);
+    database?.exec('pragma max_page_count = 10000');
+    await store.write(epoch, { batches });
+    assert.deepEqual(await store.readBatches(), batches);
+    await store.close();
+  });
 });
 
 describe('the PostgreSQL store', () => {
