@@ -142,6 +142,19 @@ describe('flywheel collect', () => {
     assert.equal(await balanceOf(address), '1000000');
   });
 
+  it('ends on a SIGTERM that arrives while it compares the projects', { timeout: 120_000 }, async (t) => {
+    let signals = 0;
+    const { fetch } = globalThis;
+    t.mock.method(globalThis, 'fetch', (...asked: Parameters<typeof fetch>) => {
+      if (String(asked[0]).endsWith('/batches?limit=1')) signals += Number(process.emit('SIGTERM', 'SIGTERM'));
+      return fetch(...asked);
+    });
+    const endless = new Readable({ read: () => undefined });
+    const { exitCode, stderr } = await runCommand(['collect', '--wallet', wallet], env, endless);
+    assert.deepEqual([signals, exitCode], [1, 143], stderr);
+    assert.match(stderr, /ERR_INTERRUPTED/);
+  });
+
   it('refuses a --store in a directory that does not exist, because a typo would make an empty store', async () => {
     const directory = join(world.folder.path, 'nodir');
     const { exitCode, stderr } = await collect([], '--store', join(directory, 'events.db'));

@@ -131,6 +131,8 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   const stop = () => void collector.stop();
   signal.addEventListener('abort', stop, { once: true });
   collector.stopped.signal.addEventListener('abort', () => stdin.destroy(), { once: true });
+  // A signal that was aborted while the collector was created calls no listener.
+  if (signal.aborted) stop();
   const closeDisplay = showMetrics(collector, bar, output);
   const invalidLines: InvalidLine[] = [];
   let invalidCount = 0;
