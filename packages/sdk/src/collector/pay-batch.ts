@@ -41,6 +41,7 @@ export interface PayTiming {
 /** Why a batch waits. */
 export type HeldUp =
   | { readonly kind: 'waiting'; readonly code: string; readonly message: string; readonly batchId: string | null }
+  /** `items` is the number of events, of which several may share a pipeline. */
   | { readonly kind: 'approvalNeeded'; readonly batchId: string; readonly items: number };
 
 /**
@@ -59,7 +60,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
   for (let attempt = 1; ; attempt += 1) {
     try {
       await deps.requireProject(signal);
-      const ended = await follow(deps, batch, pipelines, async (proposal) => {
+      const ended = await follow(deps, batch, { items, pipelines }, async (proposal) => {
         batch = await noteSigned(deps, batch, proposal);
       });
       return await conclude(deps, { batch, items, ended });
@@ -148,12 +149,12 @@ function noteMerged(
 async function follow(
   deps: PayDeps,
   { key, batchId, verdict }: StoredBatch,
-  pipelines: Pipeline[],
+  { items, pipelines }: { readonly items: readonly StoredItem[]; readonly pipelines: Pipeline[] },
   beforeSigning: (proposal: SignedProposal) => Promise<void>,
 ): Promise<Batch> {
   const { client, approval, signal } = deps;
   if (verdict !== null && batchId !== null) return cancelToEnd(deps, batchId);
-  if (approval === 'person') return followPerson(deps, { pipelines, idempotencyKey: key });
+  if (approval === 'person') return followPerson(deps, { items: items.length, pipelines, idempotencyKey: key });
   const sent = { input: { pipelines }, pipelines, idempotencyKey: key };
   const { batch } = await followBatch(client, sent, {
     ...approval,
@@ -204,7 +205,11 @@ function contradicts(reason: string, cause?: unknown): FlywheelError {
 /** Creates or resumes a batch and waits until somebody has approved and executed it, or until a check names its items. */
 async function followPerson(
   { client, signal, onHeldUp }: PayDeps,
-  { pipelines, idempotencyKey }: { readonly pipelines: Pipeline[]; readonly idempotencyKey: string },
+  {
+    items,
+    pipelines,
+    idempotencyKey,
+  }: { readonly items: number; readonly pipelines: Pipeline[]; readonly idempotencyKey: string },
 ): Promise<Batch> {
   const init = await client.initBatch({ pipelines }, { idempotencyKey, signal });
   const { id: batchId } = init.batch;
@@ -215,7 +220,7 @@ async function followPerson(
     const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
     const setUp = await watchBatch(client, batchId, { signal, until: isSetUp, onChange: show });
     if (isFinal(setUp)) return setUp;
-    onHeldUp({ kind: 'approvalNeeded', batchId, items: pipelines.length });
+    onHeldUp({ kind: 'approvalNeeded', batchId, items });
     const isOver = (batch: Batch) => isFinal(batch) || checkErrorOf(batch) !== null;
     const over = await watchBatch(client, batchId, { signal, until: isOver, onChange: show });
     const error = checkErrorOf(over);

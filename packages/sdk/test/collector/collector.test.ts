@@ -10,6 +10,7 @@ import {
   type ItemStatus,
   RECIPIENT_PARKED,
 } from '@flywheel/sdk/collector';
+import { waitUntil } from '@flywheel/testing/batches';
 import type { Behaviour } from './fake-service.ts';
 import { BEHAVIOURS, type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
@@ -341,6 +342,26 @@ describe('a collector', () => {
     await collector.idle();
     assert.deepEqual(service.paid.toSorted(), ['e0', 'e1', 'e2']);
     assert.equal(new Set(approved).size, approved.length);
+    await collector.stop();
+  });
+
+  it('says to a person how many events wait, also of those that share a pipeline', async () => {
+    const service = world.serve();
+    const waiting: CollectorAlarm[] = [];
+    const collector = await world.open(service, createVolatileMemoryStore(), {
+      ...{ approval: 'person', mergeAirdrops: true, maxItems: 3, maxAgeMs: 600_000 },
+      onAlarm: (alarm) => waiting.push(alarm),
+    });
+    await Promise.all(['a', 'b', 'c'].map((id) => collector.collect(event(id, 'ada'))));
+    await waitUntil(
+      'the alarm',
+      () => waiting,
+      ({ length }) => length > 0,
+    );
+    assert.deepEqual(
+      waiting.map((alarm) => alarm.kind === 'approvalNeeded' && alarm.items),
+      [3],
+    );
     await collector.stop();
   });
 
