@@ -27,6 +27,7 @@ import type { Multisig, NewProject } from '../model/project.ts';
 import type { SchemaDeps } from '../payload-schemas/check.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
+import { isNodeUnavailable } from '../solana/node-unavailable.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
@@ -290,6 +291,8 @@ async function land(
   try {
     ({ err } = await sendAndConfirm({ chain, clock }, wire, lastValidBlockHeight));
   } catch (cause) {
+    // It may have landed, and what the wallet has paid would be lost with a new registration.
+    if (isNodeUnavailable(cause)) throw cause;
     throw failed('the transaction did not land in time. Create a new registration.', cause);
   }
   if (err !== null) throw failed(`the transaction failed on chain: ${err}. Does the wallet hold enough SOL?`);

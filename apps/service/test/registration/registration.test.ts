@@ -176,6 +176,17 @@ describe('registering', () => {
     requireOk(await confirm(cookie, registrationId, signed));
   });
 
+  it('says that no node answers after the transaction was sent, and ends when it is repeated', async () => {
+    const { wallet, cookie, answer } = await begin();
+    const { registrationId, transaction } = requireOk(answer);
+    const signed = await signWith(wallet, transaction);
+    world.localnet.faults.set({ kind: 'error', method: 'getSignatureStatuses', status: 500 });
+    const away = await confirm(cookie, registrationId, signed);
+    world.localnet.faults.clear();
+    assertError(away, 503, 'ERR_NODE_UNAVAILABLE', /Try again in 2 s/);
+    requireOk(await confirm(cookie, registrationId, signed));
+  });
+
   it('rejects an invalid request with the position of its issue', async () => {
     for (const [changes, code, message] of [
       [{ mint: address('11111111111111111111111111111111') }, 'ERR_MINT_UNSUPPORTED', /Mint 1111/],
