@@ -25,7 +25,7 @@ import {
 import type { Clock } from '../model/clock.ts';
 import type { Multisig, NewProject } from '../model/project.ts';
 import type { SchemaDeps } from '../payload-schemas/check.ts';
-import type { Chain } from '../solana/chain.ts';
+import type { Chain, LandedSignature } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import { isNodeUnavailable } from '../solana/node-unavailable.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
@@ -190,8 +190,10 @@ export async function confirmRegistration(
   const wire = await requireSigned(signedTransaction, wallet, registration.message);
   const { multisig, token, request } = registration;
   await requirePayable(deps, wallet, multisig);
-  await land(deps, wire, registration.lastValidBlockHeight);
-  const [multisigAccount, tableAccount] = await chain.accounts([multisig.address, multisig.lookupTable.address]);
+  const landedSlot = await land(deps, wire, registration.lastValidBlockHeight);
+  const [multisigAccount, tableAccount] = await chain.decide(landedSlot, (view) =>
+    view.accounts([multisig.address, multisig.lookupTable.address]),
+  );
   if (!multisigAccount || !tableAccount) throw failed('the accounts it creates are not on chain.');
   const problem = registrationMismatch(
     { multisig: multisigAccount, lookupTable: tableAccount },
@@ -282,20 +284,23 @@ async function requirePayable({ chain }: RegisterDeps, wallet: Address, multisig
   throw failed(`${wallet} holds ${writeSol(lamports)}, and the registration costs ${writeSol(costLamports)}.`);
 }
 
+/** Returns the slot in which the transaction has succeeded. */
 async function land(
   { chain, clock }: RegisterDeps,
   wire: Base64EncodedWireTransaction,
   lastValidBlockHeight: bigint,
-): Promise<void> {
-  let err: string | null;
+): Promise<bigint> {
+  let landed: LandedSignature;
   try {
-    ({ err } = await sendAndConfirm({ chain, clock }, wire, lastValidBlockHeight));
+    landed = await sendAndConfirm({ chain, clock }, wire, lastValidBlockHeight);
   } catch (cause) {
     // It may have landed, and what the wallet has paid would be lost with a new registration.
     if (isNodeUnavailable(cause)) throw cause;
     throw failed('the transaction did not land in time. Create a new registration.', cause);
   }
+  const { err, slot } = landed;
   if (err !== null) throw failed(`the transaction failed on chain: ${err}. Does the wallet hold enough SOL?`);
+  return slot;
 }
 
 /** Requires the exact bytes that were built: the temporary key has signed them, so a wallet cannot change them. */

@@ -187,6 +187,17 @@ describe('registering', () => {
     requireOk(await confirm(cookie, registrationId, signed));
   });
 
+  it('is not failed by a node that does not show its accounts yet', async () => {
+    const { wallet, cookie, answer } = await begin();
+    const { registrationId, transaction } = requireOk(answer);
+    const signed = await signWith(wallet, transaction);
+    await world.localnet.warp({ slots: 100n });
+    world.localnet.faults.set({ kind: 'behind', method: 'getMultipleAccounts', slots: [8] });
+    const behind = await confirm(cookie, registrationId, signed);
+    world.localnet.faults.clear();
+    requireOk(behind);
+  });
+
   it('rejects an invalid request with the position of its issue', async () => {
     for (const [changes, code, message] of [
       [{ mint: address('11111111111111111111111111111111') }, 'ERR_MINT_UNSUPPORTED', /Mint 1111/],
