@@ -182,6 +182,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
         ...(['last_valid_block_height', 'network', 'created_at'] as const),
       ],
       update: ['project_id'],
+      delete: true,
     },
     work: NONE,
   },

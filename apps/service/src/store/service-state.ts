@@ -90,9 +90,15 @@ async function countStandbys(db: Db): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Deletes what has no meaning after its time: sign-in challenges, sessions, and windows of rate limits. */
+/** A registration can be paid for two minutes, and clients wait for its confirmation for another two. */
+const UNPAID_REGISTRATION_MS = 3_600_000;
+
+/** Deletes what has no meaning after its time: sign-in challenges, sessions, windows of rate limits, and registrations that were not paid. */
 export async function deleteExpired(db: Db, now: Date): Promise<void> {
   await db.deleteFrom('sign_in_challenges').where('expires_at', '<=', now).execute();
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();
   await db.deleteFrom('rate_limits').where('expire', '<=', BigInt(now.getTime())).execute();
+  // Each has up to 768 KiB, and costs its wallet nothing.
+  const unpaidSince = new Date(now.getTime() - UNPAID_REGISTRATION_MS);
+  await db.deleteFrom('registrations').where('project_id', 'is', null).where('created_at', '<=', unpaidSince).execute();
 }

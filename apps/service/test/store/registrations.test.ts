@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestDatabase } from '@flywheel/testing/postgres';
-import { NOW, newProject, randomAddress } from '@flywheel/testing/records';
+import { later, NOW, newProject, randomAddress } from '@flywheel/testing/records';
 import { insertProject } from '../../src/store/projects/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../../src/store/projects/registrations.ts';
+import { deleteExpired } from '../../src/store/service-state.ts';
 
 const { db } = await openTestDatabase();
 
@@ -39,6 +40,21 @@ test('a claim without its project is rejected at the end of the transaction', as
   assert.deepEqual(await findRegistration(db, registration.id, registration.wallet), registration);
 });
 
+test('a registration that was not paid is deleted after an hour, and no other', async () => {
+  const [unpaid, paid] = [await storeRegistration(), await storeRegistration()];
+  const project = newProject();
+  await db.transaction().execute(async (trx) => {
+    assert.ok(await completeRegistration(trx, paid.id, project.id));
+    await insertProject(trx, project, NOW);
+  });
+  await deleteExpired(db, later(3_599_999));
+  assert.deepEqual(await findRegistration(db, unpaid.id, unpaid.wallet), unpaid);
+  await deleteExpired(db, later(3_600_000));
+  assert.equal(await findRegistration(db, unpaid.id, unpaid.wallet), null);
+  const kept = db.selectFrom('registrations').select('id').where('project_id', '=', project.id);
+  assert.deepEqual(await kept.execute(), [{ id: paid.id }]);
+});
+
 test('pending registrations of one network are bounded, whichever wallets begin them', async () => {
   const network = '2001:db8:0:1::/64';
   const bounds = { max: { wallet: 2, address: 3 }, payableSince: new Date(NOW.getTime() - 1) };
@@ -51,8 +67,8 @@ test('pending registrations of one network are bounded, whichever wallets begin 
     [reached, reached],
   );
   assert.equal(await insertRegistration(db, newRegistration('192.0.2.1'), bounds), null);
-  const later = { ...bounds, payableSince: NOW };
-  assert.equal(await insertRegistration(db, newRegistration(network), later), null);
+  const nextBounds = { ...bounds, payableSince: NOW };
+  assert.equal(await insertRegistration(db, newRegistration(network), nextBounds), null);
 });
 
 async function storeRegistration() {
