@@ -98,6 +98,22 @@ describe('an unknown credential', () => {
     search('first')(true);
   });
 
+  it('is not counted if the search fails, so that valid ones are served when the database is back', async () => {
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 1, seconds: 60 } },
+      { now: () => new Date(0) },
+    );
+    const fail = async () => {
+      throw new Error('The database is away.');
+    };
+    await using server = await startTestServer({ addressLimits: limits, findOpenSession: fail, findKeyHolder: fail });
+    const cookie = { cookie: 'flywheel_session=x' };
+    for (let i = 0; i < 2; i++) {
+      assert.equal((await server.fetch('/console/api/session', { headers: cookie })).status, 500);
+      assert.equal((await server.fetch('/v1/flywheel/batch/current')).status, 500);
+    }
+  });
+
   it('is counted as soon as it works no more', () => {
     const limits = createAddressLimits(
       { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 1, seconds: 60 } },

@@ -15,10 +15,10 @@ export interface AddressLimits {
   /**
    * Requires that an address may have a credential searched, named by its hash: not too many of its credentials were unknown within the
    * window, or this one has worked before. So strangers at an address cannot lock out the clients that share it.
-   * @returns records whether the credential works.
+   * @returns records whether the credential works; null if the search has failed, which counts nothing.
    * @throws ApiError ERR_RATE_LIMITED
    */
-  requireSearch(address: string, credential: string): (works: boolean) => void;
+  requireSearch(address: string, credential: string): (works: boolean | null) => void;
 }
 
 export interface AddressLimitSettings {
@@ -61,6 +61,10 @@ export function createAddressLimits(limits: AddressLimitSettings, clock: { now()
         window.add(address, 1);
       }
       return (works) => {
+        if (works === null) {
+          if (isCounted) window.add(address, -1);
+          return;
+        }
         known.delete(credential);
         if (works === isCounted) window.add(address, works ? -1 : 1);
         if (!works) return;

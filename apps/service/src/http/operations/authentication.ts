@@ -113,7 +113,10 @@ export async function authenticateKey(
   }
   const credential = Buffer.from(given.hash).toString('base64');
   const record = deps.addressLimits.requireSearch(address, credential);
-  const found = await deps.findKeyHolder(given, { name: rateLimit, batchId });
+  const found = await deps.findKeyHolder(given, { name: rateLimit, batchId }).catch((error: unknown) => {
+    record(null);
+    throw error;
+  });
   if (!found && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
@@ -156,7 +159,10 @@ export async function authenticateSession(
   if (sessionToken === null) throw unauthorized('Sign in with the project’s wallet.');
   const credential = createHash('sha256').update(sessionToken).digest('base64');
   const record = addressLimits.requireSearch(address, credential);
-  const session = await findOpenSession(sessionToken);
+  const session = await findOpenSession(sessionToken).catch((error: unknown) => {
+    record(null);
+    throw error;
+  });
   record(session !== null);
   if (session === null) throw unauthorized('The session has expired. Sign in again.');
   return { ...session, sessionToken };
