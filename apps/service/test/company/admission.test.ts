@@ -95,6 +95,20 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     assert.equal(await isAdmittedNow(project), false);
   });
 
+  it('is logged with the operator who signed it, and not given by the project’s own wallet', async () => {
+    const project = await createProject(world, { wallet: operator.wallet });
+    assertError(await changeAdmission(world, operator, project, 'admit'), 400, 'ERR_INVALID_REQUEST', /approves with/);
+    const { body } = await askCompany(world, operator, 'GET', 'audit');
+    const entries = body.entries.filter(({ action }: { action: string }) => /admi/.test(action));
+    assert.deepEqual(
+      entries.map(({ action, actor }: { action: string; actor: string }) => [action, actor]),
+      [
+        ['project.admission-withdrawn', operator.address],
+        ['project.admitted', operator.address],
+      ],
+    );
+  });
+
   it('is applied a moment later if the node does not show the multisig yet', async () => {
     const project = await createProject(world);
     let unseen = 0;
@@ -109,20 +123,6 @@ describe('with REGISTRATION=approval, the admission of a project', () => {
     world.gate.clear();
     await waitUntil('the admission', () => isAdmittedNow(project), Boolean);
     assert.equal(unseen, 1);
-  });
-
-  it('is logged with the operator who signed it, and not given by the project’s own wallet', async () => {
-    const project = await createProject(world, { wallet: operator.wallet });
-    assertError(await changeAdmission(world, operator, project, 'admit'), 400, 'ERR_INVALID_REQUEST', /approves with/);
-    const { body } = await askCompany(world, operator, 'GET', 'audit');
-    const entries = body.entries.filter(({ action }: { action: string }) => /admi/.test(action));
-    assert.deepEqual(
-      entries.map(({ action, actor }: { action: string; actor: string }) => [action, actor]),
-      [
-        ['project.admission-withdrawn', operator.address],
-        ['project.admitted', operator.address],
-      ],
-    );
   });
 
   it('sets what the company approves by itself to what the operator has signed', async () => {
