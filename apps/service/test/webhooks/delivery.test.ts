@@ -110,6 +110,22 @@ describe('a delivery', () => {
     assert.equal((await deliveriesOf(db, at.endpointId)).length, 1);
   });
 
+  it('is sent to the new URL if the old one answers 410 after the change', async () => {
+    await using at = await open();
+    const endpoint = await findEndpoint(db, at.project.id, at.endpointId);
+    assert.ok(endpoint);
+    await using old = await openReceiver(async (_, response) => {
+      await updateEndpoint(db, endpoint);
+      response.writeHead(410).end();
+    });
+    await updateEndpoint(db, { ...endpoint, url: old.url });
+    await queueEvent(db, at.project);
+    await at.receiver.until(1);
+    const { state, attempts } = await untilNewest(db, at.endpointId, isOver);
+    assert.deepEqual([state, attempts, old.received.length], ['delivered', 2, 1]);
+    assert.equal((await findEndpoint(db, at.project.id, at.endpointId))?.state, 'active');
+  });
+
   it('is signed by both secrets of a rotation while they overlap, then by the new one alone', async () => {
     await using at = await open();
     const endpoint = await findEndpoint(db, at.project.id, at.endpointId);

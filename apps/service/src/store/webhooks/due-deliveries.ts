@@ -107,13 +107,14 @@ export type DeliveryOutcome = {
  */
 export async function settleDelivery(
   db: Db,
-  { id, endpointId, lease }: Pick<DueDelivery, 'id' | 'endpointId' | 'lease'>,
-  outcome: DeliveryOutcome,
+  { id, endpointId, url, lease }: Pick<DueDelivery, 'id' | 'endpointId' | 'url' | 'lease'>,
+  answered: DeliveryOutcome,
   now: Date,
 ): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     // The endpoint is locked first, as in its deletion.
-    if (outcome.kind === 'gone') await disable(trx, endpointId, outcome.error);
+    const isMoved = answered.kind === 'gone' && !(await disable(trx, { endpointId, url }, answered.error));
+    const outcome = isMoved ? ({ ...answered, kind: 'rejected', retryAt: now } as const) : answered;
     const { numUpdatedRows } = await trx
       .updateTable('webhook_deliveries')
       .set({
@@ -171,13 +172,26 @@ async function lockDueEndpoints(trx: Db, { now, limit }: Pick<ClaimDueDeliveries
   return rows.map(({ id }) => id);
 }
 
-async function disable(trx: Db, endpointId: string, reason: string): Promise<void> {
+/** Disables an endpoint whose receiver has unsubscribed. @returns false, and changes nothing, if it has another URL by now. */
+async function disable(
+  trx: Db,
+  { endpointId, url }: Pick<DueDelivery, 'endpointId' | 'url'>,
+  reason: string,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('webhook_endpoints')
+    .select('url')
+    .where('id', '=', endpointId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (row && row.url !== url) return false;
   await trx
     .updateTable('webhook_endpoints')
     .set({ state: 'disabled', disabled_reason: reason })
     .where('id', '=', endpointId)
     .where('state', '=', 'active')
     .execute();
+  return true;
 }
 
 function stateAfter(outcome: DeliveryOutcome, now: Date) {
