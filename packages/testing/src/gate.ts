@@ -213,8 +213,10 @@ export function holdSends(
   const released = Promise.withResolvers<'pass' | 'drop'>();
   const countExecuted = async (commitment: Commitment) =>
     (await readBatchOnChain(world, project, batchIndex, commitment)).batch.executedTransactionIndex;
+  let isReleased = false;
   gate.intercept(method, async (_call, pass) => {
-    const executed = await countExecuted('processed');
+    // Afterwards the batch may be closed.
+    const executed = isReleased ? 0 : await countExecuted('processed');
     if (executed > 0) {
       await waitUntil(
         'the confirmation',
@@ -235,7 +237,10 @@ export function holdSends(
   });
   return {
     reached: reached.promise,
-    release: () => released.resolve('pass'),
+    release: () => {
+      isReleased = true;
+      released.resolve('pass');
+    },
     drop: () => released.resolve('drop'),
   };
 }
