@@ -5,7 +5,7 @@ import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import { environmentQuery } from '../lib/api/environment.ts';
 import { sessionQuery } from '../lib/api/session.ts';
 import { Button } from '../ui/button.tsx';
-import { sentenceOf } from '../ui/feedback.tsx';
+import { Banner, sentenceOf } from '../ui/feedback.tsx';
 import { TimeText } from '../ui/text.tsx';
 import { RetryNotice } from './retry-notice.tsx';
 
@@ -35,25 +35,23 @@ export function StaleBanner() {
   if (!query) return <RetryNotice />;
   const { data, dataUpdatedAt } = query.state;
   return (
-    <div role="alert" className="border-b border-failed/50 bg-failed-wash">
-      <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 py-2">
-        <p className="flex min-w-0 flex-1 basis-64 items-start gap-2">
-          <CloudOff size={17} aria-hidden className="mt-0.5 shrink-0 text-failed" />
-          <span className="min-w-0 break-words">
-            <span className="font-medium">{error.current && sentenceOf(error.current)}</span>{' '}
-            {data !== undefined && (
-              <>
-                This page shows what it read at <TimeText at={new Date(dataUpdatedAt).toISOString()} />.{' '}
-              </>
-            )}
-            It retries by itself.
-          </span>
-        </p>
+    <Banner
+      tone="failed"
+      icon={CloudOff}
+      action={
         <Button size="small" onClick={() => void readAgain(queries)}>
           Retry now
         </Button>
-      </div>
-    </div>
+      }
+    >
+      <span className="font-medium">{error.current && sentenceOf(error.current)}</span>{' '}
+      {data !== undefined && (
+        <>
+          This page shows what it read at <TimeText at={new Date(dataUpdatedAt).toISOString()} />.{' '}
+        </>
+      )}
+      It retries by itself.
+    </Banner>
   );
 }
 

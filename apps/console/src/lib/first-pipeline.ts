@@ -1,6 +1,6 @@
 import type { Pipeline, ProofType, Scope } from '@flywheel/api';
 
-/** What a project allows; burns of any type by default. */
+/** The scopes and proof types that a project allows; burns of any type by default. */
 export interface SampleRules {
   readonly scopes?: readonly Scope[];
   readonly proofTypes?: readonly Pick<ProofType, 'type' | 'payloadSchema'>[];

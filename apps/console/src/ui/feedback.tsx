@@ -1,7 +1,7 @@
 import { isFlywheelError } from '@flywheel/sdk';
 import { RpcError } from '@flywheel/solana-rpc';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { CircleAlert, CircleCheck, Clock, Info } from 'lucide-react';
+import { CircleAlert, CircleCheck, Clock, Info, type LucideIcon } from 'lucide-react';
 import { type ReactNode, useRef } from 'react';
 import { Button } from './button.tsx';
 import { cn } from './cn.ts';
@@ -39,6 +39,30 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
         {children && <div className="mt-0.5 text-sm break-words">{children}</div>}
       </div>
       {action}
+    </div>
+  );
+}
+
+export interface BannerProps {
+  readonly tone: 'failed' | 'waiting';
+  /** The icon of the tone by default. */
+  readonly icon?: LucideIcon;
+  readonly children: ReactNode;
+  readonly action: ReactNode;
+}
+
+/** A message about every screen, below the header. */
+export function Banner({ tone, icon: Icon = TONES[tone].Icon, children, action }: BannerProps) {
+  const { box, icon } = TONES[tone];
+  return (
+    <div role={tone === 'failed' ? 'alert' : 'status'} className={cn('border-b', box)}>
+      <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 py-2">
+        <p className="flex min-w-0 flex-1 basis-64 items-start gap-2">
+          <Icon size={17} aria-hidden className={cn('mt-0.5 shrink-0', icon)} />
+          <span className="min-w-0 break-words">{children}</span>
+        </p>
+        {action}
+      </div>
     </div>
   );
 }

@@ -183,8 +183,8 @@ async function readToken(name: string, path: string): Promise<string> {
 }
 
 /**
- * A signature takes milliseconds. A service that does not answer would hold a job, and its working place, for the five minutes
- * of `fetch`, and its blockhash lives for one.
+ * A signature takes milliseconds. Without a limit of its own, a service that does not answer would hold a job, and its working
+ * place, for five minutes, the timeout of `fetch`. The blockhash of the job’s transaction is valid for about one.
  */
 const MAX_SIGN_SECONDS = 10;
 

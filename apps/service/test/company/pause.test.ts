@@ -140,7 +140,7 @@ describe('a paused project', () => {
     requireOk(await approveByWallet(world, project, rotation));
     await setPause(world, operator, project, true);
     for (const id of [batch.id, rotation]) requireOk(await approve(world, operator, id));
-    // As if its ten minutes were over.
+    // The ten minutes of its grace period are over.
     const longAgo = new Date(Date.now() - 3_600_000);
     const ready = { signed_at: longAgo, company_decided_at: longAgo };
     await world.db.updateTable('batches').set(ready).where('id', '=', rotation).execute();

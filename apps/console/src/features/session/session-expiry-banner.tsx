@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { sessionQuery, useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
+import { Banner } from '../../ui/feedback.tsx';
 import { TimeText } from '../../ui/text.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
@@ -34,16 +35,18 @@ export function SessionExpiryBanner() {
   }, [expiresAt, queries]);
   if (expiresAt === undefined || !isExpiring) return null;
   return (
-    <div role="status" className="border-b border-waiting/50 bg-waiting-wash">
-      <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 py-2">
-        <p>
-          Your session expires at <TimeText at={expiresAt} form="hour" />. Sign in again to keep what you have typed.
-        </p>
-        <Button size="small" onClick={() => setOpen(true)}>
-          Sign in again
-        </Button>
-      </div>
+    <>
+      <Banner
+        tone="waiting"
+        action={
+          <Button size="small" onClick={() => setOpen(true)}>
+            Sign in again
+          </Button>
+        }
+      >
+        Your session expires at <TimeText at={expiresAt} form="hour" />. Sign in again to keep what you have typed.
+      </Banner>
       <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
-    </div>
+    </>
   );
 }
