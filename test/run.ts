@@ -51,7 +51,7 @@ if (needConsole.length > 0) {
 }
 
 const durations = new Map<string, number>();
-const endings: string[] = [];
+const failures: string[] = [];
 const results = run({
   files: values.watch ? files.map((file) => join(ROOT, file)) : await writeModules(),
   cwd: ROOT,
@@ -59,11 +59,13 @@ const results = run({
   execArgv: [`--import=${FOLLOW_TESTS}`, `--test-timeout=${TIMEOUT_MS}`],
   ...(values.watch ? { watch: true } : { signal: AbortSignal.timeout(RUN_TIMEOUT_MS) }),
 });
-results.on('test:fail', ({ name, todo, details: { error } }) => {
-  if (todo === undefined) process.exitCode = 1;
+results.on('test:fail', ({ name, todo, file, line, details: { error } }) => {
+  if (todo !== undefined) return;
+  process.exitCode = 1;
+  const { failureType, exitCode, signal } = error as { failureType?: unknown; exitCode?: unknown; signal?: unknown };
   // The reporter does not say how a process ended.
-  const { exitCode, signal } = error as { readonly exitCode?: unknown; readonly signal?: unknown };
-  if (exitCode !== undefined) endings.push(`${name}: exit code ${exitCode}, signal ${signal}`);
+  if (exitCode !== undefined) failures.push(`${name}: exit code ${exitCode}, signal ${signal}`);
+  else if (failureType !== 'subtestsFailed') failures.push(`${file?.replace(ROOT, '')}:${line} ${name}`);
 });
 // A file is a process, or a suite of one.
 results.on('test:summary', ({ file, duration_ms: durationMs }) => {
@@ -76,7 +78,8 @@ results.on('end', () => {
   const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
   const lines = slowest.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}\n`);
   process.stdout.write(`Slowest files:\n${lines.join('')}`);
-  if (endings.length > 0) process.stdout.write(`Test processes that failed:\n${endings.join('\n')}\n`);
+  // Last: who keeps only the end of the output finds them.
+  if (failures.length > 0) process.stdout.write(`Failed:\n${failures.join('\n')}\n`);
 });
 results.compose(spec).pipe(process.stdout);
 
