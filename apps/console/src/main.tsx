@@ -1,3 +1,9 @@
+import { isFlywheelError } from '@flywheel/sdk';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { router } from './app/router.tsx';
 import { forgetOtherWallets, sessionQuery } from './lib/api/session.ts';
 import './styles.css';
 
@@ -7,7 +13,12 @@ const STALE_MS = 5_000;
 // No retries here: `call` retries reads by itself.
 const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: endSession }),
-  mutationCache: new MutationCache({ onError: endSession }),
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      endSession(error);
+      if (mayHaveSucceeded(error)) void queryClient.invalidateQueries();
+    },
+  }),
   // A browser that says it is offline is asked all the same: a read then fails and the page says so, and a signature or a
   // change never waits to be sent later, when the person has gone on.
   defaultOptions: {
@@ -22,13 +33,10 @@ forgetOtherWallets(queryClient);
 function endSession(error: Error): void {
   if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) queryClient.setQueryData(sessionQuery.queryKey, null);
 }
-
-import { isFlywheelError } from '@flywheel/sdk';
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
-import { router } from './app/router.tsx';
+/** True if only the answer to a change may be missing: what the screens show is then read again. */
+function mayHaveSucceeded(error: Error): boolean {
+  return isFlywheelError(error) && (error.status === null || error.status >= 500);
+}
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root.');

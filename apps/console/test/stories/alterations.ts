@@ -71,6 +71,16 @@ export async function holdRequests(page: Page, of: string | RegExp, method?: str
   return { reached: asked.promise, release: released.resolve };
 }
 
+/** Loses the answers to requests that change something: the service acts on them. @returns a function that ends it. */
+export async function loseAnswers(page: Page, of: string | RegExp): Promise<() => Promise<void>> {
+  await page.route(of, async (route) => {
+    if (route.request().method() === 'GET') return route.fallback();
+    await route.fetch();
+    await route.abort('connectionreset');
+  });
+  return () => page.unroute(of);
+}
+
 const MAX_RETRIES = 3;
 
 /** Answers null when the page has cancelled the request, or it was aborted because it failed. */

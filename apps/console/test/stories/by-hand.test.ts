@@ -6,7 +6,7 @@ import { storeFailedBatches, waitForBatch, waitUntil } from '@flywheel/testing/b
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
-import { alterAnswers, holdRequests } from './alterations.ts';
+import { alterAnswers, holdRequests, loseAnswers } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -210,16 +210,11 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     page.once('dialog', (dialog) => void dialog.dismiss());
     await page.getByRole('link', { name: 'Vault' }).first().click();
     await page.getByRole('button', { name: 'Review' }).click();
-    const creation = /\/console\/api\/projects\/[^/]+\/batches$/;
-    await page.route(creation, async (route) => {
-      if (route.request().method() !== 'POST') return route.fallback();
-      await route.fetch();
-      await route.abort('connectionreset');
-    });
+    const undo = await loseAnswers(page, /\/console\/api\/projects\/[^/]+\/batches$/);
     const create = page.getByRole('button', { name: 'Create the batch' });
     await create.click();
     await page.getByRole('main').getByRole('alert').filter({ hasText: 'No service answers at' }).waitFor();
-    await page.unroute(creation);
+    await undo();
     assert.equal(await count(), before + 1, 'the service has created it');
     await page.getByRole('button', { name: 'Back to editing' }).click();
     await page.getByRole('button', { name: 'Review' }).click();

@@ -4,7 +4,7 @@ import type { KeySummary } from '@flywheel/api';
 import { proofHash, writeMergedPayload } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
-import { alterAnswers, holdRequests } from './alterations.ts';
+import { alterAnswers, holdRequests, loseAnswers } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -56,6 +56,22 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await confirm.click();
     await page.getByText('1 inactive key').waitFor();
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [false, true]);
+  });
+
+  it('show a key that was created although its answer, the only one with its secret, was lost', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    await page.goto(`/p/${projectId}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('without a secret');
+    const undo = await loseAnswers(page, '**/keys');
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByRole('dialog').getByText('No service answers at').waitFor();
+    await undo();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Revoke without a secret' }).waitFor();
   });
 
   it('rotate a key without an overlap, and show the new one, which expires when the old one would', async () => {

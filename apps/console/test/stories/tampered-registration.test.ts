@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
-import { addTheft, alterAnswers } from './alterations.ts';
+import { addTheft, alterAnswers, loseAnswers } from './alterations.ts';
 import {
   checkScreenOnBoth,
   countSignatures,
@@ -93,15 +93,12 @@ describe('a page that registers a project does not if the service changes', { sk
     const { page } = visitor;
     await openRegistrationReview(page);
     await page.getByText('One-time cost, paid by your wallet').waitFor();
-    await page.route(/\/confirm$/, async (route) => {
-      await route.fetch();
-      await route.abort('connectionreset');
-    });
+    const undo = await loseAnswers(page, /\/confirm$/);
     const button = page.getByRole('button', { name: 'Sign and create the project' });
     await button.click();
     const notice = page.getByRole('status').filter({ hasText: 'Look in Your projects before you sign again' });
     await notice.waitFor();
-    await page.unroute(/\/confirm$/);
+    await undo();
     assert.equal(await button.isDisabled(), true, 'the button can be pressed');
     await checkScreenOnBoth(visitor, 'registered-without-answer');
     await notice.getByRole('link', { name: 'Your projects' }).click();
