@@ -71,6 +71,23 @@ export async function holdRequests(page: Page, of: string | RegExp, method?: str
   return { reached: asked.promise, release: released.resolve };
 }
 
+/** Holds the signatures of the page's wallet, as a person does who has not confirmed yet, until the page is loaded again. */
+export async function holdSignatures(page: Page): Promise<HeldRequests> {
+  const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await page.exposeFunction('confirmSignature', () => {
+    asked.resolve();
+    return released.promise;
+  });
+  await page.evaluate(`
+    const { sign } = SubtleCrypto.prototype;
+    SubtleCrypto.prototype.sign = async function (...given) {
+      await globalThis.confirmSignature();
+      return sign.apply(this, given);
+    };
+  `);
+  return { reached: asked.promise, release: released.resolve };
+}
+
 /** Loses the answers to requests that change something: the service acts on them. @returns a function that ends it. */
 export async function loseAnswers(page: Page, of: string | RegExp): Promise<() => Promise<void>> {
   await page.route(of, async (route) => {

@@ -5,6 +5,7 @@ import { burnPipeline, init } from '@flywheel/testing/client';
 import { failClosing } from '@flywheel/testing/jobs';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
 import { address } from '@solana/kit';
+import { holdSignatures } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -165,6 +166,14 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: /^Resume \w{4}…\w{4}\?$/ }).waitFor();
     await page.locator('dialog[open]').getByText('Paused since').waitFor();
     await checkScreen(operator, 'company-resume');
+    const wallet = await holdSignatures(page);
+    await page.getByRole('button', { name: 'Sign and resume' }).click();
+    await wallet.reached;
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const sent = page.waitForRequest((request) => request.method() === 'POST', { timeout: 1_000 });
+    wallet.release();
+    await assert.rejects(sent, { name: 'TimeoutError' }, 'a decision was sent after it was cancelled');
+    await page.getByRole('button', { name: /^Resume (?!all)/ }).click();
     await page.getByRole('button', { name: 'Sign and resume' }).click();
     await page.getByText('Active').waitFor();
     await initByApi(story, project, [burnPipeline()]);

@@ -2,7 +2,7 @@ import type { DecisionSignature } from '@flywheel/api';
 import type { DecisionSubject } from '@flywheel/protocol';
 import { readGenesisHash } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, type SubmitEvent, useState } from 'react';
+import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react';
 import { requireRpcUrl, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { type DecisionEncoding, signDecision } from '../../lib/wallet/sign-decision.ts';
@@ -51,9 +51,16 @@ export function DecisionsForm<Reply>({
 }: DecisionsFormProps<Reply>) {
   const queries = useQueryClient();
   const sign = useSignDecision();
+  const hasLeft = useHasLeft();
   const [encoding, setEncoding] = useState<DecisionEncoding>('message');
   const decision = useMutation({
-    mutationFn: (run: NonNullable<typeof decide>) => run((subject) => sign(subject, encoding)),
+    mutationFn: (run: NonNullable<typeof decide>) =>
+      run(async (subject) => {
+        const signature = await sign(subject, encoding);
+        // A wallet may still ask, and be answered, after the person has cancelled.
+        if (hasLeft()) throw new Error('The decision was cancelled before the wallet signed it: nothing was sent.');
+        return signature;
+      }),
     onSuccess: (reply) => {
       onDecided(reply);
       return queries.invalidateQueries();
@@ -78,6 +85,18 @@ export function DecisionsForm<Reply>({
       </DialogButtons>
     </form>
   );
+}
+
+/** Returns a function that is true once the component is not shown any more. */
+function useHasLeft(): () => boolean {
+  const hasLeft = useRef(false);
+  useEffect(() => {
+    hasLeft.current = false;
+    return () => {
+      hasLeft.current = true;
+    };
+  }, []);
+  return () => hasLeft.current;
 }
 
 /** Returns a function that asks the operator’s wallet to sign a decision for the cluster that this page reads. */
