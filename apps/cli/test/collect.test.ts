@@ -248,8 +248,7 @@ describe('flywheel collect', () => {
     assert.equal((await post(good)).status, 202);
     const changed = await post(good, eventFor(address, 'one', 2));
     assert.deepEqual([changed.status, changed.document.error], [409, 'ERR_ITEM_CHANGED']);
-    const readState = async () => (await ask(port, { headers: good, path: '/events/one' })).document.state;
-    await waitUntil('the payment of event one', readState, (state) => state === 'paid');
+    await waitForPayment(port, good, 'one');
     child.kill('SIGTERM');
     assert.deepEqual(await exited, [0, null]);
     assert.deepEqual(
@@ -257,16 +256,33 @@ describe('flywheel collect', () => {
       [['one', 'paid']],
     );
     assert.equal(await balanceOf(address), '1000000');
-    const lower = start(['--store', store, '--listen', '0', '--hourly-tokens', '0.5', '--max-age', '0']);
+    const lower = start(['--store', store, '--listen', '0', '--hourly-tokens', '1.25', '--max-age', '0']);
     const lowerPort = await portOf(lower.child.stderr);
     const authorization = `Bearer ${await readFile(`${store}.token`, 'utf8')}`;
-    const repeated = await ask(lowerPort, { headers: { ...good, authorization }, body: event });
+    const headers = { ...good, authorization };
+    const repeated = await ask(lowerPort, { headers, body: event });
     assert.deepEqual([repeated.status, repeated.document.state], [202, 'paid']);
+    // Neither replaces the command that listens, nor its token.
+    for (const wrong of [
+      ['--listen', lowerPort, '--hourly-tokens', '1.25'],
+      ['--listen', '0', '--hourly-tokens', '0.0000000001'],
+    ]) {
+      const again = await runCommand(['collect', '--wallet', wallet, '--store', store, ...wrong, '--json'], env);
+      assert.deepEqual([again.exitCode, JSON.parse(again.stderr).error], [2, 'ERR_USAGE']);
+    }
+    const kept = await ask(lowerPort, { headers, body: eventFor(address, 'four', 0.25) });
+    assert.deepEqual([kept.status, kept.document.state], [202, 'pending']);
+    await waitForPayment(lowerPort, headers, 'four');
     lower.child.kill('SIGTERM');
     await lower.exited;
     const { batches } = await createFlywheelClient({ url: world.service.url, apiKey: project.apiKey }).listBatches();
     assert.equal(batches[0]?.status, 'EXECUTED');
   });
+
+  async function waitForPayment(port: string, headers: Readonly<Record<string, string>>, id: string): Promise<void> {
+    const readState = async () => (await ask(port, { headers, path: `/events/${id}` })).document.state;
+    await waitUntil(`the payment of event ${id}`, readState, (state) => state === 'paid');
+  }
 
   async function portOf(stderr: Readable): Promise<string> {
     for await (const line of createInterface({ input: stderr })) {

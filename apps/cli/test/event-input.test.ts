@@ -108,8 +108,10 @@ async function statusesOf(port: number, hosts: readonly string[]): Promise<numbe
   return statuses;
 }
 
-function open(port = 0) {
-  return openEventServer({ port, token: 'secret', accept: async () => STATUS, status: async () => STATUS });
+async function open(port = 0) {
+  const server = await openEventServer(port);
+  server.serve({ token: 'secret', accept: async () => STATUS, status: async () => STATUS });
+  return server;
 }
 
 function eventOf(id: string): CollectedItem {

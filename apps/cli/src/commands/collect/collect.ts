@@ -36,7 +36,7 @@ import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { noteAlarm, showMetrics } from './display.ts';
 import { invalid, movedBaseUnits, parseEvent } from './event.ts';
-import { AnswerError, eventDocument, openEventServer } from './event-server.ts';
+import { AnswerError, type EventServer, eventDocument, openEventServer } from './event-server.ts';
 import { openHourlyCaps } from './hourly-caps.ts';
 import { type InvalidLine, readLines } from './read-lines.ts';
 
@@ -110,6 +110,9 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   signal.throwIfAborted();
 
   const file = options.store ?? join(stateDirectory(context), 'collect', `${project.id}.db`);
+  // Before the store: a start that cannot listen must not replace the command that pays from it.
+  const hourlyBaseUnits = parseHourlyTokens(options, project);
+  await using server = options.listen === undefined ? null : await openEventServer(options.listen);
   const store = await openStore(file, { createDirectory: options.store === undefined });
   const collector = await createCollector({
     client,
@@ -139,7 +142,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   try {
     for (const id of options.requeue) await collector.requeue(id);
     for (const id of options.drop) await collector.drop(id);
-    if (options.listen === undefined) {
+    if (server === null) {
       await readLines(stdin, collector, (line) => {
         invalidCount += 1;
         // Input may have no end: lines are kept only for a result that lists them.
@@ -148,7 +151,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
       });
       await collector.idle();
     } else {
-      await serveEvents({ collector, store, project, file, note: bar.note }, options);
+      await serveEvents({ server, collector, store, project, file, note: bar.note }, { ...options, hourlyBaseUnits });
     }
   } catch (error) {
     // After the end of the collector its own error says why.
@@ -173,6 +176,16 @@ function requireInput({ listen, hourlyTokens }: CollectOptions, stdin: Readable)
   if (listen === undefined && 'isTTY' in stdin && stdin.isTTY) {
     throw new CliError('ERR_USAGE', 'Nothing to pay. Pipe events to stdin, one per line, or pass --listen.');
   }
+}
+
+/** @throws CliError `ERR_USAGE` for more decimals than the token has. */
+function parseHourlyTokens({ hourlyTokens = '0' }: CollectOptions, { token }: ProjectSummary): bigint {
+  const baseUnits = toBaseUnits(hourlyTokens, token.decimals);
+  if (baseUnits !== null) return baseUnits;
+  throw new CliError(
+    'ERR_USAGE',
+    `--hourly-tokens ${hourlyTokens} has more than the token’s ${token.decimals} decimals.`,
+  );
 }
 
 /** @throws CliError `ERR_FILE` for a store in a directory that does not exist: a typo would make an empty store. */
@@ -209,6 +222,7 @@ function writeResult({ stdout }: Output): (item: ItemStatus) => Promise<void> {
 }
 
 interface Serving {
+  readonly server: EventServer;
   readonly collector: Collector;
   readonly store: CollectorStore;
   readonly project: ProjectSummary;
@@ -216,22 +230,21 @@ interface Serving {
   readonly note: (text: string) => void;
 }
 
+interface ServingOptions extends Pick<CollectOptions, 'hourlyTokens' | 'hourlyEvents'> {
+  readonly hourlyBaseUnits: bigint;
+}
+
 /** Takes events until the collector stops. */
 async function serveEvents(
-  { collector, store, project, file, note }: Serving,
-  { listen = 0, hourlyTokens = '', hourlyEvents }: CollectOptions,
+  { server, collector, store, project, file, note }: Serving,
+  { hourlyTokens, hourlyBaseUnits: baseUnits, hourlyEvents }: ServingOptions,
 ): Promise<void> {
   const { decimals } = project.token;
-  const baseUnits = toBaseUnits(hourlyTokens, decimals);
-  if (baseUnits === null) {
-    throw new CliError('ERR_USAGE', `--hourly-tokens ${hourlyTokens} has more than the token’s ${decimals} decimals.`);
-  }
   const caps = await openHourlyCaps(store, { events: hourlyEvents, baseUnits }, { decimals });
   const token = randomBytes(32).toString('base64url');
   const tokenFile = `${file}.token`;
   writeWhole(tokenFile, token, OWNER_ONLY);
-  const server = await openEventServer({
-    port: listen,
+  server.serve({
     token,
     status: (id) => collector.status(id),
     accept: async (body, signal) => {

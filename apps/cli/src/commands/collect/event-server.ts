@@ -1,22 +1,23 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { messageOf } from '@flywheel/protocol';
 import { isFlywheelError } from '@flywheel/sdk';
 import { COLLECT_ERROR_STATUS, type ItemStatus } from '@flywheel/sdk/collector';
 import { CliError } from '../../errors.ts';
 
-export interface EventServerOptions {
-  /** 0 takes a free port. */
-  readonly port: number;
+export interface EventHandlers {
+  /** The bearer token that a request must have. */
   readonly token: string;
   /** Accepts the JSON text of an event, as bytes; it is durable when this returns. */
   readonly accept: (body: Uint8Array, signal: AbortSignal) => Promise<ItemStatus>;
   readonly status: (id: string) => Promise<ItemStatus | null>;
 }
 
-export interface EventServer {
+export interface EventServer extends AsyncDisposable {
   readonly port: number;
+  /** Begins to answer; requests that came before have waited for it. */
+  serve(handlers: EventHandlers): void;
   /** Resolves when no request is answered any more. It ends requests that do not become whole. */
   close(): Promise<void>;
 }
@@ -46,43 +47,44 @@ const CLOSE_WITHIN_MS = 2_000;
  * Serves `POST /events` and `GET /events/ID` on this machine only. A browser must not be able to pay: a request with an
  * `Origin` is rejected whatever it is, so is one for another host, as a page that has made its own name point here would
  * send, and one without the bearer token.
+ * @param port 0 takes a free port.
  * @throws CliError `ERR_USAGE` if the port is taken.
  */
-export async function openEventServer(options: EventServerOptions): Promise<EventServer> {
+export async function openEventServer(port: number): Promise<EventServer> {
+  const { promise: handlers, resolve: serve } = Promise.withResolvers<EventHandlers>();
   const server = createServer((request, response) => {
-    answer(request, response, options).catch((error) => fail(response, error));
+    handlers.then((given) => answer(request, response, given)).catch((error) => fail(response, error));
   });
-  server.listen(options.port, LOOPBACK);
+  server.listen(port, LOOPBACK);
   try {
     await once(server, 'listening');
   } catch (cause) {
     const reason = messageOf(cause);
-    throw new CliError('ERR_USAGE', `Port ${options.port} cannot be used: ${reason}. Pass another one as --listen.`, {
-      cause,
-    });
+    throw new CliError('ERR_USAGE', `Port ${port} cannot be used: ${reason}. Pass another one as --listen.`, { cause });
   }
   const bound = server.address();
   if (bound === null || typeof bound === 'string') throw new Error('The server has no port.');
-  return {
-    port: bound.port,
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
-      await closed;
-      clearTimeout(timer);
-    },
-  };
+  let closing: Promise<void> | null = null;
+  const close = () => (closing ??= closeServer(server));
+  return { port: bound.port, serve, close, [Symbol.asyncDispose]: close };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: EventServerOptions): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+  await closed;
+  clearTimeout(timer);
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, handlers: EventHandlers): Promise<void> {
   requireLocalCaller(request);
-  requireToken(request, options.token);
+  requireToken(request, handlers.token);
   const [pathname = ''] = (request.url ?? '').split('?');
   const id = /^\/events\/(.+)$/.exec(pathname)?.[1];
   if (request.method === 'GET' && id !== undefined) {
-    const status = await options.status(decodeId(id));
+    const status = await handlers.status(decodeId(id));
     if (status === null) throw new AnswerError(404, 'ERR_EVENT_NOT_FOUND', 'No event with this id was accepted.');
     send(response, 200, eventDocument(status));
     return;
@@ -95,7 +97,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   }
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const status = await options.accept(await readBody(request), gone.signal);
+  const status = await handlers.accept(await readBody(request), gone.signal);
   send(response, 202, eventDocument(status));
 }
 
