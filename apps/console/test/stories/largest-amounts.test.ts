@@ -87,9 +87,10 @@ describe('the console, at the limits of what it shows', { skip: noBrowser }, () 
     await list.getByRole('button', { name: 'Pipeline 776 WATCH_AD' }).waitFor();
     await first.waitFor({ state: 'detached' });
     await checkScreenOnBoth(person, 'many-pipelines-search');
-    requireOk(
-      await send(world.url, 'POST', `/v1/flywheel/batch/${batch.id}/cancel`, { key: project.apiKey, body: {} }),
-    );
+    const path = `/v1/flywheel/batch/${batch.id}/cancel`;
+    const cancelled = await send(world.url, 'POST', path, { key: project.apiKey, body: {} });
+    // 202 on a busy machine: the cancel is accepted, and the setup ends later.
+    assert.ok([200, 202].includes(cancelled.status));
     hold.release();
   });
 

@@ -9,11 +9,13 @@ import { findKeySuccessions } from '../../src/store/company/key-successions.ts';
 
 const CLUSTER = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d' as Blockhash;
 
-test('a worker has its previous keys name their successors, once, also if the cluster answers late', async () => {
+test('a worker has its previous keys name their successors, once, also if the cluster answers late', async (context) => {
   const { db } = await openTestDatabase();
   const [company, next, last, operator] = await Promise.all([1, 2, 3, 4].map(() => generateKeyPairSigner()));
   assert.ok(company && next && last && operator);
   const stopping = new AbortController();
+  // Without a pause between them, tries on a database that is closed would never end.
+  context.after(() => stopping.abort());
   let answers = 0;
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const chain = {

@@ -226,30 +226,30 @@ async function untilUnsettled({ db }: World, { projectId, multisig }: TestProjec
   await waitUntil(
     `${wanted} unsettled batches`,
     async () => {
-      await hastenClosings(db, multisig);
+      await hastenLooks(db, multisig);
       return (await findUnsettled(db, { projectId, multisig })).indices.length;
     },
     (count) => count === wanted,
   );
 }
 
-/** Waits until no batch that has ended has anything to be done. */
+/** Waits until no batch that has ended has anything to be done, and no other one but its expiry. */
 async function untilClosed({ db }: World, { projectId, multisig }: TestProject): Promise<void> {
   await waitUntil(
-    'the closings of all ended batches',
+    'the last looks at all setups and ended batches',
     async () => {
       const unclosed = db.selectFrom('batches').select('id').where('project_id', '=', projectId);
       const ended = await unclosed.where('ended_at', 'is not', null).where('closed_at', 'is', null).execute();
-      return ended.length + (await hastenClosings(db, multisig));
+      return ended.length + (await hastenLooks(db, multisig));
     },
     (count) => count === 0,
   );
 }
 
-/** Lets the last looks at closings, a minute later, happen now. Returns the number of closings that are not done. */
-async function hastenClosings(db: World['db'], multisig: string): Promise<number> {
-  const closing = sql`${isOf(multisig)} and data->>'type' = 'close'`;
-  await sql`update jobs.job set start_after = now() where ${closing} and state < 'active'`.execute(db);
-  const { rows } = await sql`select id from jobs.job where ${closing} and state <= 'active'`.execute(db);
+/** Lets the last looks at setups and closings, a minute later, happen now. Returns the number of those that are not done. */
+async function hastenLooks(db: World['db'], multisig: string): Promise<number> {
+  const look = sql`${isOf(multisig)} and data->>'type' in ('setup', 'close')`;
+  await sql`update jobs.job set start_after = now() where ${look} and state < 'active'`.execute(db);
+  const { rows } = await sql`select id from jobs.job where ${look} and state <= 'active'`.execute(db);
   return rows.length;
 }

@@ -5,12 +5,15 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startCluster } from '../cluster.ts';
 
+/** web3.js uses a blockhash for 30 s: it must live as long, which is 150 slots. */
+const SLOT_MS = 200;
+
 for (const [what, program] of [
   ['web3.js 1.x airdrops, sends, confirms over its WebSocket and reads back', 'web3-client.ts'],
   ['the SDK of Squads runs a batch from its multisig to its execution', 'squads-client.ts'],
 ] as const) {
   test(what, async (t) => {
-    const { localnet } = await startCluster(t, { slotMs: 20 });
+    const { localnet } = await startCluster(t, { slotMs: SLOT_MS });
     const path = fileURLToPath(new URL(program, import.meta.url));
     const child = spawn(process.execPath, [path, localnet.url, localnet.websocketUrl], {
       stdio: ['ignore', 'inherit', 'pipe'],
