@@ -46,6 +46,8 @@ describe('flywheel project, keys and register', () => {
     const { stdout } = await runCommand(['project', 'limits', ...who, '--airdrop', '100'], env);
     assert.match(stdout, /^Changed\. Applies to new batches\.\n/);
     assert.match(stdout, /airdrop +100 tokens per UTC day \(was 12,345\.5\)/);
+    const same = await runCommand(['project', 'limits', ...who, '--airdrop', '100.0'], env);
+    assert.match(same.stdout, /^Nothing to change\.\n/);
     assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_USAGE');
   });
 
@@ -63,7 +65,9 @@ describe('flywheel project, keys and register', () => {
     const unknown = await failure(...types, '--remove', 'LOTTERY');
     assert.match(unknown.message, /LOTTERY is not in the list of allowed types\. The list allows: SEASON, WATCH_AD\./);
     assert.deepEqual(typesOf(await run(...types, '--any')), []);
-    assert.deepEqual(typesOf(await run(...types, '--add', 'WATCH_AD')), ['WATCH_AD']);
+    const narrowed = await runCommand([...types, '--add', 'WATCH_AD'], env);
+    assert.match(narrowed.stdout, /^Changed\. .*types +1 type and no other \(was all\)\n +WATCH_AD\n$/s);
+    assert.deepEqual(typesOf(await run(...types)), ['WATCH_AD']);
   });
 
   it('keys create prints a key that works until keys revoke', async () => {

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { styleText } from 'node:util';
+import { isDeepStrictEqual, styleText } from 'node:util';
 import {
   CONSOLE_OPERATIONS,
   PROOF_TYPE,
@@ -185,12 +185,20 @@ function describeSettings(settings: ProjectSettings, before: ProjectSettings | n
     [
       ['burn', `${groupDigits(settings.burnLimit)} tokens per UTC day${was('burnLimit')}`],
       ['airdrop', `${groupDigits(settings.airdropLimit)} tokens per UTC day${was('airdropLimit')}`],
-      ['types', settings.proofTypes.length === 0 ? 'all' : pluralize(settings.proofTypes.length, 'type')],
+      ['types', describeTypes(settings, before)],
     ],
     stream,
   );
   const types = settings.proofTypes.map(
     ({ type, description }) => `    ${type}${description === undefined ? '' : `  ${description}`}`,
   );
-  return [...(before === null ? [] : ['Changed. Applies to new batches.']), ...pairs, ...types].join('\n');
+  const changed = isDeepStrictEqual(before, settings) ? 'Nothing to change.' : 'Changed. Applies to new batches.';
+  return [...(before === null ? [] : [changed]), ...pairs, ...types].join('\n');
+}
+
+/** An empty list allows every type: the first type of a list refuses all others. */
+function describeTypes({ proofTypes }: ProjectSettings, before: ProjectSettings | null): string {
+  if (proofTypes.length === 0) return 'all';
+  const only = before !== null && before.proofTypes.length === 0 ? ' and no other (was all)' : '';
+  return `${pluralize(proofTypes.length, 'type')}${only}`;
 }
