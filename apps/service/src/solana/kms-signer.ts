@@ -37,7 +37,7 @@ export function isKmsUri(source: string): boolean {
  */
 export async function openKmsSigner(uri: string): Promise<KeySigner> {
   const settings = parseKmsUri(uri);
-  const signer = await openRemoteSigner(settings);
+  const signer = await inTime(settings, openRemoteSigner(settings));
   const publicKey = await getPublicKeyFromAddress(settings.address);
   return {
     address: settings.address,
@@ -183,17 +183,17 @@ async function readToken(name: string, path: string): Promise<string> {
 }
 
 /**
- * A signature takes milliseconds. Without a limit of its own, a service that does not answer would hold a job, and its working
- * place, for five minutes, the timeout of `fetch`. The blockhash of the job’s transaction is valid for about one.
+ * A signature takes milliseconds. Without a limit of its own, a service that does not answer would hold the start of a process, or a
+ * job and its working place, for five minutes, the timeout of `fetch`. The blockhash of the job’s transaction is valid for about one.
  */
-const MAX_SIGN_SECONDS = 10;
+const MAX_ANSWER_SECONDS = 10;
 
-/** @throws Error if the signatures do not come in time. */
-async function inTime<Signed>({ name }: KmsSettings, signing: Promise<Signed>): Promise<Signed> {
+/** @throws Error if the answer does not come in time. */
+async function inTime<Answer>({ name }: KmsSettings, answer: Promise<Answer>): Promise<Answer> {
   const clock = { sleep: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, { signal }) };
-  const signed = await answerWithin(clock, MAX_SIGN_SECONDS * 1_000, signing);
-  if (signed === null) throw new Error(`Signer ${name} has not signed within ${MAX_SIGN_SECONDS} s.`);
-  return signed;
+  const given = await answerWithin(clock, MAX_ANSWER_SECONDS * 1_000, answer);
+  if (given === null) throw new Error(`Signer ${name} has not answered within ${MAX_ANSWER_SECONDS} s.`);
+  return given;
 }
 
 async function requireOwn(
