@@ -2,13 +2,23 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Fault } from '@flywheel/localnet';
-import { assertError, executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import {
+  assertError,
+  executeSigned,
+  openBatch,
+  readBatch,
+  setUpBatch,
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
 import { type Answer, burnPipeline, send } from '@flywheel/testing/client';
 import { onlyLocal, WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { decide, signDecision } from '@flywheel/testing/decisions';
 import { holdBundles } from '@flywheel/testing/gate';
+import { makeDue } from '@flywheel/testing/jobs';
 import { requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
+import { findJobs } from '../../src/store/jobs/job-records.ts';
 import { createManualProject, type Operator, openCompanyWorld } from './operators.ts';
 
 /** The node refuses what lies after its own slot, which is far below that of the project's last bundle. */
@@ -58,6 +68,19 @@ describe('while no node can answer', () => {
     assert.equal(requireOk(await cancel()).status, 'FAILED');
     for (const answer of await during(AWAY, [cancel])) assertAway(answer);
     assert.equal(requireOk(await cancel()).status, 'FAILED');
+  });
+
+  it('the last look at a setup fails without a word on its batch', onlyLocal('fail calls'), async () => {
+    const { id } = await setUpBatch(world, project, [burnPipeline()]);
+    world.localnet.faults.set(AWAY);
+    await makeDue(world, 'setup', id);
+    await waitUntil(
+      'the look that fails',
+      () => findJobs(world.db, { withCompleted: false }),
+      (jobs) => jobs.some(({ batchId, type, error }) => batchId === id && type === 'setup' && error !== null),
+    );
+    world.localnet.faults.clear();
+    assert.equal('executionError' in (await readBatch(world, project, id)), false);
   });
 
   async function during(fault: Fault, requests: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {

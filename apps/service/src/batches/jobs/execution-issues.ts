@@ -78,9 +78,15 @@ export async function reschedule(
  * Shows on a batch that its job failed: with the reason for a damaged record, without one for every other error, which
  * the log holds. The queue retries the job, so the batch continues once the cause is gone.
  */
-export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 'id'>, error: unknown): Promise<void> {
+export async function reportFailure(
+  deps: RunDeps,
+  { id: batchId, status }: Pick<Batch, 'id' | 'status'>,
+  error: unknown,
+): Promise<void> {
   // Another run has taken over, or will; it reports its own failures.
   if (error instanceof StaleRun || deps.signal.aborted) return;
+  // The last look at a setup holds nothing up: the batch is approved and executed meanwhile.
+  if (deps.run.lane === 'setup' && status !== 'AVAILABLE_TO_QUEUE') return;
   const issue: ExecutionIssue =
     error instanceof DamagedRecord
       ? { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [error.message] } }
