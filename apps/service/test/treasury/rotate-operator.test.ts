@@ -9,6 +9,7 @@ import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@f
 import { findMultisig, land, readBatchOnChain } from '@flywheel/testing/chain';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
+import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { randomAddress, randomNonce } from '@flywheel/testing/records';
 import { finalizeSlots } from '@flywheel/testing/slots';
@@ -24,6 +25,7 @@ import {
   type TransactionSigner,
 } from '@solana/kit';
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
+import { sql } from 'kysely';
 import { withAdmin } from '../../src/admin.ts';
 import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
 import { batchExecutionGroup } from '../../src/squads/groups.ts';
@@ -135,7 +137,16 @@ describe('the rotation of the operator', () => {
     assert.deepEqual((await recover()).recovered, []);
     const lostLamports = await lamportsOf(lost);
 
+    await putOff(approved.id);
     await world.restart({ OPERATOR_SIGNER: third.path, OPERATOR_SIGNER_PREVIOUS: recovery.path });
+    // The last look at a setup of the lost operator, before its execution begins.
+    await makeDue(world, 'setup', approved.id);
+    await waitUntil(
+      'the look at a setup',
+      () => countOpenJobs(world, 'setup', approved.id),
+      (count) => count === 0,
+    );
+    await makeDue(world, 'execute', approved.id);
     await untilEnded([approved.id, active.id, unset.id], ['EXECUTED', 'FAILED', 'FAILED']);
     await executesBatch(project);
     const rotation = requireOk(await rotateOperator(world, project, decider.cookie));
@@ -282,6 +293,18 @@ describe('the rotation of the operator', () => {
     const batch = await openBatch(world, project, [burnPipeline()]);
     const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.equal(status, 'EXECUTED');
+  }
+
+  /** Puts off all jobs of a batch, which no worker can do at present. */
+  async function putOff(batchId: string): Promise<void> {
+    const isOfBatch = sql`data->>'batchId' = ${batchId}`;
+    const tryOnce = async () => {
+      await sql`
+        update jobs.job set start_after = now() + interval '1 day' where ${isOfBatch} and state in ('created', 'retry')
+      `.execute(world.db);
+      return (await sql`select from jobs.job where ${isOfBatch} and state = 'active'`.execute(world.db)).rows.length;
+    };
+    await waitUntil('no job under way', tryOnce, (count) => count === 0);
   }
 
   async function untilEnded(ids: readonly string[], expected: readonly string[]): Promise<void> {

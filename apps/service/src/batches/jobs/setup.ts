@@ -217,13 +217,16 @@ async function readSetupCursor(
   if (batch.kind === 'rotation') return isRotation(accounts.batch, batch, multisig) ? 'finished' : 'taken';
   // One transaction creates the batch and its draft, so both exist and the operator is the creator.
   const { creator, size } = decodeBatch(accounts.batch);
-  if (creator !== multisig.operator || size > pipelines.length) return 'taken';
+  const isOwn = creator === multisig.operator;
+  // The operator that is lost, if one is.
+  if ((!isOwn && creator !== multisig.rentCollector) || size > pipelines.length) return 'taken';
   // A restored database may give the index of a batch that it has forgotten to another one.
   const isRecorded = (await findBundles(deps.db, batch.id, 'setup')).some(({ landedSlot }) => landedSlot !== null);
   const mismatch = isRecorded ? null : await findMismatchedPipeline(deps, multisig, batch, commitment);
   if (typeof mismatch === 'number') return 'taken';
   const { status } = decodeProposal(accounts.proposal);
-  if (status.__kind === 'Draft') return { isCreated: true, size };
+  // Only its creator may add to a draft.
+  if (status.__kind === 'Draft') return isOwn ? { isCreated: true, size } : 'taken';
   // Anyone may close the accounts of an ended batch, one vault message after the other: its size falls meanwhile.
   const isClosing = status.__kind === 'Executed' || status.__kind === 'Rejected' || status.__kind === 'Cancelled';
   return size === pipelines.length || isClosing ? 'finished' : 'taken';
