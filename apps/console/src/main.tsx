@@ -33,6 +33,7 @@ forgetOtherWallets(queryClient);
 function endSession(error: Error): void {
   if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) queryClient.setQueryData(sessionQuery.queryKey, null);
 }
+
 /** True if only the answer to a change may be missing: what the screens show is then read again. */
 function mayHaveSucceeded(error: Error): boolean {
   return isFlywheelError(error) && (error.status === null || error.status >= 500);
