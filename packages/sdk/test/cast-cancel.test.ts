@@ -12,7 +12,7 @@ import {
 } from '@flywheel/sdk';
 import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { readBatchOnChain } from '@flywheel/testing/chain';
-import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { ENGINES, type GatedWorld, holdSends, openGate, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo, type OwnMint } from '@flywheel/testing/mints';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
@@ -94,6 +94,25 @@ describe('castCancel()', () => {
     assert.match(signature ?? '', /^\w{64,88}$/);
     await untilClosed(client, batch.id);
     assert.equal(await castCancel(client, batch.id, options), null);
+  });
+
+  it('waits for a node that is some slots behind the one of the service', async (t) => {
+    const client = clientOf();
+    const batch = await failMidway();
+    let refused = 0;
+    const node = await openGate(world.localnet);
+    t.after(() => node.stop());
+    node.intercept('sendTransaction', async (_call, pass) => {
+      if (refused === 2) return pass();
+      refused += 1;
+      const data = { err: 'BlockhashNotFound', logs: [], unitsConsumed: 0 };
+      const error = { code: -32_002, message: 'Transaction simulation failed: Blockhash not found', data };
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: 1, error }) };
+    });
+    const rpcUrl = node.environment.SOLANA_RPC_URL ?? '';
+    const signature = await castCancel(client, batch.id, { wallet: project.wallet, rpcUrl });
+    assert.deepEqual([typeof signature, refused], ['string', 2]);
+    await untilClosed(client, batch.id);
   });
 
   it('does not change a batch that has not failed', async () => {

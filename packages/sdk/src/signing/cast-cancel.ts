@@ -1,6 +1,6 @@
 import type { Batch } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
-import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
+import { chooseNode, RpcError, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import {
   hasDiscriminator,
   PROPOSAL_CANCEL_DISCRIMINATOR,
@@ -47,16 +47,12 @@ export async function castCancel(
   requireCancelVote(answer.cancelTx, { ...batch, ...(multisig !== undefined && { multisig }) }, wallet.address);
   const signed = await signTransaction(answer.cancelTx, wallet);
   const node = await chooseNode(rpcUrl, signal);
-  const params = [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }];
-  const signature = await askRpc(node, SEND, params, signal);
-  if (typeof signature !== 'string') throw unexpectedAnswer(SEND, signature);
+  const signature = await send(node, signed, signal);
   await waitUntilConfirmed(node, signature, signal);
   // The service looks for the vote when it is asked again, and closes the accounts.
   await client.cancelBatch(batchId, call);
-  return signature as Signature; // what sendTransaction answers
+  return signature;
 }
-
-const SEND = 'sendTransaction';
 
 /** @throws FlywheelError `ERR_SIGNING_REFUSED` unless the transaction is the wallet's vote to cancel this batch, and no more. */
 function requireCancelVote(
@@ -80,6 +76,32 @@ function requireCancelVote(
 /** A blockhash lives for about a minute. */
 const TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 500;
+/** A node that does not know the service's blockhash by then is not a slot behind: the hash has expired. */
+const BEHIND_MS = 10_000;
+
+/** Sends a transaction. Its blockhash is of the service's node, and this one may be some slots behind that. */
+async function send(rpcUrl: string, wire: string, signal: AbortSignal | undefined): Promise<Signature> {
+  const [method, params] = [
+    'sendTransaction',
+    [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }],
+  ] as const;
+  const deadlineMs = Date.now() + BEHIND_MS;
+  for (;;) {
+    try {
+      const signature = await askRpc(rpcUrl, method, params, signal);
+      if (typeof signature !== 'string') throw unexpectedAnswer(method, signature);
+      return signature as Signature; // what the method answers
+    } catch (error) {
+      if (!isBehind(error) || Date.now() > deadlineMs) throw error;
+      await sleep(POLL_INTERVAL_MS, signal);
+    }
+  }
+}
+
+function isBehind(error: unknown): boolean {
+  if (!(error instanceof FlywheelError && error.cause instanceof RpcError)) return false;
+  return error.cause.transactionError === JSON.stringify('BlockhashNotFound');
+}
 
 async function waitUntilConfirmed(rpcUrl: string, signature: string, signal: AbortSignal | undefined): Promise<void> {
   const deadlineMs = Date.now() + TIMEOUT_MS;
