@@ -88,7 +88,7 @@ interface Search {
 
 /** Searches the states of a size, up to the first violation. */
 async function search(macros: string, modes: readonly string[], options: readonly string[] = []): Promise<Search> {
-  const checker = await compileModel(macros, [...modes, `MEMLIM=${MAX_MEMORY}`], !isSmall);
+  const checker = await compileModel(macros, [...modes, `MEMLIM=${MAX_MEMORY}`], isSmall ? 'short' : 'long');
   try {
     const output = await checker.search(['-n', `-m${MAX_DEPTH}`, ...options]);
     const states = /(\S+) states, stored/.exec(output)?.[1];

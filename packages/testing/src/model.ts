@@ -10,9 +10,24 @@ const TOOLS = { spin: '-V', cc: '--version' } as const;
 
 /** Says what is missing to check the model; null if nothing is. */
 export function describeMissingTools(): string | null {
-  const missing = Object.entries(TOOLS).filter(([tool, flag]) => spawnSync(tool, [flag]).error !== undefined);
+  const missing = Object.entries(TOOLS).filter(([tool, flag]) => isMissing(tool, flag));
   if (missing.length === 0) return null;
   return `${missing.map(([tool]) => tool).join(' and ')} missing. On Debian: apt-get install spin gcc libc6-dev.`;
+}
+
+function isMissing(tool: string, flag: string): boolean {
+  return spawnSync(tool, [flag]).error !== undefined;
+}
+
+/**
+ * How long the searches of a checker are. TCC compiles in a fiftieth of the time of `cc -O0`, and its code takes twice as long: it is used
+ * for `short` ones, if it is installed. It runs no constructors, with which `log.pml` reads a log.
+ */
+export type Searches = 'short' | 'of logs' | 'long';
+
+function compilerFor(searches: Searches): readonly [command: string, ...options: string[]] {
+  if (searches === 'long') return ['cc', '-O2'];
+  return searches === 'of logs' || isMissing('tcc', '-v') ? ['cc', '-O0'] : ['tcc'];
 }
 
 /** A checker: the model with its macros, compiled. */
@@ -28,18 +43,15 @@ export interface Checker {
  * Compiles the model.
  * @param macros sizes, seeded errors, and `LOGGED`, e.g. `BATCHES=3 CRASHES=1`.
  * @param modes macros of the checker, e.g. `SAFETY`, and `COLLAPSE` for a smaller memory.
- * @param isOptimized false compiles faster: use it for short searches.
  */
-export async function compileModel(macros: string, modes: readonly string[], isOptimized: boolean): Promise<Checker> {
+export async function compileModel(macros: string, modes: readonly string[], searches: Searches): Promise<Checker> {
   const folder = await mkdtemp(join(tmpdir(), 'flywheel-model-'));
   const defines = (names: readonly string[]) => names.filter((name) => name !== '').map((name) => `-D${name}`);
   try {
     await run('spin', [...defines(macros.split(' ')), '-a', MODEL], folder);
-    await run(
-      'cc',
-      [isOptimized ? '-O2' : '-O0', '-w', ...defines(['VECTORSZ=4096', ...modes]), '-o', 'pan', 'pan.c'],
-      folder,
-    );
+    const [compiler, ...options] = compilerFor(searches);
+    const flags = [...options, '-w', ...defines(['VECTORSZ=4096', ...modes])];
+    await run(compiler, [...flags, '-o', 'pan', 'pan.c'], folder);
   } catch (error) {
     await rm(folder, { recursive: true });
     throw error;
@@ -71,7 +83,7 @@ export async function checkLogs(
   logs: readonly BatchLog[],
   { hasFaults }: { readonly hasFaults: boolean },
 ): Promise<CheckedLogs> {
-  const checker = await compileModel(hasFaults ? `${LOG_SIZE} FORKS=1 LIES` : LOG_SIZE, LOG_LIMITS, false);
+  const checker = await compileModel(hasFaults ? `${LOG_SIZE} FORKS=1 LIES` : LOG_SIZE, LOG_LIMITS, 'of logs');
   const rejected = [];
   let undecided = 0;
   try {
