@@ -20,8 +20,10 @@ test('an answer that waits for the end of a batch comes with it, and not some ti
   const still: Clock = {
     now: () => NOW,
     // Time stands still: only an event ends a wait.
-    sleep: (_ms, signal) => {
+    sleep: async (_ms, signal) => {
       waiting.resolve();
+      // The feed may have begun to listen during the look.
+      signal?.throwIfAborted();
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     },
   };
