@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
+  type ApprovalSigner,
   type CallOptions,
   proof,
   type RpcUrl,
@@ -116,6 +117,17 @@ describe('a signal that is aborted while a node does not answer', () => {
     facts = { project, approval: { wallet, batch, proposalApproveTx }, registration, terms };
   });
   after(() => world.stop());
+
+  it('asks no wallet after the verification', async () => {
+    const [controller, reason] = [new AbortController(), new Error('not any more')];
+    const wallet: ApprovalSigner = {
+      address: facts.project.wallet.address,
+      signTransactions: () => assert.fail('The wallet is asked.'),
+    };
+    const options = { signal: controller.signal, onVerification: () => controller.abort(reason) };
+    const signing = verifyAndSign(world.localnet.url, { ...facts.approval, wallet }, options);
+    await assert.rejects(signing, (error) => error === reason);
+  });
 
   for (const [name, { requests, read }] of Object.entries(READERS)) {
     it(`rejects ${name} with its reason at every request, and closes all connections`, {

@@ -60,9 +60,9 @@ export interface CollectorOptions extends ReportHandlers {
   readonly maxPending?: number;
   /** Failures after which a recipient's items are quarantined, at least 2; 3 by default. A payment resets the count. */
   readonly maxFailures?: number;
-  /** Time after which an executed batch is final and its items count as paid; 20 s by default. */
+  /** Time after which an executed batch is final and its items count as paid; 20 s by default, at most 24 days. */
   readonly finalAfterMs?: number;
-  /** First and longest wait after an error that passes; 1 s and 60 s by default. */
+  /** First and longest wait after an error that passes; 1 s and 60 s by default, at most 24 days. */
   readonly retryMs?: readonly [first: number, longest: number];
 }
 
@@ -338,6 +338,8 @@ export type Collector = Awaited<ReturnType<typeof createCollector>>;
 const MAX_BATCH_ITEMS = 1_000;
 /** Below the service's 2 MiB with the JSON around the items. */
 const MAX_BATCH_BYTES = 1_900_000;
+/** A timer that is longer ends at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 type Settings = Omit<CollectorOptions, 'client' | 'store' | 'approval' | keyof ReportHandlers>;
 
@@ -349,9 +351,11 @@ function settingsOf({ isLocalCluster = false, ...options }: Settings) {
     maxFailures: within('maxFailures', options.maxFailures ?? 3, 2),
     mergesAirdrops: options.mergeAirdrops ?? false,
   };
+  const [firstMs, longestMs] = options.retryMs ?? [1_000, 60_000];
+  const longestRetryMs = within('retryMs[1]', longestMs, 1, MAX_TIMER_MS);
   const timing: PayTiming = {
-    finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? (isLocalCluster ? 0 : 20_000), 0),
-    retryMs: options.retryMs ?? [1_000, 60_000],
+    finalAfterMs: within('finalAfterMs', options.finalAfterMs ?? (isLocalCluster ? 0 : 20_000), 0, MAX_TIMER_MS),
+    retryMs: [within('retryMs[0]', firstMs, 0, longestRetryMs), longestRetryMs],
   };
   const pace = {
     maxOpenBatches: within('maxOpenBatches', options.maxOpenBatches ?? 3, 2),

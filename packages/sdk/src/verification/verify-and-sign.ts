@@ -37,6 +37,7 @@ export async function verifyAndSign(
   onVerification?.(result);
   const { isVerified, company } = result;
   if (!isVerified || company === null) throw signingRefused(summaryOf(result));
+  signal?.throwIfAborted();
   return signApproval(input.proposalApproveTx, wallet, { ...input.batch, company });
 }
 

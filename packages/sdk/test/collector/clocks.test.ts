@@ -47,3 +47,17 @@ describe('a collector whose clock is set back by a day', () => {
     await collector.stop();
   });
 });
+
+describe('a collector with a wait that no timer keeps', () => {
+  const MAX_TIMER_MS = 2 ** 31 - 1;
+  for (const [name, options] of Object.entries({
+    finalAfterMs: { finalAfterMs: MAX_TIMER_MS + 1 },
+    'retryMs[1]': { retryMs: [0, MAX_TIMER_MS + 1] },
+    'retryMs[0]': { retryMs: [2, 1] },
+  } as const)) {
+    it(`is not created: ${name}`, async () => {
+      const creating = world.open(world.serve(), createVolatileMemoryStore(), options);
+      await assert.rejects(creating, (error) => error instanceof RangeError && error.message.startsWith(`${name} is `));
+    });
+  }
+});
