@@ -10,6 +10,7 @@ import {
   waitForBatch,
   waitUntil,
 } from '@flywheel/testing/batches';
+import { cancel } from '@flywheel/testing/cancel';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
@@ -225,6 +226,29 @@ describe('an operator that is short of funds', () => {
       const preview = { headers: { 'x-service-api-key': project.apiKey }, body: { pipelines: [burnPipeline(1)] } };
       assertError(await send(world.url, 'POST', '/v1/flywheel/batch/preview', preview), 503, 'ERR_OPERATOR_UNFUNDED');
       assertError(await executeSigned(world, project, batch), 503, 'ERR_OPERATOR_UNFUNDED');
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('is named by a batch that waits for the index of a cancelled one to be used up', async () => {
+    const world = await openWorld();
+    try {
+      const project = await createProject(world);
+      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
+      await waitUntil(
+        'an empty operator',
+        () => spendAll(world, operator),
+        (isEmpty) => isEmpty,
+      );
+      const cancelled = await openBatch(world, project, [burnPipeline(1)]);
+      await cancel(world, project, cancelled.id);
+      const batch = await openBatch(world, project, [burnPipeline(1)]);
+      const held = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+      assert.match(held.executionError?.message ?? '', /the operator of the service lacks 0\.\d+ SOL\. It is tried/);
+      await world.localnet.bank.airdrop(operator.address, 1_000_000_000n);
+      await makeDue(world, 'setup', batch.id);
+      await waitForBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
     } finally {
       await world.stop();
     }

@@ -44,7 +44,8 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   const hasBegun = await hasExecutionBegun(deps.db, batch.id);
   for (const next of batches) {
     if (await endUnadmitted(deps, project, next)) continue;
-    await burnDeadIndices(deps, multisig, next);
+    const shortLamports = await burnDeadIndices(deps, multisig, next);
+    if (shortLamports > 0n) return retryLater(deps, multisig, batch, { shortLamports: String(shortLamports) });
     // An HTTP process has written what the batch counts for.
     await setExposure(deps.db, next.id, await boundExposure(deps.prices, multisig, next));
     // A withdrawal, a rotation and an execution that a fork has undone go on, and with them the batches before them.
@@ -119,7 +120,9 @@ async function setUpOne(
       await skipUsedIndices(deps, multisig, batch);
       return failSetup(deps, project, batch, `Index ${batch.batchIndex} was taken by another transaction.`);
     }
-    const shortLamports = await operatorShortage(deps, multisig, batch, cursor);
+    // The batch and its draft come first.
+    const missing = (await accountSizes(multisig, batch)).slice(cursor.isCreated ? 2 + cursor.size : 0);
+    const shortLamports = await operatorShortage(deps, multisig, missing);
     if (shortLamports > 0n) return { shortLamports: String(shortLamports) };
     const landing = await landMissing(deps, multisig, batch, cursor, lostLandings + failedLandings);
     if (landing.state === 'landed') continue;
@@ -148,20 +151,18 @@ async function setUpOne(
 export const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /**
- * Computes the lamports that the operator lacks for the rent of the accounts that are not created yet, and its reserve; 0 or
+ * Computes the lamports that the operator lacks for the rent of accounts that are not created yet, and its reserve; 0 or
  * less when it has enough.
+ * @param missing has their sizes in bytes.
  */
 async function operatorShortage(
   { chain }: RunDeps,
-  multisig: Multisig,
-  batch: Batch,
-  { isCreated, size }: SetupCursor,
+  { operator }: Multisig,
+  missing: readonly number[],
 ): Promise<bigint> {
-  // The batch and its draft come first.
-  const missing = (await accountSizes(multisig, batch)).slice(isCreated ? 2 + size : 0);
   const rents = await Promise.all(missing.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
   const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
-  const [account] = await chain.accounts([multisig.operator]);
+  const [account] = await chain.accounts([operator]);
   return neededLamports - (account?.lamports ?? 0n);
 }
 
@@ -274,13 +275,19 @@ async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTx
 /** A burn is final by then. */
 const BURNED_CHECK_MS = 60_000;
 
-/** Creates and closes the indices of batches that ended before they were on chain: Squads cannot skip an index. */
-async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, batchIndex }: Batch): Promise<void> {
+/**
+ * Creates and closes the indices of batches that ended before they were on chain: Squads cannot skip an index.
+ * @returns the lamports that the operator lacks for the next one; 0 if none is left.
+ */
+async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, batchIndex }: Batch): Promise<bigint> {
   const reached = await readTransactionIndex(deps, multisig);
   for (const dead of await findDeadIndices(deps.db, flywheelId, reached, batchIndex)) {
     // A bundle of its setup may have been in flight when it ended.
     await settleBundles(deps, dead);
     if ((await readTransactionIndex(deps, multisig)) >= dead.batchIndex) continue;
+    const created = await accountSizes(multisig, { kind: 'pipelines', pipelines: [] });
+    const shortLamports = await operatorShortage(deps, multisig, created);
+    if (shortLamports > 0n) return shortLamports;
     const group = burnIndexGroup(multisig, dead.batchIndex);
     const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
@@ -300,6 +307,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     if (!isOperatorLost(multisig)) await fencedTransaction(deps, (trx) => markClosed(trx, dead.id, deps.clock.now()));
     deps.log.info({ batchId: dead.id, batchIndex: String(dead.batchIndex) }, 'index burned');
   }
+  return 0n;
 }
 
 /**
