@@ -33,7 +33,14 @@ import { uncountUnexecuted } from '../terms.ts';
 import { completeLedger, isLedgerComplete } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
-import { awaitFinality, isClosedForGood, isFinalForAll, readFinalBundles, readFinality } from './finality.ts';
+import {
+  awaitFinality,
+  isClosedForGood,
+  isFinalForAll,
+  readFinalBundles,
+  readFinality,
+  untilFinalMs,
+} from './finality.ts';
 import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
@@ -70,7 +77,9 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
-      if (!(await isClosedForGood(deps, multisig, batch))) return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
+      if (!(await isClosedForGood(deps, multisig, batch))) {
+        return enqueueAgain(deps, multisig, batch, await untilFinalMs(deps, batch, 'close'));
+      }
       await completeLedger(deps, multisig, batch);
       if (!(await isLedgerComplete(deps, batch))) return enqueueAgain(deps, multisig, batch, LEDGER_POLL_MS);
       return recordClosed(deps, multisig, batch);
@@ -138,7 +147,7 @@ async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promi
     return null;
   }
   const { status, executed } = await readProgress(deps, multisig, batch);
-  if (executed === batch.pipelines.length) return FINALITY_POLL_MS;
+  if (executed === batch.pipelines.length) return untilFinalMs(deps, batch, 'execution');
   deps.log.warn({ batchId: batch.id, status, executed }, 'a fork undid a part of an execution; executing again');
   // An account whose creation was undone must not count as closed by its recipient.
   await fencedTransaction(deps, (trx) => recordTokenAccounts(deps, trx, project, batch, executed));

@@ -6,7 +6,7 @@ import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
 import { hasExpired } from '../../solana/send-and-confirm.ts';
 import { type BatchHistory, createHistoryReader } from '../../squads/history.ts';
-import { findBundles } from '../../store/batches/bundles.ts';
+import { findBundles, findNewestLanding } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
 import { cursorOf, isOfOtherKind, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
 
@@ -37,6 +37,29 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
     await turn.pause(() => clock.sleep(POLL_INTERVAL_MS, signal));
   }
   return readFinality(deps, multisig, batch);
+}
+
+/** Finality takes about 13 s on mainnet. */
+const [FIRST_LOOK_MS, LAST_LOOK_MS] = [2_000, 13_000];
+
+/**
+ * Estimates when the newest landing of a phase is finalized, from how long slots have taken since its bundle was sent. A job that looks
+ * before costs as much as the one that finds it final.
+ */
+export async function untilFinalMs(
+  { chain, clock, db }: Pick<RunDeps, 'chain' | 'clock' | 'db'>,
+  { id }: Batch,
+  phase: 'execution' | 'close',
+): Promise<number> {
+  const newest = await findNewestLanding(db, id, phase);
+  if (newest === null) return FIRST_LOOK_MS;
+  const [slot, finalized] = await Promise.all([chain.slot(), chain.finalizedBlock()]);
+  const [passed, left] = [Number(slot - newest.slot), Number(newest.slot - finalized.slot)];
+  if (passed <= 0 || left <= 0) return FIRST_LOOK_MS;
+  const passedMs = clock.now().getTime() - newest.sentAt.getTime();
+  // Rough at first: for a part of the time the bundle was on its way.
+  const estimateMs = passedMs * Math.min(left / passed, 3);
+  return Math.ceil(Math.min(Math.max(estimateMs, FIRST_LOOK_MS), LAST_LOOK_MS));
 }
 
 /** Returns true if no fork can bring back the accounts of a batch that a confirmed read shows as closed. */

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openWorld } from '@flywheel/testing/world';
+import { findJobs } from '../../src/store/jobs/job-records.ts';
+
+/** Ten seconds: a job that looked every two seconds would look eleven times. */
+const FINALITY = { slotMs: 50, finalizedLagSlots: 200 };
+
+it('the job that closes a batch looks when its end may be final, and when its closing may be', async () => {
+  const world = await openWorld({}, FINALITY);
+  try {
+    const project = await createProject(world);
+    const { id, signedTx } = await setUpBatch(world, project, [burnPipeline()]);
+    requireOk(await executeSigned(world, project, { id, signedTx }, { prefer: 'wait=60' }));
+    await waitUntil(
+      'the closing',
+      () => world.db.selectFrom('batches').select('closed_at').where('id', '=', id).executeTakeFirstOrThrow(),
+      (batch) => batch.closed_at !== null,
+    );
+    const jobs = await findJobs(world.db, { withCompleted: true });
+    const looks = jobs.filter(
+      ({ batchId, type, startedAt }) => batchId === id && type === 'close' && startedAt !== null,
+    );
+    // Three for the end and three for the closing, and some for estimates that are too early.
+    assert.ok(looks.length <= 8, `${looks.length} looks`);
+  } finally {
+    await world.stop();
+  }
+});
