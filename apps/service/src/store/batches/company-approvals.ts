@@ -22,23 +22,25 @@ import { recordEvent } from './events.ts';
  */
 export async function askCompany(db: Db, batchId: string, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
-    const before = await trx
-      .selectFrom('batches')
-      .select('company_asked_at')
-      .where('id', '=', batchId)
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    const { numUpdatedRows } = await trx
+    const asked = await trx
       .updateTable('batches')
-      .set((eb) => ({ company_asked_at: eb.fn.coalesce('company_asked_at', eb.val(now)) }))
-      .where('id', '=', batchId)
+      .from((eb) =>
+        eb
+          .selectFrom('batches')
+          .select(['id', 'company_asked_at'])
+          .where('id', '=', batchId)
+          .forNoKeyUpdate()
+          .as('before'),
+      )
+      .set((eb) => ({ company_asked_at: eb.fn.coalesce('batches.company_asked_at', eb.val(now)) }))
+      .whereRef('batches.id', '=', 'before.id')
       .where('ended_at', 'is', null)
       .where('signed_tx', 'is not', null)
       .where('execution_began_at', 'is', null)
       .where('company_decided_at', 'is', null)
       .where(({ eb, or, exists, selectFrom }) =>
         or([
-          eb('company_asked_at', 'is not', null),
+          eb('batches.company_asked_at', 'is not', null),
           eb('kind', '!=', 'pipelines'),
           exists(
             selectFrom('projects')
@@ -48,9 +50,10 @@ export async function askCompany(db: Db, batchId: string, now: Date): Promise<bo
           ),
         ]),
       )
+      .returning('before.company_asked_at as askedBefore')
       .executeTakeFirst();
-    if (numUpdatedRows === 0n) return false;
-    if (before?.company_asked_at === null) {
+    if (asked === undefined) return false;
+    if (asked.askedBefore === null) {
       await recordEvent(trx, batchId, { type: 'batch.awaiting_company_approval', at: now });
     }
     return true;
