@@ -5,6 +5,7 @@ import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
 import { chooseNode, LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
+import { shellWord } from './format.ts';
 import type { Output } from './output.ts';
 
 /** The dependencies of every command. */
@@ -141,7 +142,7 @@ export function programName({ environment }: Pick<Context, 'environment'>): stri
 
 /** The end of a command that is printed to be copied: `--url`, if this command has it. */
 export function urlHint({ url }: UrlOption): string {
-  return url === undefined ? '' : ` --url ${url}`;
+  return url === undefined ? '' : ` --url ${shellWord(url)}`;
 }
 
 export function isHttpUrl(text: string): boolean {

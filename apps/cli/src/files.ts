@@ -4,6 +4,7 @@ import { isJsonObject, messageOf } from '@flywheel/protocol';
 import { parseWallet } from '@flywheel/sdk/node';
 import type { KeyPairSigner } from '@solana/kit';
 import { CliError } from './errors.ts';
+import { shellWord } from './format.ts';
 
 /**
  * Reads a wallet from a Solana CLI keypair file: a JSON array of 64 numbers.
@@ -23,11 +24,13 @@ async function readWalletText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new CliError(
-      'ERR_WALLET',
-      `Cannot read the wallet ${path}. Create one with node examples/new-wallet.js ${path} or solana-keygen new -o ${path}.`,
-      { cause },
-    );
+    // Where a file is, a new wallet could take the place of a key.
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    const word = shellWord(path);
+    const problem = isMissing
+      ? `. Create one with node examples/new-wallet.js ${word} or solana-keygen new -o ${word}.`
+      : `: ${messageOf(cause)}.`;
+    throw new CliError('ERR_WALLET', `Cannot read the wallet ${path}${problem}`, { cause });
   }
 }
 

@@ -49,3 +49,8 @@ export function roughDuration(ms: number): string {
   const [unit, unitSeconds] = DURATION_UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
   return `${Math.floor(seconds / unitSeconds)} ${unit}`;
 }
+
+/** Quotes a text so that a shell reads it as one word, for commands that people copy. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

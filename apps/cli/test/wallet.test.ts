@@ -38,5 +38,16 @@ describe('readWallet', () => {
       message:
         'Cannot read the wallet /nowhere/wallet.json. Create one with node examples/new-wallet.js /nowhere/wallet.json or solana-keygen new -o /nowhere/wallet.json.',
     });
+    await assert.rejects(readWallet("/no where/ann's.json"), {
+      message: String.raw`Cannot read the wallet /no where/ann's.json. Create one with node examples/new-wallet.js '/no where/ann'\''s.json' or solana-keygen new -o '/no where/ann'\''s.json'.`,
+    });
+  });
+
+  it('advises nothing that could replace a wallet which cannot be read', async () => {
+    await assert.rejects(readWallet('/'), (error) => {
+      assert.ok(error instanceof CliError && error.code === 'ERR_WALLET');
+      assert.match(error.message, /^Cannot read the wallet \/: EISDIR: [^.]*\.$/);
+      return true;
+    });
   });
 });

@@ -4,7 +4,7 @@ import { CONSOLE_OPERATIONS, type KeySummary } from '@flywheel/api';
 import type { Command } from 'commander';
 import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName, urlHint } from '../../context.ts';
-import { layOutTable } from '../../format.ts';
+import { layOutTable, shellWord } from '../../format.ts';
 import { addOverlapOption, NEVER, type OverlapOption, overlapField, parseExpiry, parseScopes } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
@@ -71,7 +71,7 @@ function addCreate(keys: Command, context: Context): void {
           ...expiryField(expires),
         },
       });
-      const revoke = `${programName(context)} keys revoke --wallet ${options.wallet} --project ${projectId} --key ${created.keyId}${urlHint(options)}`;
+      const revoke = `${programName(context)} keys revoke --wallet ${shellWord(options.wallet)} --project ${projectId} --key ${created.keyId}${urlHint(options)}`;
       output.result(created, `${describeNewKey(created)}\nTo revoke it:\n  ${revoke}`);
     });
 }

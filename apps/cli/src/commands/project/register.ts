@@ -22,7 +22,7 @@ import {
 } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
-import { formatSol } from '../../format.ts';
+import { formatSol, shellWord } from '../../format.ts';
 import {
   addProofType,
   addRpcUrlOption,
@@ -177,6 +177,6 @@ function describeRegistered(
     '',
     ...(mode === 'approval' ? [`Ask the company to admit the project: it can create no batch before.`, ''] : []),
     'Next: deposit tokens, and SOL for new token accounts, into the vault. Then:',
-    `  ${runCommand} examples/rewards.json --wallet ${options.wallet}${urlHint(options)}`,
+    `  ${runCommand} examples/rewards.json --wallet ${shellWord(options.wallet)}${urlHint(options)}`,
   ].join('\n');
 }

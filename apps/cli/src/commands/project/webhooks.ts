@@ -11,7 +11,7 @@ import {
 import { type Command, Option } from 'commander';
 import { confirmEffect } from '../../confirm.ts';
 import { type Context, programName, urlHint } from '../../context.ts';
-import { describeNextPage, layOutTable } from '../../format.ts';
+import { describeNextPage, layOutTable, shellWord } from '../../format.ts';
 import { addOverlapOption, type OverlapOption, overlapField, parseHttpUrl, parseWebhookTopics } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
@@ -90,7 +90,7 @@ function addCreate(webhooks: Command, context: Context): void {
       const { console, projectId } = await signIn(context, options);
       const request = { params: { projectId }, body: { url: receiver, events } };
       const created = await console.callOnce(CONSOLE_OPERATIONS.createWebhook, request);
-      const test = `${programName(context)} webhooks test --wallet ${options.wallet} --project ${projectId} --webhook ${created.webhook.webhookId}${urlHint(options)}`;
+      const test = `${programName(context)} webhooks test --wallet ${shellWord(options.wallet)} --project ${projectId} --webhook ${created.webhook.webhookId}${urlHint(options)}`;
       output.result(created, `${describeSecret(created)}\nTo test it:\n  ${test}`);
     });
 }
