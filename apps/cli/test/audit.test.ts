@@ -159,7 +159,11 @@ describe('flywheel audit', () => {
     await writeFile(path, text);
     assert.match(
       (await runCommand([...line, '--from', '5'])).stderr,
-      /The state is of the audit of .* Pass the same vault and period/,
+      /The state is of the audit of .* Pass the same vault, period and commitment/,
+    );
+    assert.match(
+      (await runCommand([...line, '--confirmed'])).stderr,
+      /The state is of the audit of .* to the newest slot, without --confirmed\. Pass the same vault, period and commitment/,
     );
     const [other] = await getProgramDerivedAddress({ programAddress: slow.vault, seeds: ['vault'] });
     assert.match((await runCommand(['audit', other, ...line.slice(2)])).stderr, /The state is of the audit of/);

@@ -36,7 +36,7 @@ export interface AuditOptions {
   readonly onRecord?: (record: AuditRecord) => void | Promise<void>;
   /** Called when all findings of a slot have been given. The state is valid until the call ends: write it with `stringifyAuditState`. */
   readonly onCheckpoint?: (state: AuditState) => void | Promise<void>;
-  /** Continues an interrupted audit. Its query is that of the state; `query` must name the same vault. */
+  /** Continues an interrupted audit. Its query and commitment are those of the state; `query` must name the same vault. */
   readonly resume?: AuditState;
   readonly signal?: AbortSignal;
 }
@@ -57,10 +57,10 @@ export interface AuditOptions {
  */
 export async function auditVault(rpcUrl: RpcUrl, query: AuditQuery, options: AuditOptions = {}): Promise<AuditReport> {
   const { requestsPerSecond = null, signal } = options;
-  const commitment = options.resume?.commitment ?? options.commitment ?? 'finalized';
+  const commitment = options.commitment ?? options.resume?.commitment ?? 'finalized';
   const node = await openAuditNode(rpcUrl, { commitment, requestsPerSecond, signal });
   const state = options.resume ?? (await beginAudit(node, { ...query, commitment }));
-  await requireSameAudit(node, state, query);
+  await requireSameAudit(node, state, { ...query, commitment });
   const audit: Audit = {
     ...{ node, state, vault: address(state.vault) },
     known: new Set(state.accounts.map(({ account }) => account)),
@@ -156,8 +156,15 @@ function multisigOf({ calls }: ChainTransaction, vault: Address): Address | null
   return candidates.find((candidate) => vaultAddress(candidate, VAULT_INDEX) === vault) ?? null;
 }
 
-async function requireSameAudit(node: AuditNode, state: AuditState, { vault }: AuditQuery): Promise<void> {
+async function requireSameAudit(
+  node: AuditNode,
+  state: AuditState,
+  { vault, commitment }: AuditQuery & Pick<AuditState, 'commitment'>,
+): Promise<void> {
   if (state.vault !== vault) throw new Error(`The state is that of an audit of ${state.vault}, not of ${vault}.`);
+  if (state.commitment !== commitment) {
+    throw new Error(`The state is that of an audit at the commitment ${state.commitment}, not ${commitment}.`);
+  }
   if (state.genesisHash !== (await node.readGenesisHash())) throw new Error('The state is of another cluster.');
 }
 

@@ -209,6 +209,9 @@ describe('an audit', () => {
       }
     }
     assert.deepEqual(records, whole.records);
+    await assert.rejects(audit(vault, {}, { commitment: 'confirmed', ...(state && { resume: state }) }), {
+      message: 'The state is that of an audit at the commitment finalized, not confirmed.',
+    });
   });
 });
 

@@ -147,12 +147,18 @@ function showProgress(show: (fraction: number, text: string) => void): (state: A
 
 const PROGRESS_STEP = 1_000;
 
-/** @throws CliError `ERR_USAGE` if the state is that of another vault or period. */
-function requireSameQuery({ period, vault }: AuditState, asked: Address, { from, to }: AuditCommandOptions): void {
-  if (vault === asked && period.from === (from ?? null) && period.to === (to ?? null)) return;
+/** @throws CliError `ERR_USAGE` if the state is that of another vault, period or commitment. */
+function requireSameQuery(
+  { period, vault, commitment }: AuditState,
+  asked: Address,
+  { from, to, confirmed = false }: AuditCommandOptions,
+): void {
+  const isSamePeriod = period.from === (from ?? null) && period.to === (to ?? null);
+  const isConfirmed = commitment === 'confirmed';
+  if (vault === asked && isSamePeriod && isConfirmed === confirmed) return;
   throw new CliError(
     'ERR_USAGE',
-    `The state is of the audit of ${vault} from ${period.from ?? 'the beginning'} to ${period.to ?? 'the newest slot'}. Pass the same vault and period, or another --state.`,
+    `The state is of the audit of ${vault} from ${period.from ?? 'the beginning'} to ${period.to ?? 'the newest slot'}, ${isConfirmed ? 'with' : 'without'} --confirmed. Pass the same vault, period and commitment, or another --state.`,
   );
 }
 
