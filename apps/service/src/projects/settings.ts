@@ -11,7 +11,7 @@ import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { DailyTotals, NewProject, Project, Token } from '../model/project.ts';
 import { requireSchemas, type SchemaDeps } from '../payload-schemas/check.ts';
-import { insertAuditEntry } from '../store/audit.ts';
+import { findAuditTime, insertAuditEntry } from '../store/audit.ts';
 import { findTerms, keepsRecordedTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
 import { lockProject, replaceProofTypes, updateDailyLimits } from '../store/projects/projects.ts';
@@ -57,7 +57,7 @@ export async function changeLimits(
  * Replaces all proof types. They apply from the next init on. A change is logged with the types before and after; a
  * request that changes nothing is not logged.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
- * ERR_SCHEMA_CHECK_UNAVAILABLE
+ * ERR_SCHEMA_CHECK_UNAVAILABLE; ERR_RATE_LIMITED after `MAX_CHANGES_A_DAY` changes in 24 hours
  */
 export async function changeProofTypes(
   deps: SettingsDeps & SchemaDeps,
@@ -72,12 +72,27 @@ export async function changeProofTypes(
     const changed = { ...project, proofTypes: new Map(proofTypes.map((each) => [each.type, each])) };
     const [before, after] = [project, changed].map((each) => ({ proofTypes: sortByType(each.proofTypes) }));
     if (!isDeepStrictEqual(before, after)) {
+      await requireFewChanges(trx, projectId, deps.clock.now());
       await replaceProofTypes(trx, projectId, proofTypes);
       const entry = { actor: wallet, action: 'proof-types.changed', projectId, before, after } as const;
       await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
     }
     return presentSettings({ ...deps, db: trx }, changed);
   });
+}
+
+/** The log keeps each change for good, and one may have 1.5 MB: without a bound, a project could fill the disk. */
+const MAX_CHANGES_A_DAY = 100;
+const DAY_SECONDS = 86_400;
+
+/** @throws ApiError ERR_RATE_LIMITED */
+async function requireFewChanges(trx: Db, projectId: string, now: Date): Promise<void> {
+  const bound = { projectId, action: 'proof-types.changed', count: MAX_CHANGES_A_DAY } as const;
+  const earliest = await findAuditTime(trx, bound);
+  if (earliest === undefined) return;
+  const retryAfterSeconds = Math.ceil(DAY_SECONDS - (now.getTime() - earliest.getTime()) / 1_000);
+  if (retryAfterSeconds <= 0) return;
+  throw new ApiError('ERR_RATE_LIMITED', { requests: MAX_CHANGES_A_DAY, seconds: DAY_SECONDS, retryAfterSeconds });
 }
 
 /** Presents the settings that a project registers and changes by itself. */

@@ -83,3 +83,20 @@ export async function findAuditValues(db: Db, ids: readonly bigint[]): Promise<R
 export async function findAuditPlace(db: Db, id: bigint): Promise<Pick<AuditRecord, 'id' | 'at'> | undefined> {
   return db.selectFrom('audit_log').select(['id', 'at']).where('id', '=', id).executeTakeFirst();
 }
+
+/** Reads when the `count`-th newest entry of an action in a project was written; undefined if there are fewer. */
+export async function findAuditTime(
+  db: Db,
+  { projectId, action, count }: { readonly projectId: string; readonly action: AuditAction; readonly count: number },
+): Promise<Date | undefined> {
+  const row = await db
+    .selectFrom('audit_log')
+    .select('at')
+    .where('project_id', '=', projectId)
+    .where('action', '=', action)
+    .orderBy('id', 'desc')
+    .offset(count - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.at;
+}

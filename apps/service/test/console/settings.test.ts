@@ -170,6 +170,27 @@ describe('proof types', () => {
   });
 });
 
+describe('the proof types of a project', () => {
+  it('change a hundred times within 24 hours, because the log keeps every change', async () => {
+    const project = await createProject(world, SMALL);
+    const { projectId, wallet } = project;
+    const hourMs = 3_600_000;
+    const log = (at: Date) =>
+      insertAuditEntry(world.db, { at, actor: wallet.address, action: 'proof-types.changed', projectId });
+    await log(new Date(Date.now() - 25 * hourMs));
+    await log(new Date(Date.now() - 23 * hourMs));
+    for (let i = 0; i < 98; i++) await log(new Date());
+    requireOk(await put(project, '/proof-types', { proofTypes: [{ type: 'HUNDREDTH' }] }));
+    const refused = await put(project, '/proof-types', { proofTypes: [{ type: 'MORE' }] });
+    assertError(refused, 429, 'ERR_RATE_LIMITED', /limit of 100 requests in 86400 s is reached/);
+    const seconds = Number(refused.headers.get('retry-after'));
+    assert.ok(seconds > 3_500 && seconds <= 3_600, `${seconds} s`);
+    // The same types again are no change, and other settings have no such log.
+    requireOk(await put(project, '/proof-types', { proofTypes: [{ type: 'HUNDREDTH' }] }));
+    requireOk(await put(project, '/limits', { burnLimit: '1', airdropLimit: '1' }));
+  });
+});
+
 describe('the audit log', () => {
   it('pages newest first through its own project only', async () => {
     const [project, other] = await Promise.all([createProject(world, SMALL), createProject(world, SMALL)]);

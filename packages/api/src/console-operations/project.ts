@@ -80,7 +80,8 @@ export const PROJECT_OPERATIONS = {
     method: 'PUT',
     path: '/console/api/projects/{projectId}/proof-types',
     summary: 'Change the proof types',
-    description: 'Replaces all proof types. Applies to batches that are created afterwards.',
+    description:
+      'Replaces all proof types. Applies to batches that are created afterwards. A project may change them a hundred times in 24 hours.',
     params: projectParams,
     body: ProofTypesRequest,
     maxBodyBytes: PROOF_TYPES_BODY_BYTES,
