@@ -213,8 +213,11 @@ describe('a webhook', () => {
       assertError(refused, 400, 'ERR_INVALID_REQUEST', /body\.overlapSeconds/);
     }
     const missing = path(`/${webhook.webhookId}/deliveries/999999999/redeliver`);
-    assertError(await ask('POST', missing, project.cookie, {}), 404, 'ERR_WEBHOOK_DELIVERY_NOT_FOUND');
-    assertError(await test(randomUUID()), 404, 'ERR_WEBHOOK_NOT_FOUND');
+    const answers = [await ask('POST', missing, project.cookie, {}), await test(randomUUID())] as const;
+    assertError(answers[0], 404, 'ERR_WEBHOOK_DELIVERY_NOT_FOUND');
+    assertError(answers[1], 404, 'ERR_WEBHOOK_NOT_FOUND');
+    // Each makes the service send a request to an address that a tenant chose.
+    for (const { headers } of answers) assert.match(headers.get('ratelimit-policy') ?? '', /^"heavy"/);
     await remove(webhook.webhookId);
   });
 

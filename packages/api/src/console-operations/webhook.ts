@@ -13,7 +13,7 @@ import {
 } from '../console-schemas/webhook.ts';
 import type { Operation } from '../operation.ts';
 import { idParam } from '../schemas.ts';
-import { page, projectParams, SESSION } from './common.ts';
+import { HEAVY, page, projectParams, SESSION } from './common.ts';
 
 const webhookParams = projectParams.extend({ webhookId: idParam });
 const deliveryParams = webhookParams.extend({
@@ -90,7 +90,7 @@ export const WEBHOOK_OPERATIONS = {
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_WEBHOOK_NOT_FOUND'],
   },
   redeliverWebhook: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
     summary: 'Deliver an event again',
@@ -106,7 +106,7 @@ export const WEBHOOK_OPERATIONS = {
     ],
   },
   testWebhook: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/test',
     summary: 'Send a test event',
