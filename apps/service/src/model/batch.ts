@@ -114,7 +114,7 @@ export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatu
     case 'ERR_SIGNED_TX_INVALID':
       return `The approval was not accepted: ${issue.context.problem}`;
     case 'ERR_BATCH_EXECUTE_FAILED': {
-      const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The execution';
+      const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The batch';
       return issue.reason === undefined
         ? `${what} is held up by an error of the service.`
         : `${what} is held up: ${issue.reason}`;

@@ -64,6 +64,17 @@ describe('a batch on the wire', () => {
     assert.deepEqual(wire.initResult, initResult);
     assert.equal(wire.executionError?.code, 'ERR_VAULT_UNDERFUNDED');
     assert.match(wire.executionError?.message ?? '', /^The vault holds 1 SOL\. Deposit the missing amount/);
+    // The job of an unexecuted batch may be its cancellation as well.
+    const ownError = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
+    for (const [status, held] of [
+      ['AVAILABLE_TO_QUEUE', 'Setting the batch up on chain is'],
+      ['FINALIZED', 'The batch is'],
+    ] as const) {
+      assert.equal(
+        presentBatch({ ...BATCH, status, executionError: ownError }, PROJECT).executionError?.message,
+        `${held} held up by an error of the service. It is retried every few seconds.`,
+      );
+    }
   });
 
   it('includes the requested parts, and no approval if it has none', () => {
