@@ -24,7 +24,7 @@ async function readWalletText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    // Where a file is, a new wallet could take the place of a key.
+    // The advice is for a missing file only: a new wallet must not replace a key that cannot be read now.
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
     const word = shellWord(path);
     const problem = isMissing
