@@ -79,7 +79,6 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
     focusRow(next);
   };
   return (
-    // biome-ignore-start lint/a11y/noNoninteractiveElementInteractions: the keys move between the links of the rows.
     <table
       role="table"
       aria-label="Batches"
@@ -105,7 +104,6 @@ export function BatchTable({ projectId, unit, rows, hasMore, onMore }: BatchTabl
         })}
       </tbody>
     </table>
-    // biome-ignore-end lint/a11y/noNoninteractiveElementInteractions: see above.
   );
 }
 
