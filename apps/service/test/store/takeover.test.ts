@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
+import { startJobs } from '../../src/store/jobs/jobs.ts';
 import { joinWorkers } from '../../src/store/jobs/takeover.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 
@@ -20,6 +23,24 @@ test('a worker whose connection is lost is marked again, so that no starting wor
   assert.deepEqual(rows, [{ state: 'active' }]);
   await Promise.all([living.leave(), starting.leave()]);
   assert.deepEqual(await waitUntil('no mark', findMarks, ({ length }) => length === 0), []);
+});
+
+test('a queue notices on each of its connections that the server is gone without a word', async (t) => {
+  const kept = t.mock.method(Socket.prototype, 'setKeepAlive');
+  const jobs = await startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
+  try {
+    await jobs.work(async () => undefined);
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and application_name like 'flywheel-%'
+    `.execute(db);
+    const opened = rows[0]?.count ?? 0;
+    assert.ok(opened > 2, `${opened} connections`);
+    const watched = new Set(kept.mock.calls.map((call) => call.this));
+    assert.ok(watched.size >= opened, `${watched.size} of ${opened} connections`);
+  } finally {
+    await jobs.stop({ timeoutSeconds: 0 });
+  }
 });
 
 /** Lists the processes that hold the lock of the workers of this database. */

@@ -7,7 +7,7 @@ import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
 import { newShare, type Share } from '../../model/fair-gate.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/tracing.ts';
-import type { Db } from '../db.ts';
+import { type Db, KEEP_ALIVE } from '../db.ts';
 import { startListening } from '../listen.ts';
 import type { Log } from '../log.ts';
 import { isRepeatOf } from './lanes.ts';
@@ -193,6 +193,7 @@ function createBoss(
 ): PgBoss {
   const boss = new PgBoss({
     ...poolConfig,
+    ...KEEP_ALIVE,
     migrate: false,
     ...own,
     application_name: 'flywheel-jobs',
