@@ -25,6 +25,18 @@ export function encodeMaybeAccount(account: MaybeEncodedAccount, view: AccountVi
 
 /** Encodes an account as RPC returns it. @throws CallError if the account is too long for base58 */
 export function encodeAccount(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
+  const isBase58 = view.encoding === undefined || view.encoding === 'base58';
+  if (isBase58 && slice(account, view).length > MAX_BASE58_BYTES) {
+    throw new CallError(
+      INVALID_REQUEST,
+      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
+    );
+  }
+  return encodeNotified(account, view, readAccount);
+}
+
+/** Encodes an account as a notification has it: data too long for base58 is an error's text (account-decoder, encode_bs58). */
+export function encodeNotified(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
   return {
     lamports: account.lamports,
     owner: account.programAddress,
@@ -35,14 +47,18 @@ export function encodeAccount(account: EncodedAccount, view: AccountView, readAc
   };
 }
 
-function encodeContent(account: EncodedAccount, { encoding, dataSlice }: AccountView, readAccount: ReadAccount) {
-  if (encoding === 'jsonParsed') {
+function slice({ data }: EncodedAccount, { dataSlice }: AccountView): Uint8Array {
+  const whole = new Uint8Array(data);
+  return dataSlice ? whole.subarray(dataSlice.offset, dataSlice.offset + dataSlice.length) : whole;
+}
+
+function encodeContent(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
+  if (view.encoding === 'jsonParsed') {
     const parsed = parseAccount(account, readAccount);
     if (parsed) return parsed;
   }
-  const whole = new Uint8Array(account.data);
-  const bytes = dataSlice ? whole.subarray(dataSlice.offset, dataSlice.offset + dataSlice.length) : whole;
-  switch (encoding) {
+  const bytes = slice(account, view);
+  switch (view.encoding) {
     case undefined:
       return toBase58(bytes);
     case 'base58':
@@ -53,16 +69,10 @@ function encodeContent(account: EncodedAccount, { encoding, dataSlice }: Account
     case 'base64+zstd':
       return [zstdCompressSync(bytes).toString('base64'), 'base64+zstd'];
     default:
-      return encoding satisfies never;
+      return view.encoding satisfies never;
   }
 }
 
 function toBase58(bytes: Uint8Array): string {
-  if (bytes.length > MAX_BASE58_BYTES) {
-    throw new CallError(
-      INVALID_REQUEST,
-      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
-    );
-  }
-  return encodeBase58(bytes);
+  return bytes.length > MAX_BASE58_BYTES ? 'error: data too large for bs58 encoding' : encodeBase58(bytes);
 }

@@ -1,6 +1,6 @@
 import type { Address, MaybeEncodedAccount } from '@solana/kit';
 import { z } from 'zod';
-import { encodeAccount } from '../encoding/account-encoding.ts';
+import { encodeNotified } from '../encoding/account-encoding.ts';
 import { emptyAccount } from '../ledger/account-journal.ts';
 import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
@@ -86,7 +86,7 @@ export function subscriptionKinds(
       const [address, { commitment, encoding }] = parseParams([pubkeyParam, accountConfig], params);
       const notify = (slot: bigint, [before, after]: readonly MaybeEncodedAccount[], read: ReadAccount) => {
         if (!before?.exists && !after?.exists) return [];
-        return [at(slot, encodeAccount(after?.exists ? after : emptyAccount(address), { encoding }, read))];
+        return [at(slot, encodeNotified(after?.exists ? after : emptyAccount(address), { encoding }, read))];
       };
       return {
         notification: 'accountNotification',
@@ -117,7 +117,7 @@ export function subscriptionKinds(
             ? [
                 at(slot, {
                   pubkey: account.address,
-                  account: encodeAccount(account, { encoding: config.encoding }, read),
+                  account: encodeNotified(account, { encoding: config.encoding }, read),
                 }),
               ]
             : [],

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { lamports } from '@solana/kit';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import fc from 'fast-check';
 import { WebSocket } from 'ws';
 import { startCluster } from '../cluster.ts';
@@ -122,6 +124,43 @@ function until(socket: WebSocket, id: string): Promise<readonly string[]> {
     socket.on('message', look);
   });
 }
+
+test('a notification without an encoding has an error in place of data too long for base58, and others arrive', async (t) => {
+  const { localnet, rpc, wallet } = await startCluster(t);
+  const mint = await localnet.bank.createMint(6, false);
+  const account = await localnet.bank.mintTo(mint, (await wallet()).address, 7n);
+  await localnet.warp();
+  const socket = await connect(t, localnet.websocketUrl);
+  const heard: { readonly method: string; readonly data: unknown }[] = [];
+  const subscribed = until(socket, 'last');
+  for (const commitment of ['processed', 'confirmed']) {
+    for (const [method, target] of [
+      ['accountSubscribe', account],
+      ['programSubscribe', TOKEN_PROGRAM_ADDRESS],
+    ] as const) {
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: method, method, params: [target, { commitment }] }));
+    }
+    const params = ['all', { commitment }];
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id: 'logs', method: 'logsSubscribe', params }));
+  }
+  socket.send('{"jsonrpc":"2.0","id":"last","method":"getNothing"}');
+  await subscribed;
+  socket.on('message', (content) => {
+    const { method, params } = JSON.parse(String(content));
+    const { account: inProgram, data } = params.result.value;
+    heard.push({ method, data: inProgram?.data ?? data });
+  });
+  await rpc.requestAirdrop(account, lamports(5n)).send();
+  await localnet.warp();
+  while (heard.length < 6) await once(socket, 'message');
+  const data = 'error: data too large for bs58 encoding';
+  const one = [
+    { method: 'accountNotification', data },
+    { method: 'programNotification', data },
+    { method: 'logsNotification', data: undefined },
+  ];
+  assert.deepEqual(heard, [...one, ...one]);
+});
 
 test('slotsUpdatesSubscribe reports banks that are created, completed, frozen, confirmed and rooted', async (t) => {
   const { localnet } = await startCluster(t);
