@@ -1,8 +1,9 @@
+import { UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import type { Address, EncodedAccount } from '@solana/kit';
 import { lamports } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { Account, LiteSVM } from 'litesvm';
-import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-accounts.ts';
+import { addressKey, type HeldAccount, holdAccount, putAccounts } from './svm-accounts.ts';
 
 /** Accounts at one moment, by address. */
 export type CapturedAccounts = ReadonlyMap<Address, HeldAccount>;
@@ -14,9 +15,16 @@ export function captureAccounts(svm: LiteSVM, addresses: Iterable<Address>): Cap
 
 /** Restores captured accounts; those that did not exist are removed. */
 export function restoreAccounts(svm: LiteSVM, captured: CapturedAccounts): void {
-  for (const before of captured.values()) {
-    if (!sameAccount(before.account, holdAccount(svm, before.key).account)) putAccount(svm, before);
-  }
+  const all = [...captured.values()];
+  const changed = all.filter(({ key, account }) => !sameAccount(account, holdAccount(svm, key).account));
+  // An upgrade changes the code of a program and not the program's account, with which LiteSVM loads the code.
+  putAccounts(svm, changed.some(isOfLoader) ? all : changed);
+}
+
+const LOADER_KEY = addressKey(UPGRADEABLE_LOADER_ADDRESS);
+
+function isOfLoader({ account }: HeldAccount): boolean {
+  return account !== null && Buffer.compare(account.owner(), LOADER_KEY) === 0;
 }
 
 /** Creates an account without lamports, which removes the existing one when it is written. */

@@ -10,7 +10,7 @@ import { createNode, type Node, type NodeOptions } from './node.ts';
 import { type ChainDeps, SYSVARS } from './simulate.ts';
 import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
 import { openStore } from './store/store.ts';
-import { type HeldAccount, putAccount } from './svm-accounts.ts';
+import { type HeldAccount, putAccounts } from './svm-accounts.ts';
 import { createVersions } from './versions.ts';
 
 /**
@@ -97,7 +97,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       onEnter: (slot) => versions.keep(slot, captureAccounts(svm, SYSVARS)),
     },
   );
-  for (const account of store.accounts()) putAccount(svm, account);
+  putAccounts(svm, store.accounts());
   const chain: ChainDeps = { svm, runtime, slots, versions, store };
   const executionListeners: (() => void)[] = [];
   const slotListeners: (() => Promise<void>)[] = [];
@@ -163,11 +163,11 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
         return outcome;
       }
       versions.rewrite([...outcome.after.keys()], (state) => {
-        for (const held of state.values()) putAccount(svm, held);
+        putAccounts(svm, state.values());
         const { err } = runtime.execute(withLifetime(transaction, slots.visibleBlockhash(slots.current())));
         return err === null ? captureAccounts(svm, state.keys()) : null;
       });
-      for (const held of outcome.after.values()) putAccount(svm, held);
+      putAccounts(svm, outcome.after.values());
       record([outcome]);
       return outcome;
     },

@@ -11,7 +11,7 @@ import { type Attempt, attemptTransaction } from './attempt.ts';
 import type { BankState } from './bank-state.ts';
 import type { Slots } from './slots.ts';
 import type { Store } from './store/store.ts';
-import { holdAccount, putAccount } from './svm-accounts.ts';
+import { holdAccount, putAccounts } from './svm-accounts.ts';
 import type { Versions } from './versions.ts';
 
 /** Sysvars that change with the slot, and that programs can read without naming them. */
@@ -35,7 +35,7 @@ export function simulateInBank(
   const named = bank.slot < slots.current() ? accountsToSetBack(bank, transaction) : [];
   const earlier = Array.from(named, (address) => versions.earlier(bank.slot, address)).filter((held) => held !== null);
   const newest = earlier.map(({ key }) => holdAccount(svm, key));
-  for (const held of earlier) putAccount(svm, held);
+  putAccounts(svm, earlier);
   try {
     const attempt = attemptTransaction({ svm, runtime, slots, store, bankSlot: bank.slot }, transaction, options);
     if (attempt.kind === 'executed') {
@@ -43,7 +43,7 @@ export function simulateInBank(
     }
     return attempt;
   } finally {
-    for (const held of newest) putAccount(svm, held);
+    putAccounts(svm, newest);
   }
 }
 

@@ -24,6 +24,19 @@ export function putAccount(svm: LiteSVM, { key, account }: HeldAccount): void {
   );
 }
 
+/**
+ * Writes held accounts. LiteSVM loads a program's code when the program's account is written, so programs are written
+ * again after the accounts of their code.
+ */
+export function putAccounts(svm: LiteSVM, accounts: Iterable<HeldAccount>): void {
+  const programs: Uint8Array[] = [];
+  for (const held of accounts) {
+    putAccount(svm, held);
+    if (held.account?.executable()) programs.push(held.key);
+  }
+  for (const key of programs) putAccount(svm, holdAccount(svm, key));
+}
+
 /** Reads all fields of an account. */
 export function decodeAccount(address: Address, { account }: HeldAccount): MaybeEncodedAccount {
   if (account === null) return { exists: false, address };

@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { CapturedAccounts } from './account-journal.ts';
-import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-accounts.ts';
+import { addressKey, type HeldAccount, holdAccount, putAccounts } from './svm-accounts.ts';
 
 /** Slots beyond the finalized ones whose versions are kept, while there are few, for nodes that lag behind. */
 const KEPT_SLOTS = 512n;
@@ -107,9 +107,9 @@ export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
       for (const address of [...byAddress.keys()]) {
         const held = except.includes(address) ? null : earlier(slot, address);
         if (held === null) continue;
-        putAccount(svm, held);
         restored.set(address, held);
       }
+      putAccounts(svm, restored.values());
       for (const [written, addresses] of [...bySlot]) {
         if (written <= slot) continue;
         drop(written, addresses.difference(new Set(except)));
