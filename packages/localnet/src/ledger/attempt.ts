@@ -3,7 +3,7 @@ import type { LiteSVM } from 'litesvm';
 import type { Execution, Runtime, TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';
 import { type WireTransaction, withLifetime } from '../wire/wire-transaction.ts';
-import { type CapturedAccounts, restoreAccounts } from './account-journal.ts';
+import { type CapturedAccounts, emptyAccount, restoreAccounts } from './account-journal.ts';
 import { type ListedAccount, listAccounts } from './account-list.ts';
 import { advancedNonce, type Bank, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Store } from './store/store.ts';
@@ -73,7 +73,9 @@ export function attemptTransaction(
   const loaded = Math.min(allLoaded, limit);
   // Programs see the blockhash of the previous slot, which gives nonces their next value. LiteSVM shows them the
   // transaction's own blockhash, so the transaction gets that of the previous slot.
-  const executed = runtime.execute(withLifetime(transaction, slots.visibleBlockhash(bankSlot)));
+  const executed = withStandIns(svm, missingPrograms(transaction, before), () =>
+    runtime.execute(withLifetime(transaction, slots.visibleBlockhash(bankSlot))),
+  );
   const execution = isProgramMissing(executed, transaction, before) ? { ...executed, err: PROGRAM_MISSING } : executed;
   const writable = accounts.filter((account) => account.writable);
   if (execution.err !== null) {
@@ -118,6 +120,25 @@ export function attemptTransaction(
 function isProcessed({ store, bankSlot }: Deps, { signature }: WireTransaction): boolean {
   const known = store.summary(signature);
   return known !== null && known.slot <= bankSlot;
+}
+
+/** Lists the programs of a transaction's instructions that do not exist. */
+function missingPrograms({ instructions, staticAddresses }: WireTransaction, held: CapturedAccounts): Address[] {
+  const programs = instructions.flatMap(({ programAddressIndex }) => staticAddresses[programAddressIndex] ?? []);
+  return programs.filter((program) => held.get(program)?.account === null);
+}
+
+/**
+ * Executes while an account that is no program stands in for each missing one: LiteSVM aborts the process at a program
+ * that it has loaded and that is gone, as after a fork or in an older bank.
+ */
+function withStandIns<T>(svm: LiteSVM, missing: readonly Address[], execute: () => T): T {
+  for (const address of missing) writeAccount(svm, { ...emptyAccount(address), lamports: lamports(1n) });
+  try {
+    return execute();
+  } finally {
+    for (const address of missing) writeAccount(svm, emptyAccount(address));
+  }
 }
 
 const PROGRAM_MISSING = 'ProgramAccountNotFound';

@@ -26,6 +26,26 @@ const PROGRAM_BYTES = 36;
 /** Code that fits a transaction beside the other parts of a write. */
 const WRITE_BYTES = 900;
 
+test('a deployed program is unknown to older banks, and still runs after a simulation there', async (t) => {
+  const cluster = await startCluster(t);
+  const program = await deploy(cluster, await cluster.wallet());
+  assert.equal(await run(cluster, program), 'Memo');
+  assert.equal(await run(cluster, program, 'finalized'), 'ProgramAccountNotFound');
+  assert.equal(await run(cluster, program), 'Memo');
+  await cluster.localnet.warp({ slots: 40n });
+  assert.equal(await run(cluster, program, 'finalized'), 'Memo');
+});
+
+test('a deployed program is unknown after a fork without its deployment', async (t) => {
+  const cluster = await startCluster(t);
+  const payer = await cluster.wallet();
+  await cluster.localnet.warp({ slots: 40n });
+  const program = await deploy(cluster, payer);
+  assert.equal(await run(cluster, program), 'Memo');
+  cluster.localnet.fork({ slots: 3n });
+  assert.equal(await run(cluster, program), 'ProgramAccountNotFound');
+});
+
 test('a deployed program runs after a restart', async (t) => {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'flywheel-localnet-'));
   t.after(() => rm(stateDirectory, { recursive: true, force: true }));
