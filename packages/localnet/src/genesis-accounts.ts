@@ -21,16 +21,18 @@ export function loadGenesisFiles(
   svm: LiteSVM,
   { accounts = [], accountDirectories = [], programs = [] }: GenesisFiles,
 ): void {
-  for (const directory of accountDirectories) {
-    for (const name of readdirSync(directory).filter((entry) => entry.endsWith('.json'))) {
-      const account = readAccountFile(join(directory, name));
-      svm.setAccount(account);
-    }
-  }
-  for (const { address: target, file } of accounts) {
-    svm.setAccount({ ...readAccountFile(file), address: parseAddress(target) });
-  }
+  const all = [
+    ...accountDirectories.flatMap(listAccountFiles).map(readAccountFile),
+    ...accounts.map(({ address: target, file }) => ({ ...readAccountFile(file), address: parseAddress(target) })),
+  ];
+  // LiteSVM loads the code of a program, which is an account of its own, when the program's account is written.
+  for (const account of all.toSorted((a, b) => Number(a.executable) - Number(b.executable))) svm.setAccount(account);
   for (const { address: target, file } of programs) svm.addProgram(parseAddress(target), readFile(file));
+}
+
+function listAccountFiles(directory: string): string[] {
+  const names = readdirSync(directory).filter((entry) => entry.endsWith('.json'));
+  return names.map((name) => join(directory, name));
 }
 
 /** Integers of 64 bits in these files may exceed a double. */
