@@ -6,14 +6,7 @@ import {
   getAddressLookupTableDecoder,
 } from '@solana-program/address-lookup-table';
 import { getNonceDecoder, getNonceSize, NonceState, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import {
-  getMintDecoder,
-  getMintSize,
-  getMultisigDecoder,
-  getMultisigSize,
-  getTokenDecoder,
-  getTokenSize,
-} from '@solana-program/token';
+import { getMintDecoder, getMultisigDecoder, getMultisigSize, getTokenDecoder } from '@solana-program/token';
 import { mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import { parseNativeAccount } from './native-account-parsing.ts';
 import { parseExtensions, STATE_NAMES } from './token-extensions.ts';
@@ -51,7 +44,7 @@ function parseMint(account: EncodedAccount, bytes: Uint8Array) {
       decimals: mint.decimals,
       isInitialized: mint.isInitialized,
       freezeAuthority: mint.freezeAuthority.__option === 'Some' ? mint.freezeAuthority.value : null,
-      ...(bytes.length > getMintSize() && { extensions: parseExtensions('mint', bytes) }),
+      ...extensionsOf(bytes),
     },
   };
 }
@@ -82,9 +75,14 @@ function parseToken(
         rentExemptReserve: toUiTokenAmount(token.isNative.value, decimals),
       }),
       ...(token.closeAuthority.__option === 'Some' && { closeAuthority: token.closeAuthority.value }),
-      ...(bytes.length > getTokenSize() && { extensions: parseExtensions('account', bytes) }),
+      ...extensionsOf(bytes),
     },
   };
+}
+
+function extensionsOf(bytes: Uint8Array) {
+  const extensions = parseExtensions(bytes);
+  return extensions.length === 0 ? {} : { extensions };
 }
 
 function parseMultisig(bytes: Uint8Array) {

@@ -1,7 +1,7 @@
 import { addressEncoder, NO_ADDRESS } from '@flywheel/protocol';
-import { type Address, isSome, type Option } from '@solana/kit';
-import { AccountState } from '@solana-program/token';
-import { type Extension, ExtensionType, getMintDecoder, getTokenDecoder } from '@solana-program/token-2022';
+import { type Address, isSolanaError, isSome, type Option } from '@solana/kit';
+import { AccountState, getTokenSize } from '@solana-program/token';
+import { type Extension, ExtensionType, getExtensionDecoder } from '@solana-program/token-2022';
 
 /** Names of a token account's states as `jsonParsed` shows them. */
 export const STATE_NAMES = {
@@ -10,11 +10,32 @@ export const STATE_NAMES = {
   [AccountState.Frozen]: 'frozen',
 };
 
+/** Extensions follow the type of the account; mints are padded to the length of token accounts. */
+const EXTENSIONS_OFFSET = getTokenSize() + 1;
+/** A u16 for the kind, which is 0 in room that is not used yet, and a u16 for the length. */
+const HEADER_BYTES = 4;
+
 /** The extensions of a mint or token account of Token-2022 as `jsonParsed` shows them. */
-export function parseExtensions(kind: 'mint' | 'account', bytes: Uint8Array) {
-  const decoder = kind === 'mint' ? getMintDecoder() : getTokenDecoder();
-  const { extensions } = decoder.decode(bytes);
-  return isSome(extensions) ? extensions.value.map(parseExtension) : [];
+export function parseExtensions(bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const parsed: ReturnType<typeof parseExtension>[] = [];
+  let offset = EXTENSIONS_OFFSET;
+  while (offset + HEADER_BYTES <= bytes.length && view.getUint16(offset, true) !== ExtensionType.Uninitialized) {
+    const end = offset + HEADER_BYTES + view.getUint16(offset + 2, true);
+    parsed.push(parseEntry(bytes.subarray(offset, end)));
+    offset = end;
+  }
+  return parsed;
+}
+
+/** Parses one entry; it is unparseable if a newer program has written it. */
+function parseEntry(entry: Uint8Array) {
+  try {
+    return parseExtension(getExtensionDecoder().decode(entry));
+  } catch (error) {
+    if (isSolanaError(error)) return { extension: 'unparseableExtension' };
+    throw error;
+  }
 }
 
 /** The name of a kind of extension, as instructions number them. */

@@ -154,7 +154,7 @@ describe('jsonParsed', () => {
       },
       { __kind: 'ConfidentialTransferFeeAmount', withheldAmount: cipher },
     ];
-    assert.deepEqual(parseExtensions('account', tokenBytes(key, key, account)), [
+    assert.deepEqual(parseExtensions(tokenBytes(key, key, account)), [
       {
         extension: 'confidentialTransferAccount',
         state: {
@@ -177,7 +177,7 @@ describe('jsonParsed', () => {
         ...{ supplyElgamalPubkey: key, pendingBurn: cipher },
       },
     ];
-    assert.deepEqual(parseExtensions('mint', mintBytes(key, mint)), [
+    assert.deepEqual(parseExtensions(mintBytes(key, mint)), [
       {
         extension: 'confidentialTransferMint',
         state: { authority: key, autoApproveNewAccounts: true, auditorElgamalPubkey: shownKey },

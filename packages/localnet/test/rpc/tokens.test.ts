@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { address } from '@solana/kit';
+import { address, generateKeyPairSigner } from '@solana/kit';
+import { getCreateAccountInstruction } from '@solana-program/system';
 import { getBurnCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import {
+  getEnableMemoTransfersInstruction,
+  getInitializeAccount3Instruction,
+  getTokenSize,
+} from '@solana-program/token-2022';
 import { startCluster } from '../cluster.ts';
 
 const TOKEN_2022 = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
@@ -64,6 +70,34 @@ for (const [name, programAddress, token2022] of [
     );
   });
 }
+
+test('jsonParsed shows a Token-2022 account with room for an extension that it does not have yet', async (t) => {
+  const { localnet, rpc, wallet, send } = await startCluster(t);
+  const owner = await wallet();
+  const mint = await localnet.bank.createMint(2, true);
+  const account = await generateKeyPairSigner();
+  const space = getTokenSize([{ __kind: 'MemoTransfer', requireIncomingTransferMemos: true }]);
+  const extensions = async () => {
+    const { value } = await rpc
+      .getAccountInfo(account.address, { encoding: 'jsonParsed', commitment: 'processed' })
+      .send();
+    assert.ok(value && 'parsed' in value.data);
+    return Reflect.get(Object(value.data.parsed.info), 'extensions');
+  };
+  await send(owner, [
+    getCreateAccountInstruction({
+      payer: owner,
+      newAccount: account,
+      lamports: await rpc.getMinimumBalanceForRentExemption(BigInt(space)).send(),
+      space,
+      programAddress: TOKEN_2022,
+    }),
+    getInitializeAccount3Instruction({ account: account.address, mint, owner: owner.address }),
+  ]);
+  assert.equal(await extensions(), undefined);
+  await send(owner, [getEnableMemoTransfersInstruction({ token: account.address, owner })]);
+  assert.deepEqual(await extensions(), [{ extension: 'memoTransfer', state: { requireIncomingTransferMemos: true } }]);
+});
 
 test('getProgramAccounts filters by size and bytes, and slices data', async (t) => {
   const { localnet, rpc, wallet } = await startCluster(t);
