@@ -89,7 +89,8 @@ function parseMultisig(bytes: Uint8Array) {
   if (bytes.length !== getMultisigSize()) return null;
   const { m, n, isInitialized, signers } = getMultisigDecoder().decode(bytes);
   if (!isInitialized) return null;
-  return { type: 'multisig', info: { numRequiredSigners: m, numValidSigners: n, signers: signers.slice(0, n) } };
+  const info = { numRequiredSigners: m, numValidSigners: n, isInitialized, signers: signers.slice(0, n) };
+  return { type: 'multisig', info };
 }
 
 function parseNonce(bytes: Uint8Array) {

@@ -79,9 +79,9 @@ describe('jsonParsed', () => {
 
   test('shows a multisig of the token program', async () => {
     const { program, parsed } = (await read(written.multisig?.address)).data;
-    const signers = addresses.slice(2, 4);
     assert.deepEqual(program, 'spl-token');
-    assert.deepEqual(parsed, { type: 'multisig', info: { numRequiredSigners: 1, numValidSigners: 2, signers } });
+    const info = { numRequiredSigners: 1, numValidSigners: 2, isInitialized: true, signers: addresses.slice(2, 4) };
+    assert.deepEqual(parsed, { type: 'multisig', info });
   });
 
   test('shows the extensions of Token-2022 mints and accounts', async () => {
