@@ -7,6 +7,7 @@ import type { Versions } from './versions.ts';
 export interface BankState {
   readonly slot: bigint;
   readonly account: (address: Address) => MaybeEncodedAccount;
+  /** Lists a program's accounts in the order of their addresses. */
   programAccounts(program: Address): EncodedAccount[];
 }
 
@@ -25,7 +26,15 @@ export function readBank(
       const earlier = Array.from(changed, account).filter(
         (known): known is Extract<typeof known, { exists: true }> => known.exists && known.programAddress === program,
       );
-      return [...svm.getProgramAccounts(program).filter(({ address }) => !changed.has(address)), ...earlier];
+      const unchanged = svm.getProgramAccounts(program).filter(({ address }) => !changed.has(address));
+      return [...unchanged, ...earlier].sort((a, b) => (sortKey(a.address) < sortKey(b.address) ? -1 : 1));
     },
   };
 }
+
+/** The alphabet of base58 is in the order of ASCII, so texts of one length are in the order of their bytes. */
+function sortKey(address: Address): string {
+  return address.padStart(MAX_ADDRESS_LENGTH, '1');
+}
+
+const MAX_ADDRESS_LENGTH = 44;

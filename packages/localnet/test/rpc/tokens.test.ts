@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { address, generateKeyPairSigner } from '@solana/kit';
+import { type Address, address, generateKeyPairSigner, getAddressEncoder } from '@solana/kit';
 import { getCreateAccountInstruction } from '@solana-program/system';
-import { getBurnCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { getBurnCheckedInstruction, getTransferInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import {
   getEnableMemoTransfersInstruction,
   getInitializeAccount3Instruction,
@@ -117,6 +117,35 @@ test('getProgramAccounts filters by size and bytes, and slices data', async (t) 
     [account],
   );
   assert.equal(Buffer.from(found[0]?.account.data[0] ?? '', 'base64').readBigUInt64LE(), 7n);
+});
+
+test('accounts of a program are listed by address, also in older banks', async (t) => {
+  const { localnet, wallet, send, call } = await startCluster(t);
+  const mint = await localnet.bank.createMint(0, false);
+  const owner = await wallet();
+  const own = await localnet.bank.mintTo(mint, owner.address, 40n);
+  const others: Address[] = [];
+  for (let count = 0; count < 12; count += 1) {
+    others.push(await localnet.bank.mintTo(mint, (await wallet()).address, 1n));
+  }
+  await localnet.warp({ slots: 40n });
+  // The older bank holds these accounts as they were, the others as they are.
+  for (const destination of others.slice(4, 8)) {
+    await send(owner, [getTransferInstruction({ source: own, destination, authority: owner, amount: 1n })]);
+  }
+  const bytes = (account: Address) => Buffer.from(getAddressEncoder().encode(account));
+  const expected = [own, ...others].toSorted((a, b) => Buffer.compare(bytes(a), bytes(b)));
+  const filters = [{ dataSize: 165 }, { memcmp: { offset: 0, bytes: mint } }];
+  for (const commitment of ['processed', 'finalized'] as const) {
+    const { result } = await call('getProgramAccounts', [
+      TOKEN_PROGRAM_ADDRESS,
+      { commitment, encoding: 'base64', filters },
+    ]);
+    assert.deepEqual(
+      (result as { pubkey: Address }[]).map(({ pubkey }) => pubkey),
+      expected,
+    ); // the documented shape
+  }
 });
 
 test('the Squads ProgramConfig account exists from the first slot, as on mainnet', async (t) => {
