@@ -67,8 +67,9 @@ export function tokenMethods(node: Node): Record<string, Method> {
       const bank = node.bank(context.commitment);
       const { decimals } = supplyOf(bank, mint);
       const largest = tokenAccounts(bank, programsFor(bank, { mint }))
-        .filter(({ holding }) => holding.mint === mint && holding.amountBaseUnits > 0n)
-        .sort((a, b) => (a.holding.amountBaseUnits < b.holding.amountBaseUnits ? 1 : -1))
+        .filter(({ holding }) => holding.mint === mint)
+        .reverse() // equal ones from the last address to the first
+        .sort((a, b) => Number(b.holding.amountBaseUnits - a.holding.amountBaseUnits))
         .slice(0, LARGEST_ACCOUNTS)
         .map(({ account, holding }) => ({
           address: account.address,

@@ -148,6 +148,23 @@ test('accounts of a program are listed by address, also in older banks', async (
   }
 });
 
+test('getTokenLargestAccounts lists empty accounts too, and equal ones from the last address to the first', async (t) => {
+  const { localnet, rpc, wallet } = await startCluster(t);
+  const mint = await localnet.bank.createMint(0, false);
+  const accounts: { readonly account: Address; readonly amount: bigint }[] = [];
+  for (const amount of [5n, 0n, 9n, 5n, 0n, 5n]) {
+    accounts.push({ account: await localnet.bank.mintTo(mint, (await wallet()).address, amount), amount });
+  }
+  const bytes = (account: Address) => Buffer.from(getAddressEncoder().encode(account));
+  const { value } = await rpc.getTokenLargestAccounts(mint).send();
+  assert.deepEqual(
+    value.map(({ address, amount }) => [address, amount]),
+    accounts
+      .toSorted((a, b) => Number(b.amount - a.amount) || Buffer.compare(bytes(b.account), bytes(a.account)))
+      .map(({ account, amount }) => [account, String(amount)]),
+  );
+});
+
 test('the Squads ProgramConfig account exists from the first slot, as on mainnet', async (t) => {
   const { rpc } = await startCluster(t);
   const { value } = await rpc
