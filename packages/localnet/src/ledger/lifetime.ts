@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58, LAMPORTS_PER_SIGNATURE } from '@flywheel/protocol';
-import type { Address, EncodedAccount } from '@solana/kit';
+import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { getNonceSize, NonceState, NonceVersion, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { LiteSVM } from 'litesvm';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
@@ -48,9 +48,18 @@ export function advancedNonce(bank: Pick<Bank, 'slots' | 'bankSlot'>, account: E
 }
 
 function usableNonce(bank: Bank, transaction: WireTransaction): EncodedAccount | null {
+  const account = findNonce((address) => readAccount(bank.svm, address), transaction);
+  return account && transaction.lifetimeToken !== encodeBase58(nextNonce(bank)) ? account : null;
+}
+
+/** Finds the nonce account with the value of a transaction that advances it; null if there is none. */
+export function findNonce(
+  readNonce: (address: Address) => MaybeEncodedAccount,
+  transaction: WireTransaction,
+): EncodedAccount | null {
   const address = nonceAddress(transaction);
-  if (!address || transaction.lifetimeToken === encodeBase58(nextNonce(bank))) return null;
-  const account = readAccount(bank.svm, address);
+  if (!address) return null;
+  const account = readNonce(address);
   if (!account.exists || account.programAddress !== SYSTEM_PROGRAM_ADDRESS || account.data.length !== NONCE_BYTES)
     return null;
   const bytes = new Uint8Array(account.data);

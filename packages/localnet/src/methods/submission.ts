@@ -10,6 +10,7 @@ import type { Inbox } from '../inbox.ts';
 import { type ListedAccount, listAccounts } from '../ledger/account-list.ts';
 import type { Attempt } from '../ledger/attempt.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { findNonce } from '../ledger/lifetime.ts';
 import type { Node, Simulation } from '../ledger/node.ts';
 import { BLOCKHASH_VALID_SLOTS, type Commitment } from '../ledger/slots.ts';
 import { addressesOfTables, currentBalances, rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
@@ -130,9 +131,9 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
     getFeeForMessage: (params) => {
       const [text, config] = parseParams([z.string(), optionalConfig(contextParam)], params);
       const transaction = parseMessage(decodeText(text, 'base64', MESSAGE));
-      const { slot } = node.bank(config.commitment);
-      const alive = node.slots.isRecent(transaction.lifetimeToken, slot);
-      return withContext(node, config, alive ? transactionFee(transaction) : null);
+      const { slot, account } = node.bank(config.commitment);
+      const isAlive = node.slots.isRecent(transaction.lifetimeToken, slot) || findNonce(account, transaction) !== null;
+      return withContext(node, config, isAlive ? transactionFee(transaction) : null);
     },
     // Blocks are never full, so a transaction lands without a priority fee.
     getRecentPrioritizationFees: (params) => {

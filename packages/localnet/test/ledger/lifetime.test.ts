@@ -3,8 +3,10 @@ import { describe, test } from 'node:test';
 import {
   type Address,
   appendTransactionMessageInstructions,
+  type Commitment,
   createTransactionMessage,
   generateKeyPairSigner,
+  getBase64Decoder,
   getBase64EncodedWireTransaction,
   getSignatureFromTransaction,
   type Instruction,
@@ -16,6 +18,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   setTransactionMessageLifetimeUsingDurableNonce,
   signTransactionMessageWithSigners,
+  type TransactionMessageBytesBase64,
 } from '@solana/kit';
 import {
   fetchNonce,
@@ -102,6 +105,20 @@ describe('a durable nonce', () => {
     // The value that a failed transaction wrote is a valid nonce.
     await cluster.submit((await signDurable(cluster, payer, nonce, [memo('next')])).wire);
     assert.notEqual(await nonceValue(cluster, nonce), moved);
+  });
+
+  test('has a fee at every commitment that knows its value', async (t) => {
+    const cluster = await startCluster(t);
+    const payer = await cluster.wallet();
+    const nonce = await createNonce(cluster, payer);
+    const { message, wire } = await signDurable(cluster, payer, nonce, [memo('priced')]);
+    const fee = async (commitment: Commitment) =>
+      (await cluster.rpc.getFeeForMessage(message, { commitment }).send()).value;
+    assert.deepEqual([await fee('processed'), await fee('finalized')], [5000n, null]);
+    await cluster.localnet.warp({ slots: 32n });
+    assert.equal(await fee('finalized'), 5000n);
+    await cluster.submit(wire);
+    assert.deepEqual([await fee('processed'), await fee('finalized')], [null, 5000n]);
   });
 
   test('is not changed by a failed preflight', async (t) => {
@@ -227,7 +244,12 @@ async function signDurable(
     (timed) => appendTransactionMessageInstructions(instructions, timed),
   );
   const transaction = await signTransactionMessageWithSigners(message);
-  return { wire: getBase64EncodedWireTransaction(transaction), signature: getSignatureFromTransaction(transaction) };
+  const wireMessage = getBase64Decoder().decode(transaction.messageBytes) as TransactionMessageBytesBase64;
+  return {
+    message: wireMessage,
+    wire: getBase64EncodedWireTransaction(transaction),
+    signature: getSignatureFromTransaction(transaction),
+  };
 }
 
 function memo(text: string): Instruction {
