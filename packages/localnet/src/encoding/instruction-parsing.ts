@@ -1,9 +1,10 @@
 import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
+import { AuthorityType } from '@solana-program/token-2022';
 import { toUiTokenAmount } from '../ledger/token-balances.ts';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 import { type Field, type Layout, PROGRAMS } from './instruction-layouts.ts';
-import { extensionName } from './token-extensions.ts';
+import { extensionName, lowerFirst } from './token-extensions.ts';
 
 export interface ParsedInstruction {
   readonly program: string;
@@ -39,7 +40,7 @@ export function parseInstruction(
     const parsed = layout && readInstruction(layout, accounts, reader);
     return parsed ? { program: known.program, programId, parsed } : null;
   } catch (error) {
-    // The bytes end before the layout.
+    // The bytes end before the layout, or have a value that does not exist.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -83,7 +84,7 @@ function readInstruction(
     if (value !== undefined) info.set(name, value);
   }
   // The name of the account depends on the kind of authority.
-  if (MINT_AUTHORITIES.has(String(info.get('authorityType')))) {
+  if (info.has('authorityType') && !ACCOUNT_AUTHORITIES.has(info.get('authorityType'))) {
     info.set('mint', info.get('account'));
     info.delete('account');
   }
@@ -113,7 +114,7 @@ function readField(field: Field, reader: ByteReader): unknown {
     case 'text':
       return new TextDecoder().decode(reader.bytes(readLength(reader)));
     case 'authorityType':
-      return AUTHORITY_TYPES[reader.u8()] ?? 'unknown';
+      return readAuthorityType(reader);
     case 'extensionTypes': {
       const names: string[] = [];
       while (!reader.atEnd()) names.push(extensionName(reader.u16()));
@@ -130,9 +131,12 @@ function readLength(reader: ByteReader): number {
   return Number(length);
 }
 
-/**
- * Values of SetAuthority in the order of spl-token's AuthorityType. Token-2022 has more, only for mints with
- * extensions.
- */
-const AUTHORITY_TYPES = ['mintTokens', 'freezeAccount', 'accountOwner', 'closeAccount'];
-const MINT_AUTHORITIES: ReadonlySet<string> = new Set(['mintTokens', 'freezeAccount']);
+/** Kinds of authority that a token account has; mints have all others. */
+const ACCOUNT_AUTHORITIES: ReadonlySet<unknown> = new Set(['accountOwner', 'closeAccount']);
+
+function readAuthorityType(reader: ByteReader): string {
+  const type = reader.u8();
+  const name = AuthorityType[type];
+  if (name === undefined) throw new RangeError(`Authority ${type} does not exist`);
+  return lowerFirst(name);
+}

@@ -77,7 +77,8 @@ function stateOf(extension: Extension, members: object): Readonly<Record<string,
   }
 }
 
-function lowerFirst(text: string): string {
+/** Writes the name of an enum's member as `jsonParsed` has it. */
+export function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 

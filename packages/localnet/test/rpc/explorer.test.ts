@@ -13,6 +13,7 @@ import {
   getTransferCheckedInstruction,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
+import { AuthorityType as AuthorityType2022 } from '@solana-program/token-2022';
 import { parseInstruction } from '../../src/encoding/instruction-parsing.ts';
 import { startCluster } from '../cluster.ts';
 import { createTable } from '../lookup-table.ts';
@@ -229,6 +230,21 @@ test('jsonParsed names a multisig and its signers', () => {
     type: 'mintTo',
     info: { mint, account, amount: '3', multisigMintAuthority: multisig, signers: [one, two] },
   });
+});
+
+test('jsonParsed names every authority of a Token-2022 mint, and shows one that does not exist unparsed', () => {
+  const [mint, authority] = ['mint', 'authority'] as Address[]; // names will do
+  assert.ok(mint && authority);
+  const parse = (authorityType: number) =>
+    parseInstruction(TOKEN_2022, [mint, authority], Uint8Array.of(6, authorityType, 0))?.parsed;
+  for (const [type, authorityType] of [
+    [AuthorityType2022.TransferFeeConfig, 'transferFeeConfig'],
+    [AuthorityType2022.PermissionedBurn, 'permissionedBurn'],
+  ] as const) {
+    const expected: unknown = { type: 'setAuthority', info: { mint, authority, authorityType, newAuthority: null } };
+    assert.deepEqual(parse(type), expected);
+  }
+  assert.equal(parse(18), undefined);
 });
 
 test('jsonParsed shows a damaged or unknown instruction unparsed', () => {
