@@ -7,9 +7,10 @@ import {
 } from '@solana-program/address-lookup-table';
 import { getNonceDecoder, getNonceSize, NonceState, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { getMintDecoder, getMultisigDecoder, getMultisigSize, getTokenDecoder } from '@solana-program/token';
-import { mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import { mintSupply, tokenHolding } from '../ledger/token-balances.ts';
 import { parseNativeAccount } from './native-account-parsing.ts';
 import { parseExtensions, STATE_NAMES } from './token-extensions.ts';
+import { readFormat } from './ui-amounts.ts';
 
 /**
  * Parses accounts of the token programs, nonces, lookup tables, sysvars, and accounts of the loader, stake, vote and
@@ -57,22 +58,22 @@ function parseToken(
   if (!tokenHolding(account)) return null;
   const token = getTokenDecoder().decode(bytes);
   const mint = readAccount(token.mint);
-  const decimals = mint.exists ? mintSupply(mint)?.decimals : undefined;
-  if (decimals === undefined) return null;
+  const format = mint.exists ? readFormat(mint, readAccount) : null;
+  if (!format) return null;
   return {
     type: 'account',
     info: {
       mint: token.mint,
       owner: token.owner,
-      tokenAmount: toUiTokenAmount(token.amount, decimals),
+      tokenAmount: format(token.amount),
       ...(token.delegate.__option === 'Some' && {
         delegate: token.delegate.value,
-        delegatedAmount: toUiTokenAmount(token.delegatedAmount, decimals),
+        delegatedAmount: format(token.delegatedAmount),
       }),
       state: STATE_NAMES[token.state],
       isNative: token.isNative.__option === 'Some',
       ...(token.isNative.__option === 'Some' && {
-        rentExemptReserve: toUiTokenAmount(token.isNative.value, decimals),
+        rentExemptReserve: format(token.isNative.value),
       }),
       ...(token.closeAuthority.__option === 'Some' && { closeAuthority: token.closeAuthority.value }),
       ...extensionsOf(bytes),

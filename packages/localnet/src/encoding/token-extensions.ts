@@ -17,23 +17,29 @@ const HEADER_BYTES = 4;
 
 /** The extensions of a mint or token account of Token-2022 as `jsonParsed` shows them. */
 export function parseExtensions(bytes: Uint8Array) {
+  return readExtensions(bytes).map((entry) => {
+    return entry === null ? { extension: 'unparseableExtension' } : parseExtension(entry);
+  });
+}
+
+/** Reads the extensions of a mint or token account; null for one that a newer program has written. */
+export function readExtensions(bytes: Uint8Array): (Extension | null)[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const parsed: ReturnType<typeof parseExtension>[] = [];
+  const read: (Extension | null)[] = [];
   let offset = EXTENSIONS_OFFSET;
   while (offset + HEADER_BYTES <= bytes.length && view.getUint16(offset, true) !== ExtensionType.Uninitialized) {
     const end = offset + HEADER_BYTES + view.getUint16(offset + 2, true);
-    parsed.push(parseEntry(bytes.subarray(offset, end)));
+    read.push(readExtension(bytes.subarray(offset, end)));
     offset = end;
   }
-  return parsed;
+  return read;
 }
 
-/** Parses one entry; it is unparseable if a newer program has written it. */
-function parseEntry(entry: Uint8Array) {
+function readExtension(entry: Uint8Array): Extension | null {
   try {
-    return parseExtension(getExtensionDecoder().decode(entry));
+    return getExtensionDecoder().decode(entry);
   } catch (error) {
-    if (isSolanaError(error)) return { extension: 'unparseableExtension' };
+    if (isSolanaError(error)) return null;
     throw error;
   }
 }

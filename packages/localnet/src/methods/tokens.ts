@@ -5,9 +5,10 @@ import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
+import { type FormatAmount, readFormat } from '../encoding/ui-amounts.ts';
 import type { BankState } from '../ledger/bank-state.ts';
 import type { Node } from '../ledger/node.ts';
-import { mintSupply, type TokenHolding, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import { mintSupply, type TokenHolding, tokenHolding } from '../ledger/token-balances.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { CallError } from '../rpc/call-error.ts';
 import { accountConfig, addressParam, commitmentConfig, parseParams, whole } from '../rpc/params.ts';
@@ -47,25 +48,24 @@ export function tokenMethods(node: Node): Record<string, Method> {
       if (!account.exists) throw invalid('could not find account');
       const holding = tokenHolding(account);
       if (!holding) throw invalid('not a Token account');
-      const { decimals } = supplyOf(bank, holding.mint);
-      return withContext(node, context, toUiTokenAmount(holding.amountBaseUnits, decimals));
+      return withContext(node, context, formatOf(bank, holding.mint)(holding.amountBaseUnits));
     },
     getTokenSupply: (params) => {
       const [mint, context] = parseParams([addressParam, commitmentConfig], params);
-      const account = node.bank(context.commitment).account(mint);
+      const bank = node.bank(context.commitment);
+      const account = bank.account(mint);
       if (!account.exists) throw invalid('could not find account');
       if (!isTokenProgram(account.programAddress)) throw invalid('not a Token mint');
       const supply = mintSupply(account);
       if (!supply) throw invalid('mint could not be unpacked');
-      const { supplyBaseUnits, decimals } = supply;
-      return withContext(node, context, toUiTokenAmount(supplyBaseUnits, decimals));
+      return withContext(node, context, formatOf(bank, mint)(supply.supplyBaseUnits));
     },
     getTokenAccountsByOwner: (params) => byHolder(params, ({ owner }) => owner),
     getTokenAccountsByDelegate: (params) => byHolder(params, ({ delegate }) => delegate),
     getTokenLargestAccounts: (params) => {
       const [mint, context] = parseParams([addressParam, commitmentConfig], params);
       const bank = node.bank(context.commitment);
-      const { decimals } = supplyOf(bank, mint);
+      const format = formatOf(bank, mint);
       const largest = tokenAccounts(bank, programsFor(bank, { mint }))
         .filter(({ holding }) => holding.mint === mint)
         .reverse() // equal ones from the last address to the first
@@ -73,19 +73,19 @@ export function tokenMethods(node: Node): Record<string, Method> {
         .slice(0, LARGEST_ACCOUNTS)
         .map(({ account, holding }) => ({
           address: account.address,
-          ...toUiTokenAmount(holding.amountBaseUnits, decimals),
+          ...format(holding.amountBaseUnits),
         }));
       return withContext(node, context, largest);
     },
   };
 }
 
-function supplyOf(bank: BankState, mint: Address) {
+function formatOf(bank: BankState, mint: Address): FormatAmount {
   const account = bank.account(mint);
   if (!account.exists) throw invalid('could not find mint');
-  const supply = mintSupply(account);
-  if (!supply) throw invalid('Token mint could not be unpacked');
-  return supply;
+  const format = readFormat(account, bank.account);
+  if (!format) throw invalid('Token mint could not be unpacked');
+  return format;
 }
 
 function programsFor(bank: BankState, wanted: z.output<typeof tokenFilter>): Address[] {
@@ -94,7 +94,7 @@ function programsFor(bank: BankState, wanted: z.output<typeof tokenFilter>): Add
     if (!program) throw invalid('unrecognized Token program id');
     return [program];
   }
-  supplyOf(bank, wanted.mint);
+  formatOf(bank, wanted.mint);
   const mint = bank.account(wanted.mint);
   return TOKEN_PROGRAMS.filter((program) => mint.exists && program === mint.programAddress);
 }
