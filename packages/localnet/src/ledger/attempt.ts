@@ -1,3 +1,4 @@
+import { UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import { type Address, lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Execution, Runtime, TransactionError } from '../runtime.ts';
@@ -8,7 +9,14 @@ import { type ListedAccount, listAccounts } from './account-list.ts';
 import { advancedNonce, type Bank, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Store } from './store/store.ts';
 import type { TransactionRecord } from './store/transaction-record.ts';
-import { decodeAccount, type HeldAccount, holdAccount, readAccount, writeAccount } from './svm-accounts.ts';
+import {
+  decodeAccount,
+  type HeldAccount,
+  holdAccount,
+  putAccounts,
+  readAccount,
+  writeAccount,
+} from './svm-accounts.ts';
 import { costUnits, loadedBytes } from './transaction-cost.ts';
 import { transactionMeta } from './transaction-meta.ts';
 
@@ -90,6 +98,8 @@ export function attemptTransaction(
     if (lifetime.kind === 'nonce') advanceNonce(deps, lifetime.account.address);
   }
   const after = capture(svm, writable);
+  // LiteSVM may load the code of a program before the transaction that closes it removes the code.
+  if (before.has(UPGRADEABLE_LOADER_ADDRESS)) putAccounts(svm, after.values());
   const readMint = (mint: Address) => {
     const held = after.get(mint) ?? before.get(mint);
     return held ? decodeAccount(mint, held) : readAccount(svm, mint);

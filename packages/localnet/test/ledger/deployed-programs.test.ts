@@ -73,6 +73,19 @@ test('an upgraded program runs its old code in older banks, and a simulated upgr
   assert.equal(await run(cluster, program), 'Note');
 });
 
+test('a closed program cannot be called', async (t) => {
+  const cluster = await startCluster(t);
+  const payer = await cluster.wallet();
+  // The order of the two accounts in the transaction is that of their addresses, so that one program would not do.
+  for (let count = 0; count < 6; count += 1) {
+    const program = await deploy(cluster, payer);
+    const authority = { address: payer.address, role: AccountRole.READONLY_SIGNER };
+    const accounts = [writable(await codeAddress(program)), writable(payer.address), authority, writable(program)];
+    await cluster.send(payer, [loaderInstruction(accounts, [u32(5)])]);
+    assert.deepEqual(await run(cluster, program), { InstructionError: [0n, 'UnsupportedProgramId'] });
+  }
+});
+
 /** Simulates a call of the program; returns the first word that it logs, or its error. */
 async function run({ wallet, sign, rpc }: Cluster, programAddress: Address, commitment: Commitment = 'processed') {
   const { wire } = await sign(await wallet(), [{ programAddress, data: new TextEncoder().encode('hello') }]);
