@@ -23,7 +23,7 @@ export interface Ledger {
   readonly node: Node;
   /** Creates a node that lags behind, or has a short history. */
   nodeWith(options: NodeOptions): Node;
-  /** Accounts that a complete slot wrote. */
+  /** Accounts that a complete slot wrote, or that were written everywhere while it was built. */
   writtenIn(slot: bigint): ReadonlySet<Address>;
   /** Reads the accounts in the bank of any recent slot. */
   bankAt(slot: bigint): BankState;
@@ -99,6 +99,8 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   );
   putAccounts(svm, store.accounts());
   const chain: ChainDeps = { svm, runtime, slots, versions, store };
+  /** Accounts by the slot in which they were written everywhere, until it is finalized. */
+  const writtenEverywhere = new Map<bigint, ReadonlySet<Address>>();
   const executionListeners: (() => void)[] = [];
   const slotListeners: (() => Promise<void>)[] = [];
   const commitListeners: ((executed: readonly ExecutedAttempt[]) => void)[] = [];
@@ -144,7 +146,10 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     slots,
     node: createNode(chain, { behindSlots: 0n, historySlots: null }),
     nodeWith: (wanted) => createNode(chain, wanted),
-    writtenIn: versions.changedIn,
+    writtenIn: (slot) => {
+      const everywhere = writtenEverywhere.get(slot);
+      return everywhere ? versions.changedIn(slot).union(everywhere) : versions.changedIn(slot);
+    },
     bankAt: (slot) => readBank(chain, slot),
     stored: store.stored,
     execute: (transaction, { checkLifetime } = { checkLifetime: true }) => {
@@ -168,6 +173,8 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
         return err === null ? captureAccounts(svm, state.keys()) : null;
       });
       putAccounts(svm, outcome.after.values());
+      const written = writtenEverywhere.get(slots.current()) ?? new Set();
+      writtenEverywhere.set(slots.current(), written.union(new Set(outcome.after.keys())));
       record([outcome]);
       return outcome;
     },
@@ -191,6 +198,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       store.tidy(slots.current() - BLOCKHASH_VALID_SLOTS);
       await Promise.all(slotListeners.map((listener) => listener()));
       versions.prune(slots.at('finalized'));
+      for (const slot of writtenEverywhere.keys()) if (slot <= slots.at('finalized')) writtenEverywhere.delete(slot);
       await store.stored();
     },
     abandon: (firstSlot) => {

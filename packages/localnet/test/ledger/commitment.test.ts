@@ -203,6 +203,22 @@ describe('a subscription', () => {
     await localnet.warp({ slots: FINAL_SLOTS });
     assert.match(await nth(2), /logsNotification.*success/);
   });
+
+  test('notifies at every commitment of a change by the bank', { timeout: 20_000 }, async (t) => {
+    const { localnet, wallet } = await startCluster(t);
+    const recipient = await wallet(0n);
+    const nth = await subscribe(
+      t,
+      localnet.websocketUrl,
+      COMMITMENTS.map((commitment) => ['accountSubscribe', [recipient.address, { commitment }]]),
+    );
+    await localnet.bank.airdrop(recipient.address, SOL);
+    assert.match(await nth(1), /"lamports":1000000000,.*"subscription":1}/);
+    await localnet.warp();
+    assert.match(await nth(2), /"lamports":1000000000,.*"subscription":2}/);
+    await localnet.warp({ slots: FINAL_SLOTS });
+    assert.match(await nth(3), /"lamports":1000000000,.*"subscription":3}/);
+  });
 });
 
 function transfer(source: KeyPairSigner, destination: Address, amount = SOL) {
