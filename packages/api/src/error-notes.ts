@@ -294,6 +294,10 @@ export const ERROR_NOTES: {
       'Revoke a key that you no longer need, and try again a minute later: until then it counts, so that replacing keys does not raise the rate of requests.',
     example: { max: 20 },
   },
+  ERR_SETTINGS_CHANGED: {
+    remedy: 'Read the settings, and send your change again with them as `from`.',
+    example: { settings: 'daily limits' },
+  },
   ERR_TOO_MANY_WEBHOOKS: { remedy: 'Delete a webhook that you no longer need.', example: { max: 10 } },
   ERR_WEBHOOKS_UNAVAILABLE: {
     remedy: 'Ask the company that runs the service to set `WEBHOOK_KEY_FILE`. Everything else works without it.',

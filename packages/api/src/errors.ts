@@ -186,6 +186,12 @@ export const ERRORS = {
     'The registration transaction did not land as built.',
     (c: { problem: string }) => `The registration failed: ${c.problem}`,
   ),
+  ERR_SETTINGS_CHANGED: define(
+    409,
+    'The settings are not those that the caller has read; nothing was changed.',
+    (c: { settings: string }) =>
+      `The ${c.settings} were changed since you read them, so nothing was saved. Read them again, then save.`,
+  ),
   ERR_WEBHOOK_DISABLED: define(
     409,
     'The webhook is disabled.',

@@ -9,6 +9,7 @@ import {
   approve,
   askApi,
   checkScreen,
+  checkScreenOnBoth,
   fund,
   initByApi,
   openApproval,
@@ -143,6 +144,55 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByText('Changed the daily limits').waitFor();
     assert.equal(await page.locator('s').first().textContent(), '1,000 tokens');
     await checkScreen(person, 'settings-changed');
+  });
+
+  it('replace no settings that another tab has saved meanwhile, until the person has seen them', async () => {
+    const person = await story.visit();
+    const { page, visit } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    const settings = async () => JSON.parse((await askApi(person, `/projects/${projectId}/settings`)).text);
+    const other = await visit.context.newPage();
+    const open = async (button: string) => {
+      for (const tab of [page, other]) {
+        await tab.goto(`/p/${projectId}/settings`);
+        await tab.getByRole('button', { name: button }).click();
+      }
+    };
+    const refused = page.getByRole('alert').filter({ hasText: 'Changed meanwhile: nothing was saved' });
+
+    await open('Change limits');
+    await other.getByLabel('Daily airdrop limit, tokens').fill('50');
+    await other.getByRole('button', { name: 'Save limits' }).click();
+    await other.getByText('Changed the daily limits').waitFor();
+    await page.getByLabel('Daily burn limit, tokens').fill('7');
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await refused.waitFor();
+    await page.getByText('Changed the daily limits').waitFor();
+    await checkScreenOnBoth(person, 'settings-changed-meanwhile');
+    assert.equal(await page.getByLabel('Daily airdrop limit, tokens').inputValue(), '50', 'nobody has typed another');
+    assert.equal((await settings()).burnLimit, '1000');
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await page.getByRole('button', { name: 'Change limits' }).waitFor();
+    const { burnLimit, airdropLimit } = await settings();
+    assert.deepEqual([burnLimit, airdropLimit], ['7', '50']);
+
+    await open('Change proof types');
+    for (const [tab, type] of [
+      [other, 'REFERRAL'],
+      [page, 'WATCH_AD'],
+    ] as const) {
+      await tab.getByRole('button', { name: 'Add a proof type' }).click();
+      await tab.getByLabel('Name', { exact: true }).fill(type);
+      await tab.getByRole('button', { name: 'Save proof types' }).click();
+      await tab.getByText('Changed the proof types').waitFor();
+    }
+    await refused.waitFor();
+    await page.getByText('Removed when you save: REFERRAL.').waitFor();
+    assert.deepEqual((await settings()).proofTypes, [{ type: 'REFERRAL' }]);
+    await page.getByRole('button', { name: 'Save proof types' }).click();
+    await page.getByRole('button', { name: 'Change proof types' }).waitFor();
+    assert.deepEqual((await settings()).proofTypes, [{ type: 'WATCH_AD' }]);
   });
 
   it('show everyone with the link a proof and the vault, to the byte', async () => {

@@ -4,6 +4,7 @@ import {
   type LimitsRequest,
   type ProjectSettings,
   type ProofType,
+  type ProofTypesRequest,
   type CompanyTerms as TermsBody,
 } from '@flywheel/api';
 import { type CompanyTerms, findReservedTypeIssue, parseAmount, toDecimal } from '@flywheel/protocol';
@@ -31,7 +32,8 @@ export async function readSettings(deps: SettingsDeps, wallet: Address, projectI
 /**
  * Sets the daily limits. They apply from the next init on; reservations of open batches stay. A change is logged with the
  * limits before and after; a request that changes nothing is not logged.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
+ * ERR_SETTINGS_CHANGED for other limits than those of `from`
  */
 export async function changeLimits(
   deps: SettingsDeps,
@@ -41,10 +43,12 @@ export async function changeLimits(
 ): Promise<ProjectSettings> {
   const { token } = await requireOwnProject(deps, wallet, projectId);
   const dailyLimits = parseLimits(request, token.decimals);
+  const from = request.from && parseLimits(request.from, token.decimals, 'body.from');
   return deps.db.transaction().execute(async (trx) => {
     const project = await lockOwnProject(trx, wallet, projectId);
     const [before, after] = [project.dailyLimits, dailyLimits].map((limits) => presentLimits(limits, token.decimals));
     if (!isDeepStrictEqual(before, after)) {
+      requireAsRead('daily limits', project.dailyLimits, from);
       await updateDailyLimits(trx, projectId, dailyLimits);
       const entry = { actor: wallet, action: 'limits.changed', projectId, before, after } as const;
       await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
@@ -57,21 +61,22 @@ export async function changeLimits(
  * Replaces all proof types. They apply from the next init on. A change is logged with the types before and after; a
  * request that changes nothing is not logged.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
- * ERR_SCHEMA_CHECK_UNAVAILABLE; ERR_RATE_LIMITED after `MAX_CHANGES_A_DAY` changes in 24 hours
+ * ERR_SETTINGS_CHANGED for other types than those of `from`; ERR_SCHEMA_CHECK_UNAVAILABLE; ERR_RATE_LIMITED after `MAX_CHANGES_A_DAY` changes in 24 hours
  */
 export async function changeProofTypes(
   deps: SettingsDeps & SchemaDeps,
   wallet: Address,
   projectId: string,
-  proofTypes: readonly ProofType[],
+  { proofTypes, from }: ProofTypesRequest,
 ): Promise<ProjectSettings> {
   await requireOwnProject(deps, wallet, projectId);
   await requireProofTypes(deps, wallet, proofTypes);
   return deps.db.transaction().execute(async (trx) => {
     const project = await lockOwnProject(trx, wallet, projectId);
     const changed = { ...project, proofTypes: new Map(proofTypes.map((each) => [each.type, each])) };
-    const [before, after] = [project, changed].map((each) => ({ proofTypes: sortByType(each.proofTypes) }));
+    const [before, after] = [project, changed].map((each) => ({ proofTypes: sortByType(each.proofTypes.values()) }));
     if (!isDeepStrictEqual(before, after)) {
+      requireAsRead('proof types', before, from && { proofTypes: sortByType(from) });
       await requireFewChanges(trx, projectId, deps.clock.now());
       await replaceProofTypes(trx, projectId, proofTypes);
       const entry = { actor: wallet, action: 'proof-types.changed', projectId, before, after } as const;
@@ -79,6 +84,16 @@ export async function changeProofTypes(
     }
     return presentSettings({ ...deps, db: trx }, changed);
   });
+}
+
+/**
+ * Refuses a change of settings that the caller has not seen.
+ * @param read the settings as the caller has read them; undefined from a caller who replaces whatever there is.
+ * @throws ApiError ERR_SETTINGS_CHANGED
+ */
+function requireAsRead<Settings>(settings: string, present: Settings, read: Settings | undefined): void {
+  if (read === undefined || isDeepStrictEqual(present, read)) return;
+  throw new ApiError('ERR_SETTINGS_CHANGED', { settings });
 }
 
 /** The log keeps each change for good, and one may have 1.5 MB: without a bound, a project could fill the disk. */
@@ -100,7 +115,7 @@ export function presentOwnSettings({ scopes, dailyLimits, proofTypes, approvalMo
   return {
     scopes: [...scopes],
     ...presentLimits(dailyLimits, token.decimals),
-    proofTypes: sortByType(proofTypes),
+    proofTypes: sortByType(proofTypes.values()),
     approvalMode,
   };
 }
@@ -166,8 +181,8 @@ async function lockOwnProject(trx: Db, wallet: Address, projectId: string): Prom
 }
 
 /** Sorts proof types by name, so that the order in which they were stored does not matter. */
-function sortByType(proofTypes: Project['proofTypes']): ProofType[] {
-  return [...proofTypes.values()].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+function sortByType(proofTypes: Iterable<ProofType>): ProofType[] {
+  return [...proofTypes].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
 function presentLimits({ burnBaseUnits, airdropBaseUnits }: DailyTotals, decimals: number): LimitsRequest {

@@ -120,6 +120,20 @@ describe('daily limits', () => {
     );
   });
 
+  it('are not replaced by a caller who has read others', async () => {
+    const project = await createProject(world, SMALL);
+    const from = { burnLimit: '10.00', airdropLimit: '0.5' };
+    requireOk(await put(project, '/limits', { burnLimit: '11', airdropLimit: '0.5', from }));
+    const late = await put(project, '/limits', { burnLimit: '10', airdropLimit: '7', from });
+    assertError(late, 409, 'ERR_SETTINGS_CHANGED', /daily limits/);
+    const { burnLimit, airdropLimit } = requireOk(await get(project, '/settings'));
+    assert.deepEqual([burnLimit, airdropLimit], ['11', '0.5']);
+    // The same request once more, after its answer was lost, asks for what is there.
+    requireOk(await put(project, '/limits', { burnLimit: '11', airdropLimit: '0.5', from }));
+    const invalid = await put(project, '/limits', { ...from, from: { ...from, burnLimit: '1.005' } });
+    assertError(invalid, 400, 'ERR_INVALID_REQUEST', /body\.from\.burnLimit/);
+  });
+
   it('changed by two requests at once change one after the other, each recorded with its old value', async () => {
     const project = await createProject(world, SMALL);
     const burnLimits = ['1', '2', '3', '4', '5'];
@@ -152,6 +166,19 @@ describe('proof types', () => {
     );
     requireOk(await put(project, '/proof-types', { proofTypes: [] }));
     requireOk(await init(world.url, project.apiKey, [{ ...burnPipeline(), type: 'ANYTHING' }]));
+  });
+
+  it('are not replaced by a caller who has read others', async () => {
+    const project = await createProject(world, { proofTypes: [{ type: 'B' }, WATCH] });
+    const from = [WATCH, { type: 'B' }];
+    requireOk(await put(project, '/proof-types', { proofTypes: [WATCH], from }));
+    const stricter = { ...WATCH, payloadSchema: { required: ['adId', 'userId'] } };
+    const late = await put(project, '/proof-types', { proofTypes: [...from, { type: 'C' }], from });
+    assertError(late, 409, 'ERR_SETTINGS_CHANGED', /proof types/);
+    requireOk(await put(project, '/proof-types', { proofTypes: [stricter], from: [WATCH] }));
+    const other = await put(project, '/proof-types', { proofTypes: [], from: [WATCH] });
+    assertError(other, 409, 'ERR_SETTINGS_CHANGED');
+    assert.deepEqual(requireOk(await get(project, '/settings')).proofTypes, [stricter]);
   });
 
   it('are rejected with their position if one is repeated, malformed or has an invalid JSON Schema', async () => {

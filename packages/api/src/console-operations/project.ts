@@ -73,7 +73,7 @@ export const PROJECT_OPERATIONS = {
     params: projectParams,
     body: LimitsRequest,
     responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_SETTINGS_CHANGED'],
   },
   changeProofTypes: {
     ...HEAVY,
@@ -84,9 +84,10 @@ export const PROJECT_OPERATIONS = {
       'Replaces all proof types. Applies to batches that are created afterwards. A project may change them a hundred times in 24 hours.',
     params: projectParams,
     body: ProofTypesRequest,
-    maxBodyBytes: PROOF_TYPES_BODY_BYTES,
+    // The new types, and those that they replace.
+    maxBodyBytes: 2 * PROOF_TYPES_BODY_BYTES,
     responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
-    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_SETTINGS_CHANGED', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
   },
   listProjectHistory: {
     ...SESSION,

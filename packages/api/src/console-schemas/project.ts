@@ -131,15 +131,28 @@ export const ProjectSettings = z
   })
   .meta({ id: 'ProjectSettings' });
 
+const limits = {
+  burnLimit: decimalTokens.describe('Whole tokens that may be burned per UTC day.'),
+  airdropLimit: decimalTokens.describe('Whole tokens that may be airdropped per UTC day.'),
+};
+
 export const LimitsRequest = z
   .strictObject({
-    burnLimit: decimalTokens.describe('Whole tokens that may be burned per UTC day.'),
-    airdropLimit: decimalTokens.describe('Whole tokens that may be airdropped per UTC day.'),
+    ...limits,
+    from: z
+      .strictObject(limits)
+      .optional()
+      .describe('The limits as the caller has read them. If they are others now, nothing is changed.'),
   })
   .meta({ id: 'LimitsRequest' });
 
 export const ProofTypesRequest = z
-  .strictObject({ proofTypes: ProofTypes.describe('The complete list: types that are left out are removed.') })
+  .strictObject({
+    proofTypes: ProofTypes.describe('The complete list: types that are left out are removed.'),
+    from: ProofTypes.optional().describe(
+      'The proof types as the caller has read them. If they are others now, nothing is changed.',
+    ),
+  })
   .meta({ id: 'ProofTypesRequest' });
 
 export type ProjectSummary = z.output<typeof ProjectSummary>;
@@ -147,6 +160,7 @@ export type ProjectOverview = z.output<typeof ProjectOverview>;
 export type CompanyTerms = z.output<typeof CompanyTerms>;
 export type ProjectSettings = z.output<typeof ProjectSettings>;
 export type LimitsRequest = z.output<typeof LimitsRequest>;
+export type ProofTypesRequest = z.output<typeof ProofTypesRequest>;
 export type VaultFunds = z.output<typeof VaultFunds>;
 export type Attention = z.output<typeof Attention>;
 export type Usage = z.output<typeof Usage>;

@@ -1,15 +1,14 @@
 import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
 import { groupDigits } from '@flywheel/protocol';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { limitIssue, toFinestUnits } from '../../lib/amounts.ts';
 import { changeLimits } from '../../lib/api/projects.ts';
 import { amountWithUnit, tokenUnit } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
-import { ErrorNotice } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { AmountText } from '../../ui/text.tsx';
+import { SaveError, useSaveSettings } from './save-settings.tsx';
 
 export interface LimitsPanelProps {
   readonly project: ProjectOverview;
@@ -89,49 +88,53 @@ interface LimitsFormProps {
 }
 
 function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
-  const queries = useQueryClient();
-  const [burnLimit, setBurnLimit] = useState(settings.burnLimit);
-  const [airdropLimit, setAirdropLimit] = useState(settings.airdropLimit);
-  const change = useMutation({
-    mutationFn: () => changeLimits(project.id, { burnLimit, airdropLimit }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['project', project.id] });
-      onDone();
-    },
+  const [typed, setTyped] = useState<Partial<Limits>>({});
+  const { seen, save } = useSaveSettings({
+    projectId: project.id,
+    settings,
+    send: (from) => changeLimits(project.id, { ...limitsOf(from), ...typed, from: limitsOf(from) }),
+    onDone,
   });
+  const { burnLimit, airdropLimit } = { ...limitsOf(seen), ...typed };
   const { decimals } = project.token;
   const errors = [limitIssue(burnLimit, decimals), limitIssue(airdropLimit, decimals)];
-  const isUnchanged = burnLimit === settings.burnLimit && airdropLimit === settings.airdropLimit;
+  const isUnchanged = burnLimit === seen.burnLimit && airdropLimit === seen.airdropLimit;
   const isReady = errors.every((error) => error === null) && !isUnchanged;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (isReady) change.mutate();
+    if (isReady) save.mutate();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <LimitField
         label="Daily burn limit"
         value={burnLimit}
-        current={settings.burnLimit}
+        current={seen.burnLimit}
         error={errors[0] ?? null}
-        onChange={setBurnLimit}
+        onChange={(limit) => setTyped({ ...typed, burnLimit: limit })}
       />
       <LimitField
         label="Daily airdrop limit"
         value={airdropLimit}
-        current={settings.airdropLimit}
+        current={seen.airdropLimit}
         error={errors[1] ?? null}
-        onChange={setAirdropLimit}
+        onChange={(limit) => setTyped({ ...typed, airdropLimit: limit })}
       />
-      {change.error && <ErrorNotice error={change.error} />}
+      {save.error && <SaveError error={save.error} />}
       <div className="flex gap-3">
-        <Button type="submit" tone="primary" isBusy={change.isPending} disabled={!isReady}>
+        <Button type="submit" tone="primary" isBusy={save.isPending} disabled={!isReady}>
           Save limits
         </Button>
         <Button onClick={onDone}>Cancel</Button>
       </div>
     </form>
   );
+}
+
+type Limits = Pick<ProjectSettings, 'burnLimit' | 'airdropLimit'>;
+
+function limitsOf({ burnLimit, airdropLimit }: ProjectSettings): Limits {
+  return { burnLimit, airdropLimit };
 }
 
 interface LimitFieldProps {

@@ -1,13 +1,12 @@
 import type { ProjectSettings } from '@flywheel/api';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { changeProofTypes } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { ErrorNotice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { draftOf, findDraftIssue, type ProofTypeDraft, parseDraft } from '../proof-types/draft.ts';
 import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
+import { SaveError, useSaveSettings } from './save-settings.tsx';
 
 export interface ProofTypesPanelProps {
   readonly projectId: string;
@@ -74,27 +73,22 @@ interface ProofTypesFormProps {
 }
 
 function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
-  const queries = useQueryClient();
   const [drafts, setDrafts] = useState<readonly ProofTypeDraft[]>(() => settings.proofTypes.map(draftOf));
   const problem = findDraftIssue(drafts);
-  const change = useMutation({
-    mutationFn: () => {
-      const read = drafts.map(parseDraft);
-      return changeProofTypes(
-        projectId,
-        read.flatMap((type) => ('issue' in type ? [] : [type])),
-      );
+  const { seen, save } = useSaveSettings({
+    projectId,
+    settings,
+    send: ({ proofTypes: from }) => {
+      const proofTypes = drafts.map(parseDraft).flatMap((type) => ('issue' in type ? [] : [type]));
+      return changeProofTypes(projectId, { proofTypes, from });
     },
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['project', projectId] });
-      onDone();
-    },
+    onDone,
   });
   const kept = new Set(drafts.map(({ type }) => type));
-  const removed = settings.proofTypes.filter(({ type }) => !kept.has(type)).map(({ type }) => type);
+  const removed = seen.proofTypes.filter(({ type }) => !kept.has(type)).map(({ type }) => type);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (problem === null) change.mutate();
+    if (problem === null) save.mutate();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
@@ -108,9 +102,9 @@ function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
             : 'New batches cannot use a removed type.'}
         </p>
       )}
-      {change.error && <ErrorNotice error={change.error} />}
+      {save.error && <SaveError error={save.error} />}
       <div className="flex gap-3">
-        <Button type="submit" tone="primary" isBusy={change.isPending} disabled={problem !== null}>
+        <Button type="submit" tone="primary" isBusy={save.isPending} disabled={problem !== null}>
           Save proof types
         </Button>
         <Button onClick={onDone}>Cancel</Button>

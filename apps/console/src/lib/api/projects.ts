@@ -1,4 +1,4 @@
-import { type LimitsRequest, PROJECT_OPERATIONS, type ProjectOverview, type ProofType } from '@flywheel/api';
+import { type LimitsRequest, PROJECT_OPERATIONS, type ProjectOverview, type ProofTypesRequest } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
 import { call } from './call.ts';
 import { useEnvironment } from './environment.ts';
@@ -81,6 +81,6 @@ export function changeLimits(projectId: string, body: LimitsRequest) {
 }
 
 /** Replaces all proof types of a project. */
-export function changeProofTypes(projectId: string, proofTypes: readonly ProofType[]) {
-  return call(PROJECT_OPERATIONS.changeProofTypes, { params: { projectId }, body: { proofTypes: [...proofTypes] } });
+export function changeProofTypes(projectId: string, body: ProofTypesRequest) {
+  return call(PROJECT_OPERATIONS.changeProofTypes, { params: { projectId }, body });
 }

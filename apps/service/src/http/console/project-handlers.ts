@@ -44,7 +44,7 @@ export function createProjectHandlers(deps: ConsoleDeps): Handlers<typeof PROJEC
 
     changeProofTypes: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await changeProofTypes(deps, wallet, params.projectId, body.proofTypes),
+      body: await changeProofTypes(deps, wallet, params.projectId, body),
     }),
 
     listProjectHistory: async ({ wallet }, { params, query }) => {
