@@ -13,7 +13,7 @@ import { encodeBase58 } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject } from '@flywheel/testing/project';
-import { createKeyPairSignerFromPrivateKeyBytes, generateKeyPair, getAddressEncoder } from '@solana/kit';
+import { address, createKeyPairSignerFromPrivateKeyBytes, generateKeyPair, getAddressEncoder } from '@solana/kit';
 import { alterAnswers, holdRequests } from './alterations.ts';
 import {
   askApi,
@@ -21,6 +21,7 @@ import {
   fund,
   initByApi,
   openApproval,
+  openRegistrationReview,
   openStory,
   type Person,
   type Registered,
@@ -31,6 +32,7 @@ import {
   untilVerified,
 } from './story.ts';
 
+const SESSION_MS = 12 * 3_600_000;
 const FLYWHEEL = fileURLToPath(new URL('../../../cli/bin/flywheel.js', import.meta.url));
 
 describe('a session in a browser', { skip: noBrowser }, () => {
@@ -99,6 +101,26 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByTestId('secret').waitFor();
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('that ends keeps a new project’s key, which is shown only once', async () => {
+    const visitor = await story.visit();
+    const { page } = visitor;
+    const wallet = address(await signIn(visitor));
+    await openRegistrationReview(page);
+    await page.getByRole('button', { name: 'Sign and create the project' }).click();
+    await page.getByText('Project created').waitFor();
+    const key = await page.getByTestId('secret').textContent();
+    await story.world.db.deleteFrom('sessions').where('wallet', '=', wallet).execute();
+    await page.clock.setFixedTime(Date.now() + SESSION_MS);
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText('Sign in first').waitFor();
+    assert.equal(await page.getByTestId('secret').isVisible(), false);
+    await page.clock.setFixedTime(Date.now());
+    await signIn(visitor);
+    assert.equal(await page.getByTestId('secret').textContent(), key);
+    await page.getByRole('link', { name: 'I have stored the key' }).click();
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
   });
 
   it('that is signed out from the palette leaves nothing of the wallet on the screen', async () => {

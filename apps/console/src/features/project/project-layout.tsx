@@ -1,15 +1,15 @@
 import { isFlywheelError } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
-import { Activity, useState } from 'react';
 import { projectQuery, useIsServed } from '../../lib/api/projects.ts';
-import { useSession, useSignOut } from '../../lib/api/session.ts';
+import { useSignOut } from '../../lib/api/session.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { Notice } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { SignInPrompt } from '../session/sign-in-dialog.tsx';
+import { SignedIn } from '../session/signed-in.tsx';
 
 const TABS = [
   { to: '/p/$projectId', name: 'Overview', exact: true },
@@ -21,30 +21,13 @@ const TABS = [
   { to: '/p/$projectId/settings', name: 'Settings', exact: false },
 ] as const;
 
-/**
- * Layout of a project’s screens, with their tabs. When the session ends, the screens stay mounted but hidden, so that
- * the same wallet finds its input and signatures again after signing in.
- */
+/** Layout of a project’s screens, with their tabs. */
 export function ProjectLayout() {
   const { projectId } = useParams({ from: '/p/$projectId' });
-  const session = useSession();
-  const [wallet, setWallet] = useState<string | null>(null);
-  if (session && session.wallet !== wallet) setWallet(session.wallet);
-  if (session === undefined && wallet === null)
-    return (
-      <Loading>
-        <SkeletonLines count={4} />
-      </Loading>
-    );
   return (
-    <>
-      {session === null && <SignInPrompt />}
-      {wallet !== null && (
-        <Activity key={wallet} mode={session ? 'visible' : 'hidden'}>
-          <ProjectScreens projectId={projectId} wallet={wallet} />
-        </Activity>
-      )}
-    </>
+    <SignedIn prompt={<SignInPrompt />}>
+      {(wallet) => <ProjectScreens projectId={projectId} wallet={wallet} />}
+    </SignedIn>
   );
 }
 

@@ -1,13 +1,13 @@
 import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
-import { useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
-import { EmptyState, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, Notice } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
+import { SignedIn } from '../session/signed-in.tsx';
 import { EMPTY_DRAFT, type RegistrationDraft } from './draft.ts';
 import { ReviewStep } from './review-step.tsx';
 import { ApprovalStep, LimitsStep, ProofTypesStep } from './rule-steps.tsx';
@@ -17,16 +17,9 @@ const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 
 /** Registers a project in five steps: token, limits, proof types, company approval, review. */
 export function Register() {
-  const session = useSession();
   const registration = useEnvironment()?.registration;
-  if (session === undefined)
-    return (
-      <Loading>
-        <SkeletonLines count={4} />
-      </Loading>
-    );
   if (registration === 'closed') return <Closed />;
-  return session ? <Steps wallet={session.wallet} /> : <SignedOut />;
+  return <SignedIn prompt={<SignedOut />}>{(wallet) => <Steps wallet={wallet} />}</SignedIn>;
 }
 
 function Steps({ wallet }: { readonly wallet: string }) {
