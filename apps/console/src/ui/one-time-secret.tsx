@@ -1,3 +1,4 @@
+import { useBlocker } from '@tanstack/react-router';
 import { CopyButton } from './copy.tsx';
 import { useHeldDialog } from './dialog.tsx';
 import { Notice } from './feedback.tsx';
@@ -9,16 +10,29 @@ export interface OneTimeSecretProps {
   readonly storage?: string;
   /** Says what to do if the secret is lost. */
   readonly ifLost: string;
+  /** Start of the path to which the person goes once it is stored; without it, any other screen takes the secret away. */
+  readonly nextPath?: string;
 }
 
-/** Shows a secret that cannot be read again later. A dialog around it closes only by its own button. */
+/**
+ * Shows a secret that cannot be read again later. A dialog around it closes only by its own button. The browser asks before it
+ * leaves the site, and this page before it shows another screen.
+ */
 export function OneTimeSecret({
   name,
   secret,
   storage = 'The service keeps only its hash.',
   ifLost,
+  nextPath,
 }: OneTimeSecretProps) {
   useHeldDialog();
+  useBlocker({
+    shouldBlockFn: ({ next: { pathname } }) => {
+      const isNext = nextPath !== undefined && pathname.startsWith(nextPath);
+      return !isNext && !confirm(`${name} is shown only once. Leave without it?`);
+    },
+    enableBeforeUnload: true,
+  });
   return (
     <Notice tone="waiting" title={`${name}. Copy it now: it is shown only once`}>
       <div className="my-2 flex flex-wrap items-center gap-2">

@@ -75,6 +75,25 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Revoke without a secret' }).waitFor();
   });
 
+  it('keep a new key on the screen until it is stored', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    await register(person);
+    await page.getByRole('link', { name: 'API keys' }).first().click();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByTestId('secret').waitFor();
+    for (const leave of ['history.back()', 'location.reload()']) {
+      const asked = page.waitForEvent('dialog').then((dialog) => dialog.dismiss());
+      await page.evaluate(leave);
+      await asked;
+      assert.ok(await page.getByTestId('secret').isVisible(), `${leave} takes the key away`);
+    }
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByTestId('secret').waitFor({ state: 'detached' });
+  });
+
   it('rotate a key without an overlap, and show the new one, which expires when the old one would', async () => {
     const person = await story.visit(PHONE);
     const { page } = person;

@@ -1,7 +1,6 @@
 import type { RegisteredProject } from '@flywheel/api';
 import { type PinPlace, type RegistrationTerms, verifyRegistered } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { keepRegistration } from '../../lib/pins.ts';
 import { initSample, nameSample } from '../../lib/samples.ts';
 import { ButtonLink } from '../../ui/button.tsx';
@@ -34,12 +33,6 @@ export function Created({
 }: CreatedProject & { readonly draft: RegistrationDraft }) {
   const { projectId, apiKey, vaultAddress, mintAddress } = project;
   const rules = rulesOf(draft);
-  // The browser asks before it leaves the site, and this page before it shows another screen than the project’s.
-  useBlocker({
-    shouldBlockFn: ({ next: { pathname } }) =>
-      !pathname.startsWith(`/p/${projectId}`) && !confirm('The API key is shown only once. Leave without it?'),
-    enableBeforeUnload: true,
-  });
   const comparison = useQuery({
     queryKey: ['registered', projectId],
     queryFn: async () => {
@@ -68,6 +61,7 @@ export function Created({
         name="Your API key"
         secret={apiKey}
         ifLost="If you lose it, create another one on the page API keys and revoke this one."
+        nextPath={`/p/${projectId}`}
       />
       {comparison.isPending && (
         <div role="status" className="flex flex-col gap-3">
