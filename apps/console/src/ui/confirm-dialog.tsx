@@ -40,9 +40,10 @@ function ConfirmForm({
   onClose,
 }: Omit<ConfirmDialogProps, 'title' | 'isOpen'>) {
   const [typed, setTyped] = useState('');
+  const isSame = asShown(typed) === asShown(name);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (typed === name) onConfirm();
+    if (isSame) onConfirm();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
@@ -50,11 +51,16 @@ function ConfirmForm({
       <TextField label={`Type “${name}” to confirm`} value={typed} onChange={({ target }) => setTyped(target.value)} />
       {error && <ErrorNotice error={error} />}
       <DialogButtons>
-        <Button type="submit" tone="danger" isBusy={isBusy} disabled={typed !== name}>
+        <Button type="submit" tone="danger" isBusy={isBusy} disabled={!isSame}>
           {verb}
         </Button>
         <Button onClick={onClose}>{dismissLabel}</Button>
       </DialogButtons>
     </form>
   );
+}
+
+/** A text as a page shows it: without spaces at its ends, and with one for several. A phone adds one after a word. */
+function asShown(text: string): string {
+  return text.trim().replace(/\s+/g, ' ');
 }

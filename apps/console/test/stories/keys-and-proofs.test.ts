@@ -94,6 +94,26 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByTestId('secret').waitFor({ state: 'detached' });
   });
 
+  it('revoke a key whose name has more spaces than a page shows, and give none such a name', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    assert.equal((await askApi(person, `/projects/${projectId}/keys`, { name: ' two  words' })).status, 200);
+    await page.goto(`/p/${projectId}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('backend ');
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('backend').waitFor();
+    const { text } = await askApi(person, `/projects/${projectId}/keys`);
+    assert.ok(text.includes('"name":"backend"'), text);
+    await page.getByRole('button', { name: 'Revoke two words' }).click();
+    await page.getByLabel('Type “ two words” to confirm').fill('two words ');
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('1 inactive key').waitFor();
+  });
+
   it('rotate a key without an overlap, and show the new one, which expires when the old one would', async () => {
     const person = await story.visit(PHONE);
     const { page } = person;

@@ -42,7 +42,7 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
         params: { projectId },
         body: {
           scopes: selected,
-          ...(name === '' ? {} : { name }),
+          ...(name.trim() === '' ? {} : { name: name.trim() }),
           ...expiresAtOf(expiry),
         },
       }),
