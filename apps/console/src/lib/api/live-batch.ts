@@ -25,14 +25,13 @@ export function useLiveBatch(projectId: string, batchId: string): UseQueryResult
     enabled: isMoving,
     refetchInterval: isStreaming ? FALLBACK_INTERVAL_MS : POLL_INTERVAL_MS,
   });
+  const { data: whole } = batch;
   const { data: latest } = progress;
   useEffect(() => {
-    if (!latest) return;
-    queries.setQueryData(
-      batchQuery(projectId, batchId).queryKey,
-      (current) => current && applyProgress(current, latest),
-    );
-  }, [queries, projectId, batchId, latest]);
+    if (!whole || !latest) return;
+    // Also when the whole batch was read again: its answer takes longer, and may be of an earlier state than the progress.
+    queries.setQueryData(batchQuery(projectId, batchId).queryKey, applyProgress(whole, latest));
+  }, [queries, projectId, batchId, whole, latest]);
   useEffect(() => {
     if (!isMoving || !isInSight) return;
     const { queryKey } = progressQuery(projectId, batchId);

@@ -1,0 +1,58 @@
+import { after, before, describe, it } from 'node:test';
+import { noBrowser } from '@flywheel/testing/browser';
+import { burnPipeline } from '@flywheel/testing/client';
+import {
+  approve,
+  fund,
+  initByApi,
+  openApproval,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
+
+describe('a batch whose answers overtake each other', { skip: noBrowser }, () => {
+  let story: Story;
+  let person: Person;
+  let project: Registered;
+  before(async () => {
+    story = await openStory();
+    person = await story.visit();
+    await signIn(person);
+    project = await register(person);
+    await fund(person, project);
+  });
+  after(() => story.stop());
+
+  it('stays executed when a read of the whole batch, begun before, ends after it', async () => {
+    const { page, visit } = person;
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    const status = page.getByRole('region', { name: 'Batch status' });
+    await status.getByText('Waiting for you').waitFor();
+    const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(`**/batches/${batchId}`, async (route) => {
+      const response = await route.fetch();
+      const text = await response.text();
+      read.resolve();
+      await released.promise;
+      await route.fulfill({ response, body: text.replaceAll('"type":"PRODUCT_PURCHASE"', '"type":"READ_BEFORE"') });
+    });
+    // Who returns to the tab after a while has it read again.
+    await page.clock.setFixedTime(Date.now() + 60_000);
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await read.promise;
+    const other = { ...person, page: await visit.context.newPage() };
+    await openApproval(other, project, batchId);
+    await approve(other);
+    await status.getByText('Executed', { exact: true }).waitFor();
+    await page.getByText('All rent returned').waitFor();
+    released.resolve();
+    await page.getByText('READ_BEFORE').first().waitFor();
+    await status.getByText('Executed', { exact: true }).waitFor();
+    await page.unrouteAll();
+  });
+});
