@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
@@ -53,6 +54,39 @@ describe('a batch whose answers overtake each other', { skip: noBrowser }, () =>
     released.resolve();
     await page.getByText('READ_BEFORE').first().waitFor();
     await status.getByText('Executed', { exact: true }).waitFor();
+    await page.unrouteAll();
+  });
+
+  it('is not offered for approval again by a read that began before it was approved', async () => {
+    const { page } = person;
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    // Without events, the page reads every two seconds.
+    await page.route('**/events', (route) => route.abort());
+    await openApproval(person, project, batchId);
+    const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(
+      `**/batches/${batchId}/progress`,
+      async (route) => {
+        const response = await route.fetch();
+        const text = await response.text();
+        read.resolve();
+        await released.promise;
+        // The page may have cancelled the request.
+        await route.fulfill({ response, body: text }).catch(() => undefined);
+      },
+      { times: 1 },
+    );
+    await read.promise;
+    const executed = page.waitForResponse('**/execute');
+    await approve(person);
+    assert.equal((await executed).status(), 200);
+    await page.getByRole('button', { name: /^(Approve with|Waiting for) / }).waitFor({ state: 'detached' });
+    await page.evaluate(`new MutationObserver(() => {
+      if (/Approve batch/.test(document.querySelector('main h1')?.textContent)) document.body.dataset.offered = '';
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })`);
+    released.resolve();
+    await page.getByText('1 of 1 pipeline executed.').waitFor();
+    assert.equal(await page.locator('[data-offered]').count(), 0, 'it was offered again');
     await page.unrouteAll();
   });
 });

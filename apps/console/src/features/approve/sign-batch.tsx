@@ -144,7 +144,12 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
         { timeoutMs: EXECUTE_TIMEOUT_MS },
       );
     },
-    onSuccess: (progress) => queries.setQueryData(progressQuery(projectId, batchId).queryKey, progress),
+    onSuccess: (progress) => {
+      const query = progressQuery(projectId, batchId);
+      queries.setQueryData(query.queryKey, progress);
+      // Ends a read that is under way: it may answer with the state before.
+      return queries.invalidateQueries(query);
+    },
     onError: (error) => {
       if (!isFlywheelError(error, 'ERR_SIGNED_TX_INVALID')) return;
       setSigned(null);
