@@ -33,8 +33,13 @@ function WalletDialog({
     // Preloads the code. The click loads it again and reports an error.
     if (isOpen) loadSignIn().catch(() => null);
   }, [isOpen]);
+  // A wallet whose window was closed may never answer: who opens the dialog again can ask it again.
+  const close = () => {
+    signIn.reset();
+    onClose();
+  };
   return (
-    <Dialog title="Sign in with your wallet" isOpen={isOpen} onClose={onClose}>
+    <Dialog title="Sign in with your wallet" isOpen={isOpen} onClose={close}>
       <div className="flex flex-col gap-4">
         <p className="text-quiet">You sign a message that names this site. This costs nothing and moves no funds.</p>
         {signIn.error && <ErrorNotice error={signIn.error} />}

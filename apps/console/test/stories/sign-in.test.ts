@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { noBrowser } from '@flywheel/testing/browser';
+import { openStory, type Story } from './story.ts';
+
+describe('signing in with a browser', { skip: noBrowser }, () => {
+  let story: Story;
+  before(async () => {
+    story = await openStory();
+  });
+  after(() => story.stop());
+
+  it('asks a wallet again that has not answered, once the dialog was closed', async () => {
+    const { page } = await story.visit();
+    await page.evaluate(addSilentWallet);
+    for (const attempt of [1, 2]) {
+      await page
+        .getByRole('button', { name: /^Connect/ })
+        .first()
+        .click();
+      await page.getByRole('button', { name: 'Silent wallet' }).click();
+      await page.getByRole('button', { name: 'Silent wallet' }).and(page.locator(':disabled')).waitFor();
+      assert.equal(await page.evaluate('globalThis.timesAsked'), attempt);
+      await page.getByRole('button', { name: 'Close' }).click();
+    }
+  });
+});
+
+/** Adds a wallet whose window the person closes: it never answers. */
+const addSilentWallet = `(() => {
+  globalThis.timesAsked = 0;
+  const chains = ['solana:localnet'];
+  const connect = () => {
+    globalThis.timesAsked += 1;
+    return new Promise(() => {});
+  };
+  const features = {
+    'standard:connect': { version: '1.0.0', connect },
+    'solana:signMessage': { version: '1.1.0' },
+    'solana:signTransaction': { version: '1.0.0', supportedTransactionVersions: [0] },
+  };
+  const wallet = { version: '1.0.0', name: 'Silent wallet', icon: 'data:image/svg+xml,', chains, accounts: [], features };
+  dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: ({ register }) => register(wallet) }));
+})()`;
