@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
-import { openStory, type Story } from './story.ts';
+import { openStory, type Story, signIn } from './story.ts';
 
 describe('signing in with a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -23,6 +23,17 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
       assert.equal(await page.evaluate('globalThis.timesAsked'), attempt);
       await page.getByRole('button', { name: 'Close' }).click();
     }
+  });
+
+  it('lasts on a computer whose clock is a day ahead', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await page.clock.setFixedTime(Date.now() + 86_400_000);
+    await page.goto('/');
+    await signIn(person);
+    await page.goto('/register');
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    await page.getByText('Registration cost', { exact: true }).waitFor();
   });
 });
 

@@ -23,7 +23,8 @@ export function SessionExpiryBanner() {
     const check = () => {
       const leftMs = Date.parse(expiresAt) - Date.now();
       setExpiring(leftMs < WARNING_MS);
-      if (leftMs <= 0) queries.setQueryData(sessionQuery.queryKey, null);
+      // The service decides: the clock of this computer may be wrong by hours.
+      if (leftMs <= 0) void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
     };
     check();
     const timer = setInterval(check, CHECK_INTERVAL_MS);
