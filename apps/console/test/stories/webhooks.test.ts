@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Webhook } from '@flywheel/api';
 import { noBrowser } from '@flywheel/testing/browser';
 import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { holdRequests } from './alterations.ts';
-import { checkScreen, checkScreenOnBoth, openStory, register, type Story, signIn } from './story.ts';
+import { askApi, checkScreen, checkScreenOnBoth, openStory, register, type Story, signIn } from './story.ts';
 
 const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
 
@@ -64,6 +65,30 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Redeliver: webhook.test' }).click();
     const [first, second] = await receiver.until(2);
     assert.equal(second?.id, first?.id);
+  });
+
+  it('keep a change of another tab when their other field is changed', async () => {
+    const person = await story.visit();
+    const { page, visit } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    const url = 'https://shop.example/flywheel';
+    const webhooks = `/projects/${projectId}/webhooks`;
+    assert.equal((await askApi(person, webhooks, { url, events: ['batch.failed', 'batch.expired'] })).status, 200);
+    const other = await visit.context.newPage();
+    for (const tab of [page, other]) {
+      await tab.goto(`/p/${projectId}/settings`);
+      await tab.getByRole('button', { name: 'Change', exact: true }).click();
+    }
+    await other.getByLabel('Endpoint URL').fill(`${url}/2`);
+    await other.getByRole('button', { name: 'Save webhook' }).click();
+    await other.getByRole('heading', { name: `${url}/2` }).waitFor();
+    await page.getByLabel('A batch expired').click();
+    await page.getByRole('button', { name: 'Save webhook' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { text } = await askApi(person, webhooks);
+    const [saved] = (JSON.parse(text) as { readonly webhooks: readonly Webhook[] }).webhooks;
+    assert.deepEqual([saved?.url, saved?.events.includes('batch.expired')], [`${url}/2`, false]);
   });
 
   it('show exhausted deliveries with reasons, are disabled and enabled, and deleted after their name is entered', async () => {

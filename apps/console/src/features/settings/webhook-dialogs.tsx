@@ -83,9 +83,15 @@ export function ChangeWebhookDialog({ isOpen, onClose, ...rest }: WebhookDialogP
 
 function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'isOpen'>) {
   const queries = useQueryClient();
-  const [draft, setDraft] = useState<WebhookDraft>({ url: webhook.url, events: webhook.events });
+  const [opened] = useState<WebhookDraft>(webhook);
+  const [draft, setDraft] = useState(opened);
   const change = useMutation({
-    mutationFn: () => changeWebhook(projectId, webhook.webhookId, { url: draft.url, events: [...draft.events] }),
+    // A field that the person has not changed may have been changed meanwhile.
+    mutationFn: () =>
+      changeWebhook(projectId, webhook.webhookId, {
+        ...(draft.url !== opened.url && { url: draft.url }),
+        ...(draft.events !== opened.events && { events: [...draft.events] }),
+      }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['project', projectId] });
       onClose();
