@@ -181,6 +181,29 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await vault.waitFor();
   });
 
+  it('of another wallet, opened in another tab, is shown in this one when the person returns to it', async () => {
+    const { page, visit } = person;
+    await page.goto('/');
+    const shown = page.getByText(/^vault \S+$/).first();
+    await shown.waitFor();
+    const other = { ...person, page: await visit.context.newPage() };
+    const tab = other.page;
+    await tab.goto('/');
+    await tab.getByRole('button', { name: /^Signed in as/ }).click();
+    await tab.getByRole('button', { name: 'Sign out' }).click();
+    await addWallet(other, 'Second wallet');
+    await tab.getByRole('main').getByRole('button', { name: 'Connect wallet' }).click();
+    await tab.getByRole('button', { name: 'Second wallet' }).click();
+    await tab.getByText('No projects yet').waitFor();
+    const wallet = await tab.getByRole('button', { name: /^Signed in as/ }).textContent();
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await page.getByRole('button', { name: `Signed in as ${wallet}` }).click();
+    assert.equal(await shown.isVisible(), false, 'it shows the project of the other wallet');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: /^Burns and airdrops/ }).waitFor();
+    await signIn(person);
+  });
+
   it('is not opened with the challenge of another host, whose session the service would get', async () => {
     const visitor = await story.visit();
     const { page } = visitor;

@@ -7,8 +7,13 @@ import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call, callForReply } from './call.ts';
 import { environmentQuery } from './environment.ts';
 
-/** The current session; null when signed out. */
-export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
+/** The current session; null when signed out. Another tab may have signed another wallet in: who returns to this one sees that. */
+export const sessionQuery = {
+  queryKey: ['session'],
+  queryFn: readSession,
+  staleTime: 60_000,
+  refetchOnWindowFocus: 'always',
+} as const;
 
 /** Returns the current session: undefined until it is loaded, and where the document may not ask; null when signed out. */
 export function useSession(): Session | null | undefined {
