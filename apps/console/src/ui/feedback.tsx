@@ -81,6 +81,8 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
   'body.amount': 'The amount',
   'body.newWallet': 'The new wallet',
   'body.scopes': 'The list of scopes',
+  'body.burnLimit': 'The daily burn limit',
+  'body.airdropLimit': 'The daily airdrop limit',
   'body.expiresAt': 'The expiry',
 };
 

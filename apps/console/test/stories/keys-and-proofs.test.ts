@@ -178,6 +178,9 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Change limits' }).click();
     await page.getByLabel('Daily burn limit, tokens').fill('2500.0000001');
     await page.getByText('The token has 6 decimals; this number has more.').waitFor();
+    await page.getByLabel('Daily burn limit, tokens').fill('18446744073710');
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await page.getByText('The daily burn limit 18446744073710 exceeds 18446744073709.551615').waitFor();
     await page.getByLabel('Daily burn limit, tokens').fill('2500.5');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('Changed the daily limits').waitFor();
