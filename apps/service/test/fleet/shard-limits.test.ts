@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -85,6 +86,14 @@ describe('the proxy in front of two shards', WITH_HAPROXY, () => {
       assert.ok(asked <= SHARDS * times, `${asked} questions`);
       assert.ok(answers.every(({ status }) => status === 200 || status === 401));
     }
+  });
+
+  it('keeps an idle connection for longer than it tells clients, so that none sends on one that is being closed', async () => {
+    const { headers } = await send(proxy.url, 'GET', vaultPath(), from('198.51.100.6'));
+    const [, told] = /timeout=(\d+)/.exec(headers.get('keep-alive') ?? '') ?? [];
+    const settings = await readFile(new URL('../../../../deploy/haproxy/shards.cfg', import.meta.url), 'utf8');
+    const [, kept] = /timeout http-keep-alive (\d+)s/.exec(settings) ?? [];
+    assert.ok(Number(kept) > Number(told), `${kept} s and ${told} s`);
   });
 
   it('believes only the proxy in front of it which address a request comes from', async () => {
