@@ -212,7 +212,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await refused.waitFor();
     await page.getByText('Changed the daily limits').waitFor();
     await checkScreenOnBoth(person, 'settings-changed-meanwhile');
-    assert.equal(await page.getByLabel('Daily airdrop limit, tokens').inputValue(), '50', 'nobody has typed another');
+    assert.equal(await page.getByLabel('Daily airdrop limit, tokens').inputValue(), '50', 'no other was typed');
     assert.equal((await settings()).burnLimit, '1000');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByRole('button', { name: 'Change limits' }).waitFor();

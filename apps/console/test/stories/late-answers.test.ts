@@ -42,7 +42,7 @@ describe('a batch whose answers overtake each other', { skip: noBrowser }, () =>
       await released.promise;
       await route.fulfill({ response, body: text.replaceAll('"type":"PRODUCT_PURCHASE"', '"type":"READ_BEFORE"') });
     });
-    // Who returns to the tab after a while has it read again.
+    // It is read again when a person returns to the tab after a while.
     await page.clock.setFixedTime(Date.now() + 60_000);
     await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
     await read.promise;
