@@ -1,5 +1,5 @@
+import { type ApiError, isApiError } from './api-error.ts';
 import type { ErrorCode } from './error-codes.ts';
-import { type ApiError, isApiError } from './errors.ts';
 
 /** Builds the body that answers an error: its code, its sentence, the problems whose place is known, the cap if it is one. */
 export function errorBody(error: Pick<ApiError, 'code' | 'message' | 'context'>) {

@@ -1,6 +1,7 @@
+import { ApiError } from './api-error.ts';
 import { errorBody } from './error-body.ts';
 import type { ErrorCode } from './error-codes.ts';
-import { ApiError, type ErrorContext } from './errors.ts';
+import type { ErrorContext } from './errors.ts';
 
 /** Builds an example of an error's body from the context in `ERROR_NOTES`. */
 export function errorExample(code: ErrorCode) {

@@ -1,3 +1,4 @@
+export * from './api-error.ts';
 export * from './api-key.ts';
 export * from './batch-events.ts';
 export * from './company-desk.ts';
