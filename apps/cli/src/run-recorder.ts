@@ -27,36 +27,59 @@ export interface RecordedRun {
  */
 export function recordRun(output: Output, { state, sent, note }: RecordedRun): RunRecorder {
   let names = { idempotencyKey: '', batchId: null as string | null };
+  let unfinished: ReadonlySet<string> = new Set();
+  let run: RunProgress = { batchIds: [], left: null };
   let isKept = false;
   let hadEnded = true;
   let endedAt = '';
-  const name = (known: typeof names) => {
-    names = known;
-    output.nameBatch(names);
+  const write = () => {
     if (sent === null) return;
     if (!isKept) state.keep(sent.text);
     isKept = true;
-    state.write({ content: sent.content, ...names, at: new Date().toISOString() });
+    const { content } = sent;
+    state.write({ content, ...names, unfinished: [...unfinished], at: new Date().toISOString() });
+  };
+  const name = (known: typeof names) => {
+    names = known;
+    output.nameBatch(names);
+    write();
   };
   return {
     onProgress: (event) => {
       if (event.stage === 'begun') {
-        const { idempotencyKey } = event;
+        const { idempotencyKey, position } = event;
         const record = state.read();
-        // A command that is killed before init is answered must not forget the batch of the command before it.
+        if ((position?.rest ?? 0) === 0) run = { batchIds: [], left: null };
+        // A command that is killed before init is answered must not forget the batches of the commands before it.
+        if (record?.content === sent?.content) unfinished = new Set(record?.unfinished);
         name({ idempotencyKey, batchId: record?.idempotencyKey === idempotencyKey ? record.batchId : null });
         note(`Idempotency key ${names.idempotencyKey}`);
       } else if (event.stage === 'compiled') {
-        name({ ...names, batchId: event.init.batch.id });
-        note(`Batch ${names.batchId}`);
+        const { id, pipelines } = event.init.batch;
+        run = { batchIds: [...run.batchIds, id], left: run.left ?? pipelines.length };
+        unfinished = new Set([...unfinished, id]);
+        name({ ...names, batchId: id });
+        note(`Batch ${id}`);
         for (const line of describeWarnings(event.init.warnings ?? [])) note(line);
       } else if (event.stage === 'ended') {
+        const { id, dateUpdated, executeResult } = event.batch;
+        const executed = executeResult?.totalSuccessful ?? 0;
+        run = { ...run, left: (run.left ?? 0) - executed };
+        const settled = new Set(run.left === 0 ? run.batchIds : executed === 0 ? [id] : []);
+        unfinished = new Set([...unfinished].filter((each) => !settled.has(each)));
+        write();
         hadEnded &&= event.hadEnded;
-        if (event.batch.dateUpdated > endedAt) endedAt = event.batch.dateUpdated;
+        if (dateUpdated > endedAt) endedAt = dateUpdated;
       }
     },
     endedBefore: () => (hadEnded ? endedAt : null),
   };
+}
+
+/** The batches of a run so far, and its pipelines that they have not executed; null before the first batch. */
+interface RunProgress {
+  readonly batchIds: readonly string[];
+  readonly left: number | null;
 }
 
 /** A batch that repeats an earlier one has a warning per pipeline. */

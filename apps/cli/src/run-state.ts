@@ -16,6 +16,8 @@ export interface RunRecord {
   readonly idempotencyKey: string;
   /** null until the service has answered init. */
   readonly batchId: string | null;
+  /** Batches of the same content, this one included, whose runs may have pipelines left. */
+  readonly unfinished: readonly string[];
   /** Time of the write, ISO 8601. */
   readonly at: string;
 }
@@ -75,14 +77,15 @@ export async function requireUnchanged(
   { file, content }: { readonly file: string; readonly content: string | null },
 ): Promise<void> {
   const record = state.read();
-  if (record === null || record.batchId === null || record.content === content) return;
-  const { batchId } = record;
-  const batch = await client.getBatch(batchId).catch((error) => {
-    if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
-    throw error;
-  });
-  const issue = batch === null ? null : describeChangeIssue(file, batch);
-  if (issue !== null) throw new CliError('ERR_FILE', `${issue} ${describeKept(state)}`);
+  if (record === null || record.content === content) return;
+  for (const batchId of record.unfinished) {
+    const batch = await client.getBatch(batchId).catch((error) => {
+      if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
+      throw error;
+    });
+    const issue = batch === null ? null : describeChangeIssue(file, batch);
+    if (issue !== null) throw new CliError('ERR_FILE', `${issue} ${describeKept(state)}`);
+  }
 }
 
 /** A sentence: where the file is as it was sent. */
@@ -122,16 +125,20 @@ function readRecord(path: string, onError: (error: unknown) => void): RunRecord 
 }
 
 function parseRecord(value: Partial<Record<keyof RunRecord, unknown>>): RunRecord {
-  const { file, content, idempotencyKey, batchId, at } = value;
+  const { file, content, idempotencyKey, batchId, unfinished, at } = value;
   const isText = (field: unknown): field is string => typeof field === 'string';
+  // Records of 0.2 name one batch only.
+  const ids = unfinished ?? (batchId === null ? [] : [batchId]);
   if (
     isText(file) &&
     isText(content) &&
     isText(idempotencyKey) &&
     isText(at) &&
-    (batchId === null || isText(batchId))
+    (batchId === null || isText(batchId)) &&
+    Array.isArray(ids) &&
+    ids.every(isText)
   ) {
-    return { file, content, idempotencyKey, batchId, at };
+    return { file, content, idempotencyKey, batchId, unfinished: ids, at };
   }
   throw new Error('it is not a record of a run');
 }

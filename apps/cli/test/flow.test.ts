@@ -234,7 +234,7 @@ describe('commands, one after another', () => {
     const kept = JSON.parse(await readFile(path, 'utf8'));
     assert.equal(kept.file, file);
     // As if the command had been killed with this batch open.
-    await writeFile(path, JSON.stringify({ ...kept, batchId: batch.id }));
+    await writeFile(path, JSON.stringify({ ...kept, batchId: batch.id, unfinished: [batch.id] }));
     await folder.write('changing.json', JSON.stringify(REQUEST).replace('ad-1', 'ad-4'));
     const changed = ['run', file, '--wallet', walletFile, '--json'];
     const refused = await runCommand(changed, { ...env, XDG_STATE_HOME: folder.path });
