@@ -51,16 +51,14 @@ export async function runBatch(
     onProgress?.({ stage: 'begun', idempotencyKey, position: null });
     return (await followBatch(client, { input, pipelines, idempotencyKey }, options)).batch;
   }
-  // A run that has begun is resumed, whatever became of the one before.
-  if (run > 1 && !(await client.isKeyUsed(await runKeyOf(pipelines, { run }), call))) {
-    await requirePreviousRun(client, pipelines, run, call);
-  }
+  await requireStart(client, [pipelines], run, call);
   return followRun(client, { input, pipelines }, { run, sendRest, ...options });
 }
 
 /**
  * Runs more pipelines than a batch takes, as batches of at most 1,000, one after another, each as `runBatch` does. It ends
- * after the first batch that is not executed: what comes after it was not sent. The same call again resumes.
+ * after the first batch that is not executed: what comes after it was not sent. The same call again resumes. A run starts
+ * only after all batches of the previous run.
  * @yields each batch when it has ended.
  * @throws RangeError before anything is sent if two of the batches would be equal: they would be paid once, as one run.
  * FlywheelError as `runBatch`.
@@ -78,11 +76,29 @@ export async function* runBatches(
   if (keys.size < parts.length) {
     throw new RangeError('Two batches of 1,000 pipelines are equal. Give each pipeline a payload of its own.');
   }
+  const { run = 1, signal } = options;
+  await requireStart(client, parts, run, { signal });
   for (const part of parts) {
-    const batch = await runBatch(client, part, options);
+    const batch = await followRun(client, { input: { pipelines: [...part] }, pipelines: part }, options);
     yield batch;
     if (batch.status !== 'EXECUTED') return;
   }
+}
+
+/**
+ * Requires that a run has begun, which is then resumed whatever became of the one before, or that it may begin.
+ * @param parts the pipelines of each of its batches.
+ * @throws FlywheelError `ERR_RUN_TOO_EARLY`
+ */
+async function requireStart(
+  client: FlywheelClient,
+  parts: readonly (readonly Pipeline[])[],
+  run: number,
+  call: { readonly signal?: AbortSignal },
+): Promise<void> {
+  const [first] = parts;
+  if (run === 1 || !first || (await client.isKeyUsed(await runKeyOf(first, { run }), call))) return;
+  for (const part of parts) await requirePreviousRun(client, part, run, call);
 }
 
 /** A run: its init request, and the pipelines in it. */

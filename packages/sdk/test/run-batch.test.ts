@@ -330,6 +330,28 @@ describe('runBatches', () => {
     await assert.rejects(Array.fromAsync(runBatches(client(service), equal, { wallet, verify: TRUST })), RangeError);
     assert.deepEqual(service.received, []);
   });
+
+  it('starts no batch of a run before the previous run has executed the pipelines of all its batches', async () => {
+    const records = keepBatches([
+      { status: 'EXECUTED', executed: 1_000 },
+      { status: 'FAILED', executed: 0 },
+      { status: 'EXECUTED', executed: 1 },
+      { status: 'EXECUTED', executed: 1_000 },
+      { status: 'EXECUTED', executed: 1 },
+    ]);
+    await using service = await startStubService(records.respond);
+    const run = (options: Partial<RunBatchOptions>) =>
+      Array.fromAsync(runBatches(client(service), many, { wallet, verify: TRUST, ...options }));
+    await run({});
+    await assert.rejects(run({ run: 2 }), (error) => isFlywheelError(error, 'ERR_RUN_TOO_EARLY'));
+    assert.equal(records.keys().length, 2, 'nothing is paid a second time');
+    await run({ sendRest: true });
+    await run({ run: 2 });
+    assert.deepEqual(
+      records.sent().map(({ length }) => length),
+      [1_000, 1, 1, 1_000, 1],
+    );
+  });
 });
 
 interface Walk {
