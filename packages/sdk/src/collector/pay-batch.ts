@@ -204,7 +204,7 @@ function contradicts(reason: string, cause?: unknown): FlywheelError {
 
 /** Creates or resumes a batch and waits until somebody has approved and executed it, or until a check names its items. */
 async function followPerson(
-  { client, signal, onHeldUp }: PayDeps,
+  { client, journal, signal, onHeldUp }: PayDeps,
   {
     items,
     pipelines,
@@ -220,6 +220,8 @@ async function followPerson(
     const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
     const setUp = await watchBatch(client, batchId, { signal, until: isSetUp, onChange: show });
     if (isFinal(setUp)) return setUp;
+    // As before a signature: another process that has taken over may pay these events in other batches.
+    await journal.requireEpoch();
     onHeldUp({ kind: 'approvalNeeded', batchId, items });
     const isOver = (batch: Batch) => isFinal(batch) || checkErrorOf(batch) !== null;
     const over = await watchBatch(client, batchId, { signal, until: isOver, onChange: show });

@@ -3,14 +3,13 @@ import { getEventListeners } from 'node:events';
 import { before, describe, it } from 'node:test';
 import type { InitBatchRequest } from '@flywheel/api';
 import { writeMergedPayload } from '@flywheel/protocol';
-import { airdrop, burn, createFlywheelClient, isFlywheelError, proofHash } from '@flywheel/sdk';
+import { airdrop, burn, isFlywheelError, proofHash } from '@flywheel/sdk';
 import {
   type CollectorAlarm,
   createVolatileMemoryStore,
   type ItemStatus,
   RECIPIENT_PARKED,
 } from '@flywheel/sdk/collector';
-import { waitUntil } from '@flywheel/testing/batches';
 import type { Behaviour } from './fake-service.ts';
 import { BEHAVIOURS, type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
@@ -323,45 +322,6 @@ describe('a collector', () => {
     const { signal } = new AbortController();
     await Promise.all(['a', 'b', 'c'].map((id) => collector.collect(event(id, 'ada'), { signal })));
     assert.deepEqual(getEventListeners(signal, 'abort'), []);
-    await collector.stop();
-  });
-
-  it('parks batches for a person, and records what the person has executed', async () => {
-    const service = world.serve((to) => BEHAVIOURS[to]);
-    const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch: service.fetch });
-    const approved: string[] = [];
-    const collector = await world.open(service, createVolatileMemoryStore(), {
-      approval: 'person',
-      onAlarm: (alarm) => {
-        if (alarm.kind !== 'approvalNeeded') return;
-        approved.push(alarm.batchId);
-        client.executeBatch({ batchId: alarm.batchId, signedTx: 'signed by a person' });
-      },
-    });
-    await Promise.all(['ada', 'shaky', 'bob'].map((to, i) => collector.collect(event(`e${i}`, to))));
-    await collector.idle();
-    assert.deepEqual(service.paid.toSorted(), ['e0', 'e1', 'e2']);
-    assert.equal(new Set(approved).size, approved.length);
-    await collector.stop();
-  });
-
-  it('says to a person how many events wait, also of those that share a pipeline', async () => {
-    const service = world.serve();
-    const waiting: CollectorAlarm[] = [];
-    const collector = await world.open(service, createVolatileMemoryStore(), {
-      ...{ approval: 'person', mergeAirdrops: true, maxItems: 3, maxAgeMs: 600_000 },
-      onAlarm: (alarm) => waiting.push(alarm),
-    });
-    await Promise.all(['a', 'b', 'c'].map((id) => collector.collect(event(id, 'ada'))));
-    await waitUntil(
-      'the alarm',
-      () => waiting,
-      ({ length }) => length > 0,
-    );
-    assert.deepEqual(
-      waiting.map((alarm) => alarm.kind === 'approvalNeeded' && alarm.items),
-      [3],
-    );
     await collector.stop();
   });
 
