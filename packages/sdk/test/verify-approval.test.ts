@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { type ExpectedMultisig, verifyApproval } from '@flywheel/sdk';
 import {
@@ -23,6 +20,7 @@ import {
   getCompiledTransactionMessageDecoder,
   getCompiledTransactionMessageEncoder,
 } from '@solana/kit';
+import { asDraft, openAlteringProxy } from './altering-proxy.ts';
 
 interface VoterLie {
   readonly name: string;
@@ -275,7 +273,7 @@ describe('verifyApproval', () => {
 
   it('finds a proposal that is still a draft, and could receive more messages after the signature', async () => {
     const setup = shared;
-    const proxy = await openAlteringProxy(world.localnet.url, asDrafts);
+    const proxy = await openAlteringProxy(world.localnet.url, asDraft);
     try {
       const result = await verifyApproval(proxy.url, { wallet, ...setup });
       assert.equal(result.isVerified, false);
@@ -324,34 +322,6 @@ function withFeePayer(wire: string, payer: string): string {
   });
 }
 
-/** Starts an RPC node that alters the accounts that it answers. */
-async function openAlteringProxy(
-  rpcUrl: string,
-  alter: (account: Buffer) => Buffer,
-): Promise<{ readonly url: string; stop(): void }> {
-  const proxy = createServer(async (request, response) => {
-    const body = await text(request);
-    const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    response.setHeader('content-type', 'application/json').end(alterAccounts(await answer.text(), alter));
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const address = proxy.address();
-  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
-  return { url: `http://127.0.0.1:${address.port}`, stop: () => proxy.close() };
-}
-
-/** Anchor's discriminator of a proposal; its status follows its multisig and its index. */
-const PROPOSAL = Buffer.from([26, 94, 189, 187, 116, 136, 53, 33]);
-const STATUS_OFFSET = 8 + 32 + 8;
-const DRAFT = 0;
-
-function asDrafts(account: Buffer): Buffer {
-  if (!account.subarray(0, PROPOSAL.length).equals(PROPOSAL)) return account;
-  account.writeUInt8(DRAFT, STATUS_OFFSET);
-  return account;
-}
-
 /** Shows every multisig with other members. */
 function withMembers(change: (members: readonly Member[]) => readonly Member[]): (account: Buffer) => Buffer {
   return alterMultisig((multisig) => ({ ...multisig, members: [...change(multisig.members)] }));
@@ -365,11 +335,4 @@ function alterMultisig(change: (multisig: MultisigData) => MultisigData): (accou
     const changed = multisigEncoder.encode(change(multisigDecoder.decode(account, DISCRIMINATOR_BYTES)));
     return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
   };
-}
-
-function alterAccounts(answer: string, alter: (account: Buffer) => Buffer): string {
-  return answer.replaceAll(
-    /"([A-Za-z0-9+/]{64,}={0,2})"/g,
-    (_, base64: string) => `"${alter(Buffer.from(base64, 'base64')).toString('base64')}"`,
-  );
 }

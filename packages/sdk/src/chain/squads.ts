@@ -58,7 +58,7 @@ interface ProposalId {
 /**
  * Reads a complete batch from the chain: its multisig, its proposal, and every message that an approval allows the vault
  * to sign, with lookup tables resolved.
- * @throws Error if a part of it is missing.
+ * @throws NodeBehind if a part of it is missing.
  */
 export async function readBatch(rpcUrl: string, id: ProposalId, signal?: AbortSignal): Promise<BatchOnChain> {
   const { transaction, ...onChain } = await readProposal(rpcUrl, id, signal);
@@ -86,7 +86,7 @@ export interface RotationOnChain extends ProposalOnChain {
 
 /**
  * Reads from the chain what a proposal would change in its multisig.
- * @throws Error if a part of it is missing, or if the proposal is not about a change of the multisig.
+ * @throws NodeBehind if a part of it is missing; Error if the proposal is not about a change of the multisig.
  */
 export async function readRotation(rpcUrl: string, id: ProposalId, signal?: AbortSignal): Promise<RotationOnChain> {
   const { transaction, ...onChain } = await readProposal(rpcUrl, id, signal);
@@ -186,8 +186,14 @@ export function toChange(action: ConfigAction): MemberChange {
 }
 
 function required(account: ChainAccount | null | undefined, kind: string): ChainAccount {
-  if (!account) {
-    throw new Error(`The node shows no ${kind}. It may be behind: retry in a minute, or name another node.`);
-  }
+  if (!account) throw new NodeBehind(`no ${kind}`);
   return account;
+}
+
+/** The error of a node that lacks something of a batch which the service has seen on chain. */
+export class NodeBehind extends Error {
+  constructor(shown: string) {
+    super(`The node shows ${shown}. It may be behind: retry in a minute, or name another node.`);
+    this.name = 'NodeBehind';
+  }
 }

@@ -1,5 +1,6 @@
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { NodeBehind } from '../chain/squads.ts';
 import type { CallOptions } from '../client.ts';
 import { type FlywheelError, isFlywheelError, signingRefused } from '../errors.ts';
 import { type ApprovalSigner, signApproval, signTransaction } from '../signing/sign.ts';
@@ -19,7 +20,7 @@ export interface VerifyAndSignOptions extends CallOptions {
 
 /**
  * Verifies everything that the signature would allow, and signs the approval only if nothing differs. The batch must be
- * `FINALIZED`: before that it is not completely on chain. A node that is a few slots behind is read again for 5 s.
+ * `FINALIZED`: before that it is not completely on chain. A node that shows less is a few slots behind, and is read again for 5 s.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @returns the signed transaction, base64.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` with the first five reasons; another code if the node does not answer.
@@ -95,7 +96,10 @@ async function verifyPatiently(
 ): Promise<VerificationResult> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await verifyApproval(rpcUrl, input, { signal });
+      const result = await verifyApproval(rpcUrl, input, { signal });
+      // The service adds the messages to a draft, and activates it last.
+      if (result.onChain.proposal.status === 'Draft') throw new NodeBehind('only a draft of the batch');
+      return result;
     } catch (cause) {
       signal?.throwIfAborted();
       // The transport has retried already.
