@@ -2,15 +2,22 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 
+export interface RpcNode {
+  readonly url: string;
+  stop(): void;
+}
+
 /** Starts an RPC node that alters the accounts that it answers. */
-export async function openAlteringProxy(
-  rpcUrl: string,
-  alter: (account: Buffer) => Buffer,
-): Promise<{ readonly url: string; stop(): void }> {
+export function openAlteringProxy(rpcUrl: string, alter: (account: Buffer) => Buffer): Promise<RpcNode> {
+  return openProxy(rpcUrl, (answer) => alterAccounts(answer, alter));
+}
+
+/** Starts an RPC node that answers something else than another one. */
+export async function openProxy(rpcUrl: string, alter: (answer: string) => string): Promise<RpcNode> {
   const proxy = createServer(async (request, response) => {
     const body = await text(request);
     const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    response.setHeader('content-type', 'application/json').end(alterAccounts(await answer.text(), alter));
+    response.setHeader('content-type', 'application/json').end(alter(await answer.text()));
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { burn, pipeline, verifyAndSign } from '@flywheel/sdk';
+import { burn, createFlywheelClient, pipeline, verifyAndSign } from '@flywheel/sdk';
+import { createCollector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { setUpBatch } from '@flywheel/testing/batches';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { asDraft, openAlteringProxy } from './altering-proxy.ts';
+import { asDraft, openAlteringProxy, openProxy, type RpcNode } from './altering-proxy.ts';
 
 describe('a Solana node that is behind the one of the service', () => {
   let world: World;
@@ -34,4 +35,48 @@ describe('a Solana node that is behind the one of the service', () => {
       node.stop();
     }
   });
+
+  it('is waited for by a collector, which pays when the node has caught up', async () => {
+    let isBehind = true;
+    const alter = (account: Buffer) => (isBehind ? asDraft(account) : account);
+    const waits = await waitsOf(await openAlteringProxy(world.localnet.url, alter), () => {
+      isBehind = false;
+    });
+    assert.match(waits, /^ERR_SIGNING_REFUSED .* The node shows only a draft of the batch\. It may be behind/);
+  });
+
+  it('is waited for by a collector while it answers with errors of its own', async () => {
+    let isFailing = true;
+    const failing = { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'Internal error' } };
+    const answer = (text: string) => (isFailing ? JSON.stringify(failing) : text);
+    const waits = await waitsOf(await openProxy(world.localnet.url, answer), () => {
+      isFailing = false;
+    });
+    assert.match(waits, /^ERR_UNEXPECTED_REPLY .*Internal error/);
+  });
+
+  /** Pays an event with a collector that verifies at a node, and says what it has waited for first. */
+  async function waitsOf(node: RpcNode, onWaiting: () => void): Promise<string> {
+    const waits: string[] = [];
+    const collector = await createCollector({
+      client: createFlywheelClient({ url: world.url, apiKey: project.apiKey }),
+      store: createVolatileMemoryStore(),
+      approval: { wallet: project.wallet, verify: { rpcUrl: node.url } },
+      ...{ isLocalCluster: true, maxAgeMs: 0, retryMs: [10, 100] },
+      onAlarm: (alarm) => {
+        if (alarm.kind !== 'waiting') return;
+        waits.push(`${alarm.code} ${alarm.message}`);
+        onWaiting();
+      },
+    });
+    try {
+      await collector.collect({ id: node.url, type: 'WATCH_AD', payload: { adId: node.url }, actions: [burn(1)] });
+      await collector.idle();
+      assert.equal((await collector.status(node.url))?.state, 'paid');
+    } finally {
+      await collector.stop();
+      node.stop();
+    }
+    return waits[0] ?? '';
+  }
 });

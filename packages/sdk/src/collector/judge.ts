@@ -1,5 +1,7 @@
 import type { Batch, Problem } from '@flywheel/api';
-import { type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
+import { isNodeFailure } from '@flywheel/solana-rpc';
+import { NodeBehind } from '../chain/squads.ts';
+import { type FlywheelError, type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { recipientsOf } from './item.ts';
 import { groupByPosition } from './merge.ts';
 import type {
@@ -81,8 +83,13 @@ export function judgeError(error: unknown, size: number): Judgement {
     const recipients = problems.flatMap(({ recipient }) => recipient ?? []);
     return { kind: 'limited', recipients, dependsOnItems: LIMITS_OF_ITEMS.has(code), retryAfterSeconds };
   }
-  const isTemporary = TEMPORARY.has(code) || status === 429 || (status !== null && status >= 500);
+  const isTemporary = TEMPORARY.has(code) || status === 429 || (status !== null && status >= 500) || isOfNode(error);
   return isTemporary || LIMITS.has(code) ? { kind: 'wait', retryAfterSeconds } : { kind: 'stop' };
+}
+
+/** True for an error of the Solana node alone: it catches up, works again, or a person names another one. */
+function isOfNode({ cause }: FlywheelError): boolean {
+  return cause instanceof NodeBehind || isNodeFailure(cause);
 }
 
 function blame(
