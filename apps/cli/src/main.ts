@@ -46,6 +46,7 @@ export interface ProcessIO {
 }
 
 const JSON_OPTION = '--json';
+const HELP = 'help';
 
 /**
  * Runs one command line.
@@ -67,12 +68,13 @@ export async function main(
   const otherWords = words.filter((word) => word !== JSON_OPTION);
   try {
     if (words.length === 0) program.outputHelp();
+    else if (otherWords[0] === HELP) printHelp(program, otherWords.slice(1));
     else await program.parseAsync(otherWords, { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.fail(error);
     if (error.exitCode === 0) return 0;
-    return output.fail(toUsageError(error, findCommand(program, otherWords), otherWords));
+    return output.fail(toUsageError(error, findCommand(program, otherWords)));
   }
 }
 
@@ -126,7 +128,7 @@ export function createProgram(context: Context): Command {
   program.commandsGroup(LAST_GROUP);
   addCompletionCommand(program, context);
   program.addHelpCommand(
-    new Command('help').argument('[command]').summary('print help for a command').helpGroup(LAST_GROUP),
+    new Command(HELP).argument('[command...]').summary('print help for a command').helpGroup(LAST_GROUP),
   );
   program.addHelpText('after', AFTER_HELP);
   forEachCommand(program, (command) => {
@@ -167,32 +169,44 @@ function forEachCommand(command: Command, visit: (command: Command) => void): vo
   for (const child of command.commands) forEachCommand(child, visit);
 }
 
+/**
+ * Prints the help of the command that words name, such as `keys create`. Commander's own reads one word only.
+ * @throws CliError ERR_USAGE if there is no such command
+ */
+function printHelp(program: Command, words: readonly string[]): void {
+  const names = words.filter((word) => !word.startsWith('-'));
+  const { command, depth, path } = findCommand(program, names);
+  const unknown = names[depth];
+  if (unknown !== undefined && command.commands.length > 0) {
+    throw new CliError('ERR_USAGE', `Unknown command '${unknown}'. See ${path} --help.`);
+  }
+  command.outputHelp();
+}
+
 interface FoundCommand {
   readonly command: Command;
   /** Its words, `flywheel` first. */
   readonly path: string;
+  /** Number of its words without `flywheel`. */
+  readonly depth: number;
 }
 
 /** Finds the command that words name. */
 function findCommand(program: Command, words: readonly string[]): FoundCommand {
-  let [command, path] = [program, program.name()];
+  let [command, path, depth] = [program, program.name(), 0];
   for (const word of words) {
     const child = command.commands.find((each) => each.name() === word);
     if (child === undefined) break;
     command = child;
     path = `${path} ${word}`;
+    depth += 1;
   }
-  return { command, path };
+  return { command, path, depth };
 }
 
-function toUsageError(error: CommanderError, { command, path }: FoundCommand, words: readonly string[]): CliError {
+function toUsageError(error: CommanderError, { command, path }: FoundCommand): CliError {
   if (error.code === 'commander.help') {
-    const [name, argument = ''] = words.filter((word) => !word.startsWith('-'));
-    const message =
-      name === 'help'
-        ? `Unknown command '${argument}'. See flywheel --help.`
-        : `${path} needs a subcommand. See ${path} --help.`;
-    return new CliError('ERR_USAGE', message, { cause: error });
+    return new CliError('ERR_USAGE', `${path} needs a subcommand. See ${path} --help.`, { cause: error });
   }
   const sentence = preferBeginning(error.message, command)
     .replace(/^error: /, '')

@@ -89,6 +89,14 @@ describe('help', () => {
     assert.equal(exitCode, 0);
     assert.equal(stdout, (await runCommand(['--help'])).stdout);
   });
+
+  it('of every command is printed by flywheel help and its words', async () => {
+    for (const words of COMMANDS) {
+      const { exitCode, stdout } = await runCommand(['help', ...words]);
+      assert.equal(exitCode, 0, words.join(' '));
+      assert.equal(stdout, (await runCommand([...words, '--help'])).stdout);
+    }
+  });
 });
 
 describe('an error', () => {
@@ -151,6 +159,7 @@ describe('an error', () => {
     ],
     [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean status?) See flywheel --help."],
     [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
+    [['help', 'keys', 'lst'], {}, 'ERR_USAGE', "Unknown command 'lst'. See flywheel keys --help."],
     [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a subcommand. See flywheel keys --help.'],
     [
       ['company', 'policy'],
