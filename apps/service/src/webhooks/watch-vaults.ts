@@ -68,8 +68,7 @@ async function checkVault(deps: WatchDeps, vault: ClaimedVault): Promise<void> {
   if (needs.tokens.missing === 0n && needs.lamports.missing === 0n) return recordVaultSufficient(db, vault);
   const now = clock.now();
   const event = vaultLow(project, needs, now);
-  const repeatBefore = new Date(now.getTime() - REPEAT_AFTER_MS);
-  const isEmitted = await emitVaultLow(db, vault, { event, repeatBefore });
+  const isEmitted = await emitVaultLow(db, vault, { event, repeatAfterMs: REPEAT_AFTER_MS });
   if (isEmitted) log.warn({ projectId: project.id, ...presentFunds(needs, project.token) }, 'vault low');
 }
 

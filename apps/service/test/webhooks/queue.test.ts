@@ -122,7 +122,7 @@ describe('a vault', () => {
     };
   };
   const emit = (project: Project, vault: Parameters<typeof emitVaultLow>[1], at: Date) =>
-    emitVaultLow(db, vault, { event: lowAt(project, at), repeatBefore: new Date(at.getTime() - DAY_MS) });
+    emitVaultLow(db, vault, { event: lowAt(project, at), repeatAfterMs: DAY_MS });
 
   it('is checked by one worker after a batch ended or lacked funds, if a webhook subscribes to vault.low', async () => {
     const [project, indifferent] = await Promise.all([storeProject(db), storeProject(db)]);
@@ -146,6 +146,26 @@ describe('a vault', () => {
     assert.ok(again, 'it lacks funds');
     assert.equal((await taken(later(40_000)))[0]?.projectId, project.id, 'the claim ended without a result');
     await recordVaultSufficient(db, again);
+  });
+
+  it('that stays low is checked again a day after its event, until it is sufficient', async () => {
+    const project = await storeProject(db);
+    await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
+    const batch = await storeBatch(db, project);
+    await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+    const takenOfProject = async (now: Date) =>
+      (await taken(now)).find(({ projectId }) => projectId === project.id) ?? null;
+    const first = await takenOfProject(NOW);
+    assert.ok(first);
+    assert.equal(await emit(project, first, NOW), true);
+    assert.equal(await takenOfProject(later(DAY_MS - 1)), null);
+    const second = await takenOfProject(later(DAY_MS));
+    assert.ok(second, 'no batch was checked, and none has ended');
+    assert.equal(await emit(project, second, later(DAY_MS)), true);
+    const third = await takenOfProject(later(2 * DAY_MS));
+    assert.ok(third);
+    await recordVaultSufficient(db, third);
+    assert.equal(await takenOfProject(later(4 * DAY_MS)), null);
   });
 
   it('emits vault.low once a day, or again after it was sufficient', async () => {

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@flywheel/api';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Db, inTransaction } from '../db.ts';
 import { queueDeliveries, WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
 
@@ -46,30 +46,36 @@ export async function claimDueVaults(
 export async function recordVaultSufficient(db: Db, { projectId, claimedUntil }: ClaimedVault): Promise<void> {
   await db
     .updateTable('vault_balance_checks')
-    .set({ notified_at: null, next_check_at: nextCheckAfter(claimedUntil) })
+    .set({ notified_at: null, next_check_at: nextCheckAfter(claimedUntil, sql`null::timestamptz`) })
     .where('project_id', '=', projectId)
     .execute();
 }
 
 /**
- * Records that a vault is low and emits an event, unless one was emitted after `repeatBefore` and the vault has not been
- * sufficient since. Returns true if the event was emitted.
+ * Records that a vault is low and emits an event, unless one was emitted less than `repeatAfterMs` ago and the vault has not
+ * been sufficient since. The vault is due again when the next event may be emitted. Returns true if the event was emitted.
  */
 export async function emitVaultLow(
   db: Db,
   { projectId, claimedUntil }: ClaimedVault,
-  { event, repeatBefore }: { readonly event: WebhookEvent; readonly repeatBefore: Date },
+  { event, repeatAfterMs }: { readonly event: WebhookEvent; readonly repeatAfterMs: number },
 ): Promise<boolean> {
+  const at = new Date(event.timestamp);
+  const repeatBefore = new Date(at.getTime() - repeatAfterMs);
   return inTransaction(db, async (trx) => {
     const { rows } = await sql<{ readonly is_emitted: boolean }>`
-      with before as (select notified_at from vault_balance_checks where project_id = ${projectId} for update)
+      with before as (
+        select is_emitted, case when is_emitted then ${at} else notified_at end as notified_at
+        from vault_balance_checks
+        cross join lateral (select notified_at is null or notified_at <= ${repeatBefore} as is_emitted) due
+        where project_id = ${projectId} for update of vault_balance_checks
+      )
       update vault_balance_checks set
-        next_check_at = ${nextCheckAfter(claimedUntil)},
-        notified_at =
-          case when before.notified_at > ${repeatBefore} then before.notified_at else ${new Date(event.timestamp)} end
+        next_check_at = ${nextCheckAfter(claimedUntil, sql`before.notified_at + ${repeatAfterMs} * interval '1 ms'`)},
+        notified_at = before.notified_at
       from before
       where project_id = ${projectId}
-      returning before.notified_at is null or before.notified_at <= ${repeatBefore} as is_emitted
+      returning before.is_emitted
     `.execute(trx);
     const isEmitted = rows[0]?.is_emitted ?? false;
     if (isEmitted) await queueDeliveries(trx, projectId, event);
@@ -78,6 +84,6 @@ export async function emitVaultLow(
 }
 
 /** Keeps a check that was scheduled while this one ran. */
-function nextCheckAfter(claimedUntil: Date) {
-  return sql<Date | null>`case when next_check_at = ${claimedUntil} then null else next_check_at end`;
+function nextCheckAfter(claimedUntil: Date, otherwise: RawBuilder<Date | null>) {
+  return sql<Date | null>`case when next_check_at = ${claimedUntil} then ${otherwise} else next_check_at end`;
 }
