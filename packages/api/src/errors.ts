@@ -297,7 +297,7 @@ export const ERRORS = {
     503,
     'The company has paused this project, or all projects.',
     (c: { isForAll: boolean; reason: string | null }) =>
-      `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${c.reason}`} Nothing is lost. Try again after the company has resumed it.`,
+      `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${asSentence(c.reason)}`} Nothing is lost. Try again after the company has resumed it.`,
   ),
   ERR_PROJECT_MOVING: define(
     503,
@@ -371,4 +371,10 @@ function define<Parameters extends readonly unknown[]>(
 
 function at({ place, problem }: RequestIssue): string {
   return `${place} ${problem}`;
+}
+
+/** Ends what a person has written, such as the reason of a pause, so that another sentence can follow. */
+function asSentence(text: string): string {
+  const trimmed = text.trimEnd();
+  return /[.!?…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

@@ -130,6 +130,16 @@ describe('the catalogue', () => {
     });
   }
 
+  it('ends the reason of a pause as a sentence, however the company wrote it', () => {
+    const messageFor = (reason: string | null) => ERRORS.ERR_PAUSED.message({ isForAll: true, reason });
+    const rest = ' Nothing is lost. Try again after the company has resumed it.';
+    assert.equal(messageFor(null), `The company has paused all projects.${rest}`);
+    assert.equal(messageFor('Maintenance'), `The company has paused all projects: Maintenance.${rest}`);
+    for (const reason of ['Maintenance.', 'Who moved the mint?', 'Wait! ', 'Wait…']) {
+      assert.equal(messageFor(reason), `The company has paused all projects: ${reason.trimEnd()}${rest}`);
+    }
+  });
+
   it('summarises every code in a sentence', () => {
     for (const [code, { summary }] of Object.entries(ERRORS)) assert.match(summary, /^[A-Z].*[.]$/, code);
   });
