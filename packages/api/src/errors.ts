@@ -373,8 +373,8 @@ function at({ place, problem }: RequestIssue): string {
   return `${place} ${problem}`;
 }
 
-/** Ends what a person has written, such as the reason of a pause, so that another sentence can follow. */
-function asSentence(text: string): string {
+/** Ends what a person has written, such as the reason of a pause, as a sentence, so that another one can follow. */
+export function asSentence(text: string): string {
   const trimmed = text.trimEnd();
   return /[.!?…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

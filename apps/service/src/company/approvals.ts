@@ -1,4 +1,4 @@
-import { ApiError, type Approvals, type DecisionSignature, isFinalStatus } from '@flywheel/api';
+import { ApiError, type Approvals, asSentence, type DecisionSignature, isFinalStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
@@ -7,11 +7,17 @@ import { compileAgain } from '../batches/compile-again.ts';
 import { findIssueOfBatchDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { type ListItem, toItems } from '../batches/details/list.ts';
-import { describeRejection, recordEnd } from '../batches/jobs/end.ts';
+import { recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import { findBoundVersions, judge } from '../batches/policy/at-signing.ts';
 import { throwDamaged } from '../batches/read.ts';
-import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, toApiError } from '../model/batch.ts';
+import {
+  type Batch,
+  type BatchWithoutPipelines,
+  describeRejection,
+  type ExecutionIssue,
+  toApiError,
+} from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { NodeBehind } from '../solana/node-unavailable.ts';
 import type { TokenNames } from '../solana/token-names.ts';
@@ -285,7 +291,7 @@ function reasonNotWaiting(
   if (decidedAt !== null) {
     return reason === null
       ? `${operator} approved it at ${decidedAt.toISOString()}.`
-      : `${operator} rejected it at ${decidedAt.toISOString()}: ${reason}`;
+      : `${operator} rejected it at ${decidedAt.toISOString()}: ${asSentence(reason)}`;
   }
   if (isFinalStatus(status)) return `it is ${status}.`;
   if (signedTx === null) return 'its wallet has not sent a signed approval, or the last one was released.';

@@ -1,6 +1,7 @@
 import {
   type Action,
   ApiError,
+  asSentence,
   type BatchKind,
   type BatchStatus,
   type ErrorContext,
@@ -122,6 +123,11 @@ export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatu
     default:
       throw issue satisfies never;
   }
+}
+
+/** Describes in a sentence why the company has ended a batch. */
+export function describeRejection(reason: string): string {
+  return `The company rejected the batch: ${asSentence(reason)}`;
 }
 
 /** Returns the time at which an open batch ends. */

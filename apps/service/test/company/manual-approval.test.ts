@@ -101,7 +101,8 @@ describe('a batch of a project with manual approval', () => {
     const project = await createManualProject(world, { burnLimit: '5' });
     const batch = await setUpBatch(world, project, [burnPipeline(5)]);
     await ask(project, batch);
-    const reason = 'The order was placed twice.';
+    // As most people type it; the message ends it as a sentence.
+    const reason = 'The order was placed twice';
     const verdict = requireOk(await reject(world, operator(second), batch.id, reason));
     assert.deepEqual(verdict, { batchId: batch.id, status: 'FAILED' });
     assert.deepEqual(requireOk(await reject(world, operator(first), batch.id, 'Another reason.')), verdict);
@@ -119,13 +120,13 @@ describe('a batch of a project with manual approval', () => {
       totalSuccessful: 0,
       totalFailed: 1,
       successfulExecutions: [],
-      failedTxMsg: `The company rejected the batch: ${reason}`,
+      failedTxMsg: `The company rejected the batch: ${reason}.`,
     });
     assertError(
       await approve(world, operator(first), batch.id),
       409,
       'ERR_BATCH_NOT_WAITING',
-      /rejected it at .*twice/,
+      /rejected it at .*twice\.$/,
     );
     assert.deepEqual(await auditOf(batch.id), [['batch.rejected', operator(second).address, reason]]);
 

@@ -72,11 +72,11 @@ describe('buildTimeline', () => {
     assert.deepEqual(await statesOf(project, batch), ['done', 'running', 'done', 'waiting', 'upcoming', 'upcoming']);
     await finalizeBatch(db, batch.id, INIT_RESULT, later(3));
     const operator = randomAddress();
-    await decideForCompany(db, batch.id, signedBy(operator, 'Too much at once.'), later(4));
+    await decideForCompany(db, batch.id, signedBy(operator, 'Too much at once'), later(4));
     await fail(batch, 0, { failedTxMsg: 'The company rejected the batch: Too much at once.' }, 'rejected');
     const steps = await stepsOf(project, batch);
     const rejected = { step: 'companyApproval', state: 'failed', at: later(4), signatures: [] };
-    assert.deepEqual(steps[3], { ...rejected, note: `Rejected by ${operator}: Too much at once.` });
+    assert.deepEqual(steps[3], { ...rejected, note: `Rejected by ${operator}: Too much at once` });
     assert.equal(steps[4]?.state, 'skipped');
     const failure = await readFailure(project, batch);
     assert.equal(failure?.message, 'The company rejected the batch: Too much at once.');

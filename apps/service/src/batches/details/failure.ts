@@ -1,6 +1,6 @@
 import { pluralize } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { describeExecutionIssue, type ExecutionIssue } from '../../model/batch.ts';
+import { describeExecutionIssue, describeRejection, type ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { BatchRecord } from '../../store/batches/batch-records.ts';
 import type { BatchDetails } from './details.ts';
@@ -114,10 +114,9 @@ function describeFailedBatch({ record, executed }: BatchDetails): Failure {
   const { executeResult, initResult, hasBegun, company, pipelineCount } = record;
   const reason = executeResult?.failedTxMsg ?? initResult?.failedTxMsg ?? 'The batch failed.';
   const pipeline = executeResult?.failedOnTransactionIndex ?? null;
-  const isRejected = company.reason !== null;
   return {
-    ...(isRejected
-      ? { message: `The company rejected the batch: ${company.reason}`, chainError: null }
+    ...(company.reason !== null
+      ? { message: describeRejection(company.reason), chainError: null }
       : describeFailedTx(reason)),
     remedy: `${describeExecuted(executed)}${remedyOfEnd(record, pipeline, pipelineCount - executed)}`,
     code: hasBegun ? null : 'ERR_BATCH_NOT_EXECUTABLE',

@@ -2,7 +2,7 @@ import { isFinalStatus, type RecipientFailure } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
-import type { Batch, BatchEvent, Bundle, EndCause } from '../../model/batch.ts';
+import { type Batch, type BatchEvent, type Bundle, describeRejection, type EndCause } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
@@ -154,10 +154,6 @@ export const END_REASONS = {
   unadmitted:
     'The company does not admit this project. Nothing was executed; send it as a new batch when the company has admitted the project.',
 } as const;
-
-export function describeRejection(reason: string): string {
-  return `The company rejected the batch: ${reason}`;
-}
 
 /**
  * Stores the end of a batch with its results, releases unused amounts of the daily limits, and enqueues the closing of
