@@ -81,7 +81,8 @@ them. Every response carries \`x-request-id\`: quote it when you ask for help.
 
 ## Rate limits
 
-Requests are counted per API key and operation. Every response to a counted request says how many are left; one without a
+Requests are counted per API key and limit: ${describeSharedLimits()}; every other
+operation has a limit of its own. Every response to a counted request says how many are left; one without a
 valid key, which is answered with 401 or 404, is not counted:
 \`RateLimit-Policy: "init";q=10;w=60\` means ten requests in 60 seconds, \`RateLimit: "init";r=9;t=41\` means nine are left
 for the next 41 seconds. Above the limit the response is 429 with \`Retry-After\`. Repeated requests count too.
@@ -93,6 +94,16 @@ Make one UUID per batch and send it in \`x-idempotency-key\`. The same key with 
 \`EXECUTED\` or \`FAILED\`, \`proposalApproveTx\` is the earlier one, and there is nothing to sign any more. A request that
 failed stored nothing: send it again with the same key. Executing needs no key: a batch is never executed twice.
 `;
+
+/** Names the operations whose requests are counted together. */
+function describeSharedLimits(): string {
+  const byLimit = Map.groupBy(Object.entries<Operation>(OPERATIONS), ([, { rateLimit }]) => rateLimit);
+  const names = new Intl.ListFormat('en-GB');
+  return [...byLimit]
+    .filter(([, operations]) => operations.length > 1)
+    .map(([limit, operations]) => `${names.format(operations.map(([id]) => `\`${id}\``))} share \`${limit}\``)
+    .join('; ');
+}
 
 /** Lists the codes that an operation may answer, by status. */
 export function errorsByStatus(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {

@@ -87,6 +87,13 @@ describe('openapi()', () => {
     assert.deepEqual([limit.schema, limit.example], [{ type: 'integer', minimum: 1, maximum: 100 }, 1]);
   });
 
+  it('says which operations share a rate limit', () => {
+    const { description } = document.info;
+    assert.match(description, /`executeBatch` and `cancelBatch` share `execute`/);
+    assert.match(description, /`listBatches`, `getBatch` and `streamBatchEvents` share `get`/);
+    assert.doesNotMatch(description, /share `(init|preview|current)`/);
+  });
+
   it('gives every operation an id of its own', () => {
     const ids = Object.values<Record<string, { operationId: string }>>(document.paths)
       .flatMap((methods) => Object.values(methods))
