@@ -82,8 +82,7 @@ export const WEBHOOK_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/deliveries',
     summary: 'List the deliveries of a webhook',
-    description:
-      'Newest first, a page at a time. Finished deliveries are kept for 30 days or longer, unless the service sets less.',
+    description: 'Newest first, a page at a time. Finished deliveries are kept for 30 days or longer.',
     params: webhookParams,
     query: z.object({ state: DeliveryState.optional().describe('Only deliveries of this state.'), ...page }),
     responses: { 200: { description: 'A page of deliveries.', schema: WebhookDeliveryPage } },

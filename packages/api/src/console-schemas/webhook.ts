@@ -51,7 +51,7 @@ export const Webhook = z
       .object({
         type: WebhookEventType,
         state: DeliveryState,
-        status: z.int().optional().describe('HTTP status of the last attempt that got a response.'),
+        status: z.int().optional().describe('HTTP status of the last attempt; absent if there was no response.'),
         dateCreated: isoDateTime,
       })
       .optional(),
