@@ -1,7 +1,7 @@
-import { useBlocker } from '@tanstack/react-router';
 import { CopyButton } from './copy.tsx';
 import { useHeldDialog } from './dialog.tsx';
 import { Notice } from './feedback.tsx';
+import { useLeaveQuestion } from './leave-question.ts';
 
 export interface OneTimeSecretProps {
   readonly name: string;
@@ -14,10 +14,7 @@ export interface OneTimeSecretProps {
   readonly nextPath?: string;
 }
 
-/**
- * Shows a secret that cannot be read again later. A dialog around it closes only by its own button. The browser asks before it
- * leaves the site, and this page before it shows another screen.
- */
+/** Shows a secret that cannot be read again later. A dialog around it closes only by its own button; leaving it is asked about. */
 export function OneTimeSecret({
   name,
   secret,
@@ -26,13 +23,7 @@ export function OneTimeSecret({
   nextPath,
 }: OneTimeSecretProps) {
   useHeldDialog();
-  useBlocker({
-    shouldBlockFn: ({ next: { pathname } }) => {
-      const isNext = nextPath !== undefined && pathname.startsWith(nextPath);
-      return !isNext && !confirm(`${name} is shown only once. Leave without it?`);
-    },
-    enableBeforeUnload: true,
-  });
+  useLeaveQuestion({ question: `${name} is shown only once. Leave without it?`, nextPath });
   return (
     <Notice tone="waiting" title={`${name}. Copy it now: it is shown only once`}>
       <div className="my-2 flex flex-wrap items-center gap-2">

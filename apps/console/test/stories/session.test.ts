@@ -17,6 +17,7 @@ import { address, createKeyPairSignerFromPrivateKeyBytes, generateKeyPair, getAd
 import { alterAnswers, holdRequests } from './alterations.ts';
 import {
   askApi,
+  asksBeforeItIsLeft,
   checkScreenOnBoth,
   fund,
   initByApi,
@@ -80,6 +81,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await story.world.db.deleteFrom('sessions').execute();
     await page.getByRole('button', { name: 'Review' }).click();
     await page.getByText('Sign in to continue').waitFor();
+    await asksBeforeItIsLeft(person);
     await signIn(person);
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await page.getByRole('button', { name: 'Back to editing' }).click();
@@ -116,6 +118,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
     await page.getByText('Sign in first').waitFor();
     assert.equal(await page.getByTestId('secret').isVisible(), false);
+    await asksBeforeItIsLeft(visitor);
     await page.clock.setFixedTime(Date.now());
     await signIn(visitor);
     assert.equal(await page.getByTestId('secret').textContent(), key);

@@ -352,6 +352,15 @@ export async function trust({ page }: Person, of: 'vault' | 'company', known: st
   await button.click();
 }
 
+/** Asserts that a page asks before its person goes home or loads it again, and stays. */
+export async function asksBeforeItIsLeft({ page }: Person): Promise<void> {
+  for (const leave of ["document.querySelector('header a').click()", 'location.reload()']) {
+    const asked = page.waitForEvent('dialog').then((dialog) => dialog.dismiss());
+    await page.evaluate(leave);
+    await asked;
+  }
+}
+
 /** Counts the signatures of the page's wallet since the page was loaded. */
 export async function countSignatures({ visit }: Person): Promise<void> {
   await visit.context.addInitScript(`

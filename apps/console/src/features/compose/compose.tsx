@@ -1,11 +1,12 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
-import { useBlocker, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
+import { useLeaveQuestion } from '../../ui/leave-question.ts';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 import { AirdropFileEditor, type FileDraft, useAirdropPipelines } from './airdrop-file-editor.tsx';
 import { newPipeline, type PipelineDraft, readPipeline } from './pipeline-draft.ts';
@@ -50,10 +51,9 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   const sent = useRef(new Set<PlannedBatch>());
   const [isReviewing, setReviewing] = useState(false);
   const isCreated = useRef(false);
-  const hasDrafts = () => !isCreated.current && (drafts !== initial || file.file !== null);
-  useBlocker({
-    shouldBlockFn: () => hasDrafts() && !confirm('What you have composed is not created yet. Leave without it?'),
-    enableBeforeUnload: hasDrafts,
+  useLeaveQuestion({
+    question: 'What you have composed is not created yet. Leave without it?',
+    isNeeded: () => !isCreated.current && (drafts !== initial || file.file !== null),
   });
   if (isReviewing) {
     return (
