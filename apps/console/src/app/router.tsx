@@ -25,6 +25,7 @@ const home = createRoute({
 const register = createRoute({
   getParentRoute: () => root,
   path: '/register',
+  validateSearch: (search: Record<string, unknown>): { step?: string } => textOf(search, 'step'),
   component: lazyRouteComponent(() => loadCode(() => import('../features/register/register.tsx')), 'Register'),
 });
 const proof = createRoute({

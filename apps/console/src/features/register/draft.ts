@@ -1,10 +1,11 @@
 import type { ApprovalMode, MintPreview } from '@flywheel/api';
-import { type ProofTypeDraft, parseDraft } from '../proof-types/draft.ts';
+import { limitIssue } from '../../lib/amounts.ts';
+import { findDraftIssue, type ProofTypeDraft, parseDraft } from '../proof-types/draft.ts';
 
 /** A registration while the form is filled in. */
 export interface RegistrationDraft {
   readonly mint: string;
-  /** The token of the mint; null until the service has found a mint that can be registered. */
+  /** The token of the mint; null until the person has gone on with a mint that can be registered. */
   readonly token: NonNullable<MintPreview['token']> | null;
   /** Whole tokens per UTC day. */
   readonly burnLimit: string;
@@ -27,6 +28,23 @@ export const EMPTY_DRAFT: RegistrationDraft = {
   proofTypes: [],
   approvalMode: 'automatic',
 };
+
+/** The steps of the form, in order. */
+export const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
+
+/** Position of the first step whose input is missing or invalid; the last step reviews all others. */
+export function firstOpenStep(draft: RegistrationDraft): number {
+  if (draft.token === null) return STEPS.indexOf('Token');
+  if (!hasValidLimits(draft)) return STEPS.indexOf('Limits');
+  return STEPS.indexOf(findDraftIssue(draft.proofTypes) === null ? 'Review' : 'Proof types');
+}
+
+/** True when a draft allows burns or airdrops, and both limits are amounts of its token. */
+export function hasValidLimits(draft: RegistrationDraft): boolean {
+  const { token, burnLimit, airdropLimit, isBurnAllowed, isAirdropAllowed } = draft;
+  const issues = [burnLimit, airdropLimit].map((limit) => limitIssue(limit, token?.decimals ?? 0));
+  return issues.every((issue) => issue === null) && (isBurnAllowed || isAirdropAllowed);
+}
 
 /** Props that every step of the form has. */
 export interface StepProps {

@@ -1,19 +1,19 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { EmptyState, Notice } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
+import { useLeaveQuestion } from '../../ui/leave-question.ts';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
 import { SignedIn } from '../session/signed-in.tsx';
-import { EMPTY_DRAFT, type RegistrationDraft } from './draft.ts';
-import { ReviewStep } from './review-step.tsx';
+import { EMPTY_DRAFT, firstOpenStep, type RegistrationDraft, STEPS } from './draft.ts';
+import { type RegistrationStage, ReviewStep } from './review-step.tsx';
 import { ApprovalStep, LimitsStep, ProofTypesStep } from './rule-steps.tsx';
 import { TokenStep } from './token-step.tsx';
-
-const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 
 /** Registers a project in five steps: token, limits, proof types, company approval, review. */
 export function Register() {
@@ -24,26 +24,30 @@ export function Register() {
 
 function Steps({ wallet }: { readonly wallet: string }) {
   const registration = useEnvironment()?.registration;
-  const [step, setStep] = useState(0);
   const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
-  const [isSigned, setSigned] = useState(false);
-  const [isCreated, setCreated] = useState(false);
+  const [stage, setStage] = useState<RegistrationStage>('draft');
+  const [step, goTo] = useStep(draft, stage);
+  useLeaveQuestion({
+    question: 'This project is not registered yet. Leave without what you have entered?',
+    isNeeded: stage === 'signed' || (stage === 'draft' && draft !== EMPTY_DRAFT),
+    nextPath: '/register',
+  });
   const props = {
     draft,
     onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
-    onNext: () => setStep(step + 1),
+    onNext: () => goTo(step + 1),
   };
   const screens: readonly ReactNode[] = [
     <TokenStep key="token" {...props} wallet={wallet} />,
     <LimitsStep key="limits" {...props} />,
     <ProofTypesStep key="types" {...props} />,
     <ApprovalStep key="approval" {...props} />,
-    <ReviewStep key="review" draft={draft} wallet={wallet} onSigned={setSigned} onCreated={() => setCreated(true)} />,
+    <ReviewStep key="review" draft={draft} wallet={wallet} onStage={setStage} />,
   ];
   return (
     <Page title="Register a project">
       <div className="grid grid-cols-1 gap-6 md:grid-cols-[180px_1fr] md:gap-10">
-        <StepList current={isCreated ? STEPS.length : step} onGoTo={isSigned ? null : setStep} />
+        <StepList current={stage === 'created' ? STEPS.length : step} onGoTo={stage === 'draft' ? goTo : null} />
         <div className="flex max-w-2xl min-w-0 flex-col gap-5">
           {registration === 'approval' && <NeedsAdmission />}
           {screens[step]}
@@ -51,6 +55,29 @@ function Steps({ wallet }: { readonly wallet: string }) {
       </div>
     </Page>
   );
+}
+
+/**
+ * Reads and changes the step that is shown. The address has it, so that the browser’s Back returns to the step before. It is
+ * never after a step without its input, and the last one once the registration is signed.
+ */
+function useStep(draft: RegistrationDraft, stage: RegistrationStage): [step: number, goTo: (step: number) => void] {
+  const navigate = useNavigate({ from: '/register' });
+  const { step: number } = useSearch({ from: '/register' });
+  const asked = Math.max(
+    0,
+    STEPS.findIndex((_, step) => number === String(step + 1)),
+  );
+  const last = stage === 'draft' ? firstOpenStep(draft) : STEPS.length - 1;
+  useEffect(() => {
+    // Otherwise the next step would be shown as soon as this one’s input is valid, while the person types.
+    if (asked > last) void navigate({ search: searchOf(last), replace: true });
+  }, [navigate, asked, last]);
+  return [stage === 'draft' ? Math.min(asked, last) : last, (step) => void navigate({ search: searchOf(step) })];
+}
+
+function searchOf(step: number): { readonly step?: string } {
+  return step === 0 ? {} : { step: String(step + 1) };
 }
 
 /** Stands above every step, so that it is read before the wallet pays. */
@@ -75,7 +102,7 @@ function Closed() {
 interface StepListProps {
   /** The number of steps, once all are done. */
   readonly current: number;
-  /** Null once the registration is signed: another step would take the screen with the key away, which is shown only once. */
+  /** Null once the registration is signed: the screen with the key, which is shown only once, must stay. */
   readonly onGoTo: ((step: number) => void) | null;
 }
 

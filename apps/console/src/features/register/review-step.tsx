@@ -30,14 +30,15 @@ import { IssueList, KeyNews, UnknownServiceKey } from './service-keys.tsx';
 export interface ReviewStepProps {
   readonly draft: RegistrationDraft;
   readonly wallet: string;
-  /** Called with true before the wallet is asked, and with false if that fails. */
-  readonly onSigned: (isSigned: boolean) => void;
-  /** Called when the project has been created. */
-  readonly onCreated: () => void;
+  /** Called when the stage changes. */
+  readonly onStage: (stage: RegistrationStage) => void;
 }
 
+/** A registration is signed from when the wallet is asked, until that fails or the service has answered. */
+export type RegistrationStage = 'draft' | 'signed' | Outcome['outcome'];
+
 /** Step 5: all settings and the cost; then the wallet signs and the project is created. */
-export function ReviewStep({ draft, wallet, onSigned, onCreated }: ReviewStepProps) {
+export function ReviewStep({ draft, wallet, onStage }: ReviewStepProps) {
   const environment = useEnvironment();
   const queries = useQueryClient();
   const [trusted, setTrusted] = useState<readonly string[]>([]);
@@ -47,10 +48,10 @@ export function ReviewStep({ draft, wallet, onSigned, onCreated }: ReviewStepPro
   });
   const registration = useMutation({
     mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
-    onMutate: () => onSigned(true),
-    onError: () => onSigned(false),
+    onMutate: () => onStage('signed'),
+    onError: () => onStage('draft'),
     onSuccess: ({ outcome }) => {
-      if (outcome === 'created') onCreated();
+      onStage(outcome);
       return queries.invalidateQueries({ queryKey: projectsQuery.queryKey });
     },
   });

@@ -7,7 +7,7 @@ import { TextField } from '../../ui/fields.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 import { findDraftIssue } from '../proof-types/draft.ts';
 import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
-import type { StepProps } from './draft.ts';
+import { hasValidLimits, type StepProps } from './draft.ts';
 
 /** Step 2: allowed actions and their daily limits. */
 export function LimitsStep({ draft, onChange, onNext }: StepProps) {
@@ -15,7 +15,7 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
   const burnError = limitIssue(draft.burnLimit, decimals);
   const airdropError = limitIssue(draft.airdropLimit, decimals);
   const allowsNothing = !draft.isBurnAllowed && !draft.isAirdropAllowed;
-  const isReady = !burnError && !airdropError && !allowsNothing;
+  const isReady = hasValidLimits(draft);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isReady) onNext();

@@ -41,14 +41,14 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
       <TextField
         label="Mint address"
         value={draft.mint}
-        onChange={({ target }) => onChange({ mint: target.value.trim() })}
+        onChange={({ target }) => onChange({ mint: target.value.trim(), token: null })}
         error={draft.mint !== '' && !isWellFormed ? `This ${NOT_A_TYPED_ADDRESS}` : null}
         hint="An SPL Token or Token-2022 mint."
         className="[&_input]:font-mono"
         required
       />
       {bankUrl !== null && (
-        <LocalFaucet rpcUrl={bankUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
+        <LocalFaucet rpcUrl={bankUrl} wallet={wallet} onMint={(created) => onChange({ mint: created, token: null })} />
       )}
       {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
       {mint.isFetching && (
