@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { encodeBase58 } from '@flywheel/protocol';
 import type { Pins } from '@flywheel/sdk';
 import { decodeTransaction } from '@flywheel/testing/values';
 import {
@@ -8,6 +9,7 @@ import {
   compileTransaction,
   createNoopSigner,
   decompileTransactionMessage,
+  generateKeyPair,
   getBase64EncodedWireTransaction,
   getCompiledTransactionMessageDecoder,
 } from '@solana/kit';
@@ -86,6 +88,32 @@ export async function holdSignatures(page: Page): Promise<HeldRequests> {
     };
   `);
   return { reached: asked.promise, release: released.resolve };
+}
+
+/** Adds a wallet to a page, beside the test wallet, until it is loaded again. It signs messages only. @returns its address. */
+export async function addWallet({ page }: Pick<Person, 'page'>, name: string): Promise<string> {
+  const { privateKey, publicKey } = await generateKeyPair(true);
+  const jwk = await crypto.subtle.exportKey('jwk', privateKey);
+  const publicBytes = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey));
+  const values = { name, jwk, publicKey: [...publicBytes], address: encodeBase58(publicBytes) };
+  await page.evaluate(`(async ({ name, jwk, publicKey, address }) => {
+    const key = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['sign']);
+    const sign = async (message) => new Uint8Array(await crypto.subtle.sign('Ed25519', key, message));
+    const chains = ['solana:localnet'];
+    const account = { address, publicKey: new Uint8Array(publicKey), chains, features: ['solana:signMessage'] };
+    const signMessage = (...inputs) =>
+      Promise.all(inputs.map(async ({ message }) => ({ signedMessage: message, signature: await sign(message) })));
+    const features = {
+      'standard:connect': { version: '1.0.0', connect: async () => ({ accounts: [account] }) },
+      'solana:signMessage': { version: '1.1.0', signMessage },
+      'solana:signTransaction': { version: '1.0.0', supportedTransactionVersions: [0] },
+    };
+    const wallet = { version: '1.0.0', name, icon: 'data:image/svg+xml,', chains, accounts: [account], features };
+    dispatchEvent(
+      new CustomEvent('wallet-standard:register-wallet', { detail: ({ register }) => register(wallet) }),
+    );
+  })(${JSON.stringify(values)})`);
+  return values.address;
 }
 
 /** Loses the answers to requests that change something: the service acts on them. @returns a function that ends it. */

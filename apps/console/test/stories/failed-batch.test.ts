@@ -7,6 +7,7 @@ import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/t
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { address, generateKeyPairSigner } from '@solana/kit';
+import { holdSignatures } from './alterations.ts';
 import {
   approve,
   checkScreenOnBoth,
@@ -81,6 +82,7 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     await page.getByLabel('Search pipelines').fill(recipient.slice(0, 12));
     await page.getByRole('button', { name: `Pipeline ${FAILING} WATCH_AD` }).waitFor();
 
+    await stopWaitingForVote(person);
     await voteToCancel(person);
   });
 
@@ -128,4 +130,14 @@ async function voteToCancel({ page }: Person): Promise<void> {
   await page.getByText('Cancel vote cast').waitFor();
   await page.getByText('All rent returned').waitFor();
   await page.getByText('Rent stays locked until your wallet votes to cancel').waitFor({ state: 'detached' });
+}
+
+/** Asks the wallet for the cancel vote, and stops waiting before it answers. */
+async function stopWaitingForVote({ page }: Person): Promise<void> {
+  const wallet = await holdSignatures(page);
+  await page.getByRole('button', { name: 'Sign the cancel vote' }).click();
+  await wallet.reached;
+  await page.getByRole('button', { name: 'Stop waiting' }).click();
+  await page.getByRole('alert').filter({ hasText: 'You stopped waiting for the wallet' }).waitFor();
+  wallet.release();
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
+import { holdSignatures } from './alterations.ts';
 import {
   approve,
   fund,
@@ -13,6 +14,7 @@ import {
   register,
   type Story,
   signIn,
+  takeScreenshot,
 } from './story.ts';
 
 describe('a batch whose answers overtake each other', { skip: noBrowser }, () => {
@@ -88,5 +90,22 @@ describe('a batch whose answers overtake each other', { skip: noBrowser }, () =>
     await page.getByText('1 of 1 pipeline executed.').waitFor();
     assert.equal(await page.locator('[data-offered]').count(), 0, 'it was offered again');
     await page.unrouteAll();
+  });
+
+  it('is not sent when its wallet answers after the person has stopped waiting, and can be approved then', async () => {
+    const { page } = person;
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    await openApproval(person, project, batchId);
+    const wallet = await holdSignatures(page);
+    await approve(person);
+    await wallet.reached;
+    await page.getByRole('button', { name: 'Stop waiting' }).click();
+    await page.getByRole('alert').filter({ hasText: 'You stopped waiting for the wallet' }).waitFor();
+    await takeScreenshot(person, 'approve-stopped');
+    const sent = page.waitForRequest('**/execute', { timeout: 1_000 });
+    wallet.release();
+    await assert.rejects(sent, { name: 'TimeoutError' }, 'a late signature was sent');
+    await approve(person);
+    await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
-import { asksBeforeItIsLeft, openStory, type Person, type Story, signIn } from './story.ts';
+import { holdSignatures } from './alterations.ts';
+import { asksBeforeItIsLeft, openRegistrationReview, openStory, type Person, type Story, signIn } from './story.ts';
 
 describe('a registration in a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -37,5 +38,21 @@ describe('a registration in a browser', { skip: noBrowser }, () => {
     await limit.fill('12.5');
     await next();
     await page.getByRole('button', { name: 'Continue without proof types' }).waitFor();
+  });
+
+  it('can stop waiting for a wallet that does not answer, sends nothing when it answers late, and can ask it again', async () => {
+    const { page } = person;
+    await openRegistrationReview(page);
+    const wallet = await holdSignatures(page);
+    const sign = page.getByRole('button', { name: 'Sign and create the project' });
+    await sign.click();
+    await wallet.reached;
+    await page.getByRole('button', { name: 'Stop waiting' }).click();
+    await page.getByRole('alert').filter({ hasText: 'You stopped waiting for the wallet' }).waitFor();
+    const sent = page.waitForRequest(/\/confirm$/, { timeout: 1_000 });
+    wallet.release();
+    await assert.rejects(sent, { name: 'TimeoutError' }, 'a late signature was sent');
+    await sign.click();
+    await page.getByText('Project created').waitFor();
   });
 });

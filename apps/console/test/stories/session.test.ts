@@ -9,12 +9,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { encodeBase58 } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject } from '@flywheel/testing/project';
-import { address, createKeyPairSignerFromPrivateKeyBytes, generateKeyPair, getAddressEncoder } from '@solana/kit';
-import { alterAnswers, holdRequests } from './alterations.ts';
+import { address, createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
+import { addWallet, alterAnswers, holdRequests } from './alterations.ts';
 import {
   askApi,
   asksBeforeItIsLeft,
@@ -367,31 +366,6 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await takeScreenshot(person, 'signed-out');
   });
 });
-
-/** Adds a wallet to a page, beside the test wallet, until it is loaded again. It signs messages only. */
-async function addWallet({ page }: Person, name: string): Promise<void> {
-  const { privateKey, publicKey } = await generateKeyPair(true);
-  const jwk = await crypto.subtle.exportKey('jwk', privateKey);
-  const publicBytes = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey));
-  const values = { name, jwk, publicKey: [...publicBytes], address: encodeBase58(publicBytes) };
-  await page.evaluate(`(async ({ name, jwk, publicKey, address }) => {
-    const key = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['sign']);
-    const sign = async (message) => new Uint8Array(await crypto.subtle.sign('Ed25519', key, message));
-    const chains = ['solana:localnet'];
-    const account = { address, publicKey: new Uint8Array(publicKey), chains, features: ['solana:signMessage'] };
-    const signMessage = (...inputs) =>
-      Promise.all(inputs.map(async ({ message }) => ({ signedMessage: message, signature: await sign(message) })));
-    const features = {
-      'standard:connect': { version: '1.0.0', connect: async () => ({ accounts: [account] }) },
-      'solana:signMessage': { version: '1.1.0', signMessage },
-      'solana:signTransaction': { version: '1.0.0', supportedTransactionVersions: [0] },
-    };
-    const wallet = { version: '1.0.0', name, icon: 'data:image/svg+xml,', chains, accounts: [account], features };
-    dispatchEvent(
-      new CustomEvent('wallet-standard:register-wallet', { detail: ({ register }) => register(wallet) }),
-    );
-  })(${JSON.stringify(values)})`);
-}
 
 /** Asserts that a screen has this title, as its heading and in the tab of the browser. */
 async function hasTitle({ page }: Person, title: string): Promise<void> {

@@ -6,6 +6,7 @@ import { noBrowser } from '@flywheel/testing/browser';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
+import { addWallet, holdSignatures } from './alterations.ts';
 import {
   approve,
   checkScreen,
@@ -97,6 +98,24 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       await waitUntil('the new wallet', wallet, (found) => found === next.address);
     });
   }
+
+  it('does not rotate the wallet when the new one signs after the person has cancelled', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    await register(person);
+    await page.getByRole('link', { name: 'Settings' }).first().click();
+    const next = await addWallet(person, 'Next wallet');
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    await page.getByLabel('Address of the new wallet').fill(next);
+    const wallet = await holdSignatures(page);
+    await page.getByRole('button', { name: 'Sign with the new wallet' }).click();
+    await wallet.reached;
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const sent = page.waitForRequest((request) => request.method() === 'POST', { timeout: 1_000 });
+    wallet.release();
+    await assert.rejects(sent, { name: 'TimeoutError' }, 'the replacement was sent after it was cancelled');
+  });
 
   /** Approves by the wallet in the browser, then by an operator of the company. */
   async function approveByBoth(person: Person): Promise<void> {

@@ -7,7 +7,7 @@ import { progressQuery } from '../../lib/api/batches.ts';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { keepVerified } from '../../lib/pins.ts';
-import { walletSigner } from '../../lib/wallet/signing.ts';
+import { useWalletRequest } from '../../lib/wallet/wallet-request.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
@@ -31,7 +31,7 @@ interface SignBatchProps {
 /** Verifies everything that the signature allows, then asks the wallet to sign. */
 export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
   const verification = useVerification({ projectId, batch, wallet: owner });
-  const { approve, isSigned } = useSignAndExecute({
+  const { approve, request, isSigned } = useSignAndExecute({
     projectId,
     batch: batch.batch,
     wallet: owner,
@@ -44,14 +44,18 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
   // The sign-in prompt has replaced this screen; after signing in again the error no longer matters.
   const error = isFlywheelError(approve.error, 'ERR_UNAUTHORIZED') ? null : approve.error;
   const button = (
-    <Button
-      tone="primary"
-      disabled={!isVerified || !isOwn}
-      isBusy={approve.isPending}
-      onClick={() => data && approve.mutate(data)}
-    >
-      {buttonText(approve.isPending, isSigned, approve.isError)}
-    </Button>
+    <div className="flex gap-3">
+      <Button
+        tone="primary"
+        className="flex-1"
+        disabled={!isVerified || !isOwn}
+        isBusy={approve.isPending}
+        onClick={() => data && approve.mutate(data)}
+      >
+        {buttonText(approve.isPending, isSigned, approve.isError)}
+      </Button>
+      {request.isWaiting && <Button onClick={request.stop}>Stop waiting</Button>}
+    </div>
   );
   return (
     <div className="grid grid-cols-1 gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
@@ -126,6 +130,7 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
   const { id: batchId, multisig, batchIndex } = batch;
   const queries = useQueryClient();
   const environment = useEnvironment();
+  const request = useWalletRequest();
   const [signed, setSigned] = useState<SignedApproval | null>(null);
   const approve = useMutation({
     mutationFn: async ({ proposalApproveTx, shown, known, verification: verified }: VerifiedApproval) => {
@@ -133,7 +138,7 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
       if (signedTx === null) {
         const { company } = verified;
         if (company === null) throw new Error('An approval is signed only after its company was verified.');
-        const signer = await walletSigner(wallet, walletChain(environment));
+        const signer = await request.signerOf(wallet, walletChain(environment));
         signedTx = await signApproval(proposalApproveTx, signer, { multisig, batchIndex, company });
         setSigned({ proposalApproveTx, signedTx });
         keepVerified(known.place, { ...shown, verification: verified });
@@ -157,7 +162,7 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
       void verification.refetch();
     },
   });
-  return { approve, isSigned: signed !== null };
+  return { approve, request, isSigned: signed !== null };
 }
 
 interface ApprovalPanelProps {

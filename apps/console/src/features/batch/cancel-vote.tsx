@@ -6,7 +6,7 @@ import { call } from '../../lib/api/call.ts';
 import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
 import { checkPin, describePinMismatch } from '../../lib/pins.ts';
-import { walletSigner } from '../../lib/wallet/signing.ts';
+import { useWalletRequest } from '../../lib/wallet/wallet-request.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { AddressText } from '../../ui/text.tsx';
@@ -44,6 +44,7 @@ export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeP
   const queries = useQueryClient();
   const environment = useEnvironment();
   const { data: project } = useQuery(projectQuery(projectId));
+  const request = useWalletRequest();
   const { id: batchId, batchIndex, ...claimed } = batch.batch;
   const vote = useMutation({
     mutationFn: async () => {
@@ -57,7 +58,7 @@ export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeP
         { getBatch: async () => batch.batch, cancelBatch: () => cancelBatch(projectId, batchId) },
         batchId,
         {
-          wallet: await walletSigner(owner, walletChain(environment)),
+          wallet: await request.signerOf(owner, walletChain(environment)),
           rpcUrl,
           multisig: search.pin?.multisig ?? claimed.multisig,
         },
@@ -86,9 +87,12 @@ export function CancelVoteNotice({ projectId, batch, onVote }: CancelVoteNoticeP
         title={`Rent stays locked until ${isOwner ? 'your' : 'the project’s'} wallet votes to cancel`}
         action={
           isOwner && (
-            <Button isBusy={vote.isPending} onClick={() => vote.mutate()}>
-              Sign the cancel vote
-            </Button>
+            <>
+              <Button isBusy={vote.isPending} onClick={() => vote.mutate()}>
+                Sign the cancel vote
+              </Button>
+              {request.isWaiting && <Button onClick={request.stop}>Stop waiting</Button>}
+            </>
           )
         }
       >

@@ -16,7 +16,7 @@ import { type Environment, requireRpcUrl, useEnvironment, walletChain } from '..
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { APPROVAL_MODE_NAMES, amountWithUnit } from '../../lib/format.ts';
 import { readRegistrationPins } from '../../lib/pins.ts';
-import { walletSigner } from '../../lib/wallet/signing.ts';
+import { useWalletRequest, type WalletRequest } from '../../lib/wallet/wallet-request.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
@@ -46,8 +46,9 @@ export function ReviewStep({ draft, wallet, onStage }: ReviewStepProps) {
     mutationFn: (accepted: readonly string[]) =>
       previewRegistration(draft, { wallet, trusted: accepted, rpcUrl: requireRpcUrl(environment) }),
   });
+  const request = useWalletRequest();
   const registration = useMutation({
-    mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
+    mutationFn: (terms: RegistrationTerms) => register(draft, terms, { environment, request }),
     onMutate: () => onStage('signed'),
     onError: () => onStage('draft'),
     onSuccess: ({ outcome }) => {
@@ -69,7 +70,7 @@ export function ReviewStep({ draft, wallet, onStage }: ReviewStepProps) {
     preview.mutate(accepted);
   };
   if (registration.data?.outcome === 'created') return <Created {...registration.data} draft={draft} />;
-  if (registration.isPending) return <Creating />;
+  if (registration.isPending) return <Creating request={request} />;
   return (
     <div className="flex flex-col gap-5">
       <DescriptionList
@@ -219,12 +220,12 @@ type Outcome =
 async function register(
   draft: RegistrationDraft,
   { wallet, mint, company, operator, recovery }: RegistrationTerms,
-  environment: Environment | undefined,
+  { environment, request }: { readonly environment: Environment | undefined; readonly request: WalletRequest },
 ): Promise<Outcome> {
   const rpcUrl = requireRpcUrl(environment);
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
   const { place } = await readRegistrationPins(rpcUrl, []);
-  const signer = await walletSigner(wallet, walletChain(environment));
+  const signer = await request.signerOf(wallet, walletChain(environment));
   const input = { wallet: signer, mint, registration, expect: { company, operator, recovery } };
   const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input);
   try {
@@ -267,7 +268,7 @@ function NoAnswer({ error }: { readonly error: Error }) {
   );
 }
 
-function Creating() {
+function Creating({ request }: { readonly request: WalletRequest }) {
   return (
     <div role="status" className="flex flex-col items-center gap-4 py-16 text-center">
       <Ring size={56} progress={0.7} isSpinning className="text-accent" />
@@ -275,6 +276,7 @@ function Creating() {
       <p className="text-quiet">
         Approve the transaction in your wallet. The cluster then confirms it within a few seconds.
       </p>
+      {request.isWaiting && <Button onClick={request.stop}>Stop waiting</Button>}
     </div>
   );
 }

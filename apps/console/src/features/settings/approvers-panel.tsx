@@ -8,6 +8,7 @@ import { useSession } from '../../lib/api/session.ts';
 import { rotateCompany, rotateOperator, rotateWallet, rotationsQuery } from '../../lib/api/treasury.ts';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 import { signMessage } from '../../lib/wallet/signing.ts';
+import { useWalletRequest, type WalletRequest } from '../../lib/wallet/wallet-request.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
@@ -143,11 +144,16 @@ function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
   const { id: projectId, wallet: from } = project;
   const error = newWalletError(to, project);
   const text = rotationMessage({ projectId, multisig: project.multisig.address, from, to });
-  const ask = useRotate(projectId);
+  const request = useWalletRequest();
+  const ask = useRotate(projectId, request);
   const isReady = to !== '' && error === null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isReady) ask.mutate({ to, text, pasted });
+  };
+  const cancel = () => {
+    request.stop();
+    onClose();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4 border-t pt-4">
@@ -180,7 +186,7 @@ function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
         <Button type="submit" isBusy={ask.isPending} disabled={!isReady}>
           {pasted === '' ? 'Sign with the new wallet' : 'Continue with this signature'}
         </Button>
-        <Button tone="quiet" onClick={onClose}>
+        <Button tone="quiet" onClick={cancel}>
           Cancel
         </Button>
       </div>
@@ -195,12 +201,12 @@ interface RotationInput {
   readonly pasted: string;
 }
 
-function useRotate(projectId: string) {
+function useRotate(projectId: string, request: WalletRequest) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: async ({ to, text, pasted }: RotationInput) => {
-      const signature = pasted === '' ? await signMessage(to, text) : pasted;
+      const signature = pasted === '' ? await request.ask(signMessage(to, text)) : pasted;
       return rotateWallet(projectId, crypto.randomUUID(), { newWallet: to, signature });
     },
     onSuccess: async ({ batchId }) => {
