@@ -49,6 +49,8 @@ export async function startSyntheticNode(accounts: SyntheticAccounts): Promise<S
   // biome-ignore lint/suspicious/noExplicitAny: the parameters of each method differ, and only our own client calls.
   const answer = (method: string, [first, second, third]: readonly any[]): unknown => {
     switch (method) {
+      case 'getHealth':
+        return 'ok';
       case 'getGenesisHash':
         return 'synthetic';
       case 'getAccountInfo':

@@ -49,7 +49,8 @@ export interface AuditOptions {
  * transaction. The node is trusted to show transactions as they were: use one of your choice, or two and compare.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one lists the histories, and all are asked for a
  * transaction that it does not have.
- * @throws FlywheelError if no node answers; RangeError if the period is not valid; Error if the state belongs to another audit.
+ * @throws FlywheelError if no node answers, or one does not while the others lack a transaction; RangeError if the period is not
+ * valid; Error if the state belongs to another audit.
  *
  * @example
  * const report = await auditVault('https://api.mainnet-beta.solana.com', { vault, from: '2026-01-01T00:00:00Z' });

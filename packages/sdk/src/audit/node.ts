@@ -4,23 +4,16 @@ import {
   createPacer,
   createRpcTransport,
   FILTER_TRANSACTION_NOT_FOUND,
-  firstKnown,
   RpcError,
   type RpcUrl,
   TRANSACTION_HISTORY_NOT_AVAILABLE,
   urlsOf,
 } from '@flywheel/solana-rpc';
 import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { getBase64Encoder } from '@solana/kit';
+import { getBase64Encoder, type RpcTransport } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import {
-  type ChainTransaction,
-  GET_TRANSACTION,
-  listOf,
-  parseTransaction,
-  transactionParams,
-} from '../chain/read-transaction.ts';
+import { type ChainTransaction, findTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
 import { askTransport, type Commitment, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
 import { isFlywheelError } from '../errors.ts';
 import { toAmount } from './balances.ts';
@@ -57,7 +50,7 @@ export interface AuditNode {
   readTokenAccounts(vault: string): Promise<TokenAnchor[]>;
   /** The next older transactions that name an account, newest first; null if the node has deleted what is older. */
   listOlder(account: string, page: Page): Promise<readonly Entry[] | null>;
-  /** A transaction; null if no node has it any more. */
+  /** A transaction; null if every node answers that it does not have it any more. */
   readTransaction(entry: Entry): Promise<ChainTransaction | null>;
 }
 
@@ -134,24 +127,20 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
       }
     },
     readTransaction: async (entry) => {
-      const params = transactionParams(entry.signature, commitment);
-      const answer = await firstKnown(
-        transports,
-        async (transport) => {
-          try {
-            return await askTransport(transport, GET_TRANSACTION, params, signal);
-          } catch (error) {
-            if (isHistoryMissing(error)) return null;
-            throw error;
-          }
-        },
-        signal,
-      );
-      if (answer === null) return null;
-      const transaction = parseTransaction(answer);
-      const signed = fieldOf(fieldOf(fieldOf(answer, 'transaction'), 'signatures'), 0);
-      const isListed = signed === entry.signature && transaction.slot === entry.slot && transaction.failure === null;
-      if (!isListed) throw unexpectedAnswer(GET_TRANSACTION, { listed: entry, answered: signed });
+      const { signature } = entry;
+      const askOne = async (transport: RpcTransport, params: readonly unknown[]) => {
+        try {
+          return await askTransport(transport, GET_TRANSACTION, params, signal);
+        } catch (error) {
+          if (isHistoryMissing(error)) return null;
+          throw error;
+        }
+      };
+      const transaction = await findTransaction(transports, { signature, commitment }, askOne, signal);
+      if (transaction === null) return null;
+      const answered = transaction.signature;
+      const isListed = answered === signature && transaction.slot === entry.slot && transaction.failure === null;
+      if (!isListed) throw unexpectedAnswer(GET_TRANSACTION, { listed: entry, answered });
       return transaction;
     },
   };

@@ -1,18 +1,15 @@
 import { decodeBase58, isAddress } from '@flywheel/protocol';
 import type { TransactionCall } from '@flywheel/squads';
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
-import { fieldOf, unexpectedAnswer } from './rpc.ts';
+import { type Commitment, fieldOf, unexpectedAnswer } from './rpc.ts';
 
 /** The method that answers what `parseTransaction` reads. */
 export const GET_TRANSACTION = 'getTransaction';
 
-/** Asks for a transaction of any version that Solana has; a node refuses to show one of a later version. */
-export function transactionParams(signature: string, commitment: string): readonly unknown[] {
-  return [signature, { encoding: 'json', commitment, maxSupportedTransactionVersion: LATEST_VERSION }];
-}
-
 /** A transaction that has landed. */
 export interface ChainTransaction {
+  /** Its first signature, base58. */
+  readonly signature: string;
   readonly slot: number;
   /** ISO 8601; null if the node does not know it. */
   readonly executedAt: string | null;
@@ -36,21 +33,49 @@ export interface InnerInstruction extends Instruction {
 }
 
 /**
+ * Asks one node after the other for a transaction until one knows it; null if none does.
+ * @param ask sends `getTransaction` with these parameters to a node.
+ * @throws the first error, if none knows it and one does not answer: that one may keep what the others have deleted.
+ */
+export async function findTransaction<TNode>(
+  nodes: readonly TNode[],
+  { signature, commitment }: { readonly signature: string; readonly commitment: Commitment },
+  ask: (node: TNode, params: readonly unknown[]) => Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<ChainTransaction | null> {
+  const params = [signature, { encoding: 'json', commitment, maxSupportedTransactionVersion: LATEST_VERSION }];
+  const errors: unknown[] = [];
+  for (const node of nodes) {
+    try {
+      const answer = await ask(node, params);
+      if (answer !== null) return parseTransaction(answer);
+    } catch (error) {
+      signal?.throwIfAborted();
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+  return null;
+}
+
+/**
  * Reads what a node answers to `getTransaction` in the encoding `json`.
  * @throws FlywheelError if the answer is not as documented.
  */
-export function parseTransaction(answer: unknown): ChainTransaction {
+function parseTransaction(answer: unknown): ChainTransaction {
   const [meta, slot, blockTime] = [fieldOf(answer, 'meta'), fieldOf(answer, 'slot'), fieldOf(answer, 'blockTime')];
-  if (typeof slot !== 'number' || typeof meta !== 'object' || meta === null) {
+  const transaction = fieldOf(answer, 'transaction');
+  const [message, signature] = [fieldOf(transaction, 'message'), fieldOf(fieldOf(transaction, 'signatures'), 0)];
+  if (typeof slot !== 'number' || typeof meta !== 'object' || meta === null || typeof signature !== 'string') {
     throw unexpectedAnswer(GET_TRANSACTION, answer);
   }
-  const message = fieldOf(fieldOf(answer, 'transaction'), 'message');
   const loaded = fieldOf(meta, 'loadedAddresses');
   const accounts = [fieldOf(message, 'accountKeys'), fieldOf(loaded, 'writable'), fieldOf(loaded, 'readonly')]
     .flatMap(listOf)
     .map(toAddress);
   const error = fieldOf(meta, 'err') ?? null;
   return {
+    signature,
     slot,
     executedAt: typeof blockTime === 'number' ? new Date(blockTime * 1_000).toISOString() : null,
     failure: error === null ? null : JSON.stringify(error),
@@ -65,7 +90,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A node returns transactions only up to this version. */
+/** Solana's latest version of transactions. A node refuses to show one of a later version than the caller names. */
 const LATEST_VERSION = 1;
 /** Stack height of what an instruction of the transaction calls directly. */
 const CALLED_HEIGHT = 2;

@@ -1,7 +1,7 @@
-import { firstKnown, type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
+import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { findVaultProofs, type VaultProof } from '@flywheel/squads';
 import type { CallOptions } from '../client.ts';
-import { GET_TRANSACTION, parseTransaction, transactionParams } from './read-transaction.ts';
+import { findTransaction, GET_TRANSACTION } from './read-transaction.ts';
 import { askRpc, type Commitment } from './rpc.ts';
 
 /** The proofs of a vault in one transaction. */
@@ -40,18 +40,10 @@ export async function readVaultProofs(
   { signature, vault, commitment }: VaultProofsQuery,
   { signal }: CallOptions = {},
 ): Promise<VaultProofs | null> {
-  const params = transactionParams(signature, commitment);
-  const failures: unknown[] = [];
-  const read = (url: string) =>
-    askRpc(url, GET_TRANSACTION, params, signal).catch((error: unknown) => {
-      failures.push(error);
-      throw error;
-    });
-  const answer = await firstKnown(urlsOf(rpcUrl), read, signal);
-  // The one that does not answer may know what the others do not.
-  if (answer === null && failures.length > 0) throw failures[0];
-  if (answer === null) return null;
-  const { slot, executedAt, failure, calls } = parseTransaction(answer);
+  const ask = (url: string, params: readonly unknown[]) => askRpc(url, GET_TRANSACTION, params, signal);
+  const transaction = await findTransaction(urlsOf(rpcUrl), { signature, commitment }, ask, signal);
+  if (transaction === null) return null;
+  const { slot, executedAt, failure, calls } = transaction;
   const proofs = failure === null ? findVaultProofs(calls) : [];
   return { proofs: proofs.filter((proof) => proof.vault === vault), slot, executedAt, failure };
 }
