@@ -4,7 +4,7 @@ python3 examples/verify_proof.py <signature> <vault address> <type> <payload> [<
 
 The merged payload, as the project publishes it, is for an event that was paid together with others. The program
 implements docs/proof-format.md from the text, without any code of Flywheel, and asks no service: SOLANA_RPC_URL names the
-Solana node. The exit code is 0 if the event is proven, 1 if it is not, and 2 if the node gives no answer.
+Solana node. The exit code is 0 if the event is proven, 1 if it is not, and 2 if the node gives no answer or only a part.
 """
 
 import hashlib, json, os, re, sys, urllib.error, urllib.request
@@ -28,6 +28,8 @@ def main(signature, vault, event_type, payload, merged=None):
         sys.exit("Not proven: the node does not know the transaction.")
     if transaction["meta"]["err"] is not None:
         sys.exit(f"Not proven: the transaction failed: {json.dumps(transaction['meta']['err'])}.")
+    if transaction["meta"].get("innerInstructions") is None:
+        fail("The node has not recorded what the transaction called. Ask another one.")
     proofs = list(find_proofs(transaction, vault))
     for proof in proofs:
         print("proven" if is_listed and proof == wanted else "other ", json.dumps(proof))
@@ -53,7 +55,7 @@ def find_proofs(transaction, vault):
     message, meta = transaction["transaction"]["message"], transaction["meta"]
     loaded = meta.get("loadedAddresses") or {"writable": [], "readonly": []}
     accounts = message["accountKeys"] + loaded["writable"] + loaded["readonly"]
-    called = {group["index"]: group["instructions"] for group in meta.get("innerInstructions") or []}
+    called = {group["index"]: group["instructions"] for group in meta["innerInstructions"]}
     for index, instruction in enumerate(message["instructions"]):
         if accounts[instruction["programIdIndex"]] != SQUADS or len(instruction["accounts"]) < 5:
             continue

@@ -49,7 +49,7 @@ export interface ProofVerification {
  * instruction of an executed pipeline, a memo signed by the vault of the multisig that executes it: only Squads can sign for
  * a vault, after both approvals. A MEMO action with the same text is not a proof.
  * @param rpcUrl a Solana node, or several of one cluster: each is asked until one knows the transaction.
- * @throws FlywheelError if no node knows the transaction and one does not answer.
+ * @throws FlywheelError if no node knows the transaction and one does not answer, or if none has recorded what it called.
  *
  * @example
  * const { isProven, reason } = await verifyProofOnChain('https://api.mainnet-beta.solana.com', {

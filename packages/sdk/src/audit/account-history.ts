@@ -44,8 +44,8 @@ export interface AccountHistory {
   /** Reads the next page if no entry is left. */
   fill(limit: number): Promise<void>;
   /**
-   * Removes the next entry and compares the balances of its transaction; null: no node has it any more. A failed one has
-   * changed nothing, and need not be read.
+   * Removes the next entry and compares the balances of its transaction; null: no node has it any more, or with all that it
+   * called. A failed one has changed nothing, and need not be read.
    */
   pass(transaction: ChainTransaction | null): AuditGap | null;
   /** True when all that the audit needs has been read. */
@@ -111,7 +111,10 @@ export function openHistory({ node, vault, period, decimals }: HistoryDeps, stat
       if (transaction === null) {
         state.expected = null;
         state.slot = entry.slot;
-        return gap({ fromSlot: entry.slot, toSlot: entry.slot }, `No node has the transaction ${entry.signature}.`);
+        return gap(
+          { fromSlot: entry.slot, toSlot: entry.slot },
+          `No node has the transaction ${entry.signature} with all that it called.`,
+        );
       }
       // It names the account without being able to change it.
       if (change === null) return null;

@@ -184,7 +184,8 @@ async function readSlot(audit: Audit, slot: number, take: ReadAhead['take']): Pr
   const counted = new Set(state.slot === slot ? state.counted : []);
   for (const history of [...histories]) {
     for (let [entry] = history.entries; entry?.slot === slot; [entry] = history.entries) {
-      const transaction = entry.hasFailed ? null : await take(entry);
+      const known = entry.hasFailed ? null : await take(entry);
+      const transaction = known?.hasInner ? known : null;
       const gap = history.pass(transaction);
       if (gap) addGap(state.tally, gap);
       if (isBefore(entry, state.period)) continue;

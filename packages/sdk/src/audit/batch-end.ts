@@ -141,7 +141,7 @@ async function readExecuted(node: AuditNode, multisig: Address, index: bigint): 
       before = entry.signature;
       if (entry.hasFailed) continue;
       const transaction = await node.readTransaction(entry);
-      if (transaction === null) throw historyMissing(multisig, index);
+      if (!transaction?.hasInner) throw historyMissing(multisig, index);
       const calls = transaction.calls
         .flatMap(({ instruction, inner }) => [instruction, ...inner])
         .filter(({ programAddress }) => programAddress === SQUADS_PROGRAM_ADDRESS);

@@ -18,6 +18,8 @@ export interface ChainTransaction {
   /** Every account, those of lookup tables at the end. */
   readonly accounts: readonly Address[];
   readonly calls: readonly ChainCall[];
+  /** False if the transaction succeeded and the node has not recorded what its instructions called: `inner` of `calls` is then empty. */
+  readonly hasInner: boolean;
   /** The node's further answer, for balances. */
   readonly meta: object;
 }
@@ -33,7 +35,7 @@ export interface InnerInstruction extends Instruction {
 }
 
 /**
- * Asks one node after the other for a transaction until one knows it; null if none does.
+ * Asks one node after the other for a transaction until one knows it with all that it called; null if none knows it at all.
  * @param ask sends `getTransaction` with these parameters to a node.
  * @throws the first error, if none knows it and one does not answer: that one may keep what the others have deleted.
  */
@@ -45,17 +47,20 @@ export async function findTransaction<TNode>(
 ): Promise<ChainTransaction | null> {
   const params = [signature, { encoding: 'json', commitment, maxSupportedTransactionVersion: LATEST_VERSION }];
   const errors: unknown[] = [];
+  let partial: ChainTransaction | null = null;
   for (const node of nodes) {
     try {
       const answer = await ask(node, params);
-      if (answer !== null) return parseTransaction(answer);
+      const transaction = answer === null ? null : parseTransaction(answer);
+      if (transaction?.hasInner) return transaction;
+      partial ??= transaction;
     } catch (error) {
       signal?.throwIfAborted();
       errors.push(error);
     }
   }
-  if (errors.length > 0) throw errors[0];
-  return null;
+  if (partial === null && errors.length > 0) throw errors[0];
+  return partial;
 }
 
 /**
@@ -81,6 +86,8 @@ function parseTransaction(answer: unknown): ChainTransaction {
     failure: error === null ? null : JSON.stringify(error),
     accounts,
     calls: callsOf(message, meta, accounts),
+    // Agave answers null unless it runs with --enable-extended-tx-metadata-storage, and an empty list if nothing was called.
+    hasInner: error !== null || Array.isArray(fieldOf(meta, 'innerInstructions')),
     meta,
   };
 }

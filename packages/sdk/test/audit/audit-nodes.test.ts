@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { auditVault, isFlywheelError } from '@flywheel/sdk';
+import { auditVault, isFlywheelError, verifyProofOnChain } from '@flywheel/sdk';
+import { auditVerdict } from '@flywheel/sdk/audit-findings';
 import { openSyntheticVault } from '@flywheel/testing/synthetic-vault';
-import { startStubService } from '../stub-service.ts';
+import { type Reaction, type StubService, startStubService } from '../stub-service.ts';
+import { runVerifier } from './verify-vectors.ts';
+
+const EVENT = { type: 'WATCH_AD', payload: '{"adId":"1"}' };
 
 describe('the nodes of an audit', () => {
   it('are not said to lack a transaction while one of them does not answer', async () => {
     await using vault = await openSyntheticVault();
     const deposited = vault.depositTokens(1_000n);
-    vault.runBatch([{ proof: { type: 'WATCH_AD', payload: '{"adId":"1"}' }, burned: 3n }]);
+    vault.runBatch([{ proof: EVENT, burned: 3n }]);
     vault.node.forget(deposited);
     let isAway = true;
-    await using archive = await startStubService(() =>
-      isAway ? { status: 403, body: 'Forbidden' } : { status: 200, body: { jsonrpc: '2.0', id: 1, result: null } },
-    );
+    await using archive = await startStubService(() => (isAway ? { status: 403, body: 'Forbidden' } : answerOf(null)));
     const audit = () => auditVault([vault.node.url, archive.url], { vault: vault.vault });
     await assert.rejects(
       audit(),
@@ -21,6 +23,44 @@ describe('the nodes of an audit', () => {
     );
     isAway = false;
     const { gaps } = await audit();
-    assert.ok(gaps.some(({ reason }) => reason === `No node has the transaction ${deposited}.`));
+    assert.ok(gaps.some(({ reason }) => reason.startsWith(`No node has the transaction ${deposited} `)));
+  });
+
+  it('prove and disprove nothing by a transaction of which they have not recorded what it called', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    const [signature = ''] = vault.runBatch([{ proof: EVENT, burned: 3n }]);
+    await using brief = await openNode(vault.node.url, (answer) =>
+      Reflect.set(Object(answer.meta), 'innerInstructions', null),
+    );
+    const proof = { ...EVENT, signature, vault: vault.vault };
+    await assert.rejects(
+      verifyProofOnChain(brief.url, proof),
+      (error) => isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && /has not recorded what/.test(error.message),
+    );
+    assert.equal((await verifyProofOnChain([brief.url, vault.node.url], proof)).isProven, true);
+    const { code } = await runVerifier(brief.url, [signature, vault.vault, EVENT.type, EVENT.payload]);
+    assert.equal(code, 2);
+    const report = await auditVault(brief.url, { vault: vault.vault });
+    assert.deepEqual([auditVerdict(report, null), report.counts.unexplained], ['incomplete', 0]);
+    const other = await auditVault([brief.url, vault.node.url], { vault: vault.vault });
+    assert.deepEqual([auditVerdict(other, null), other.gaps], ['explained', []]);
   });
 });
+
+type Transaction = Readonly<Record<string, unknown>>;
+
+/** Starts a node that passes all calls on to another one, and alters the transactions that it answers. */
+function openNode(url: string, alter: (answer: Transaction) => unknown): Promise<StubService> {
+  return startStubService(async ({ body }) => {
+    const { method } = JSON.parse(body);
+    const answered = await fetch(url, { method: 'POST', body });
+    const { result } = JSON.parse(await answered.text());
+    if (method === 'getTransaction' && result !== null) alter(result);
+    return answerOf(result);
+  });
+}
+
+function answerOf(result: unknown): Reaction {
+  return { status: 200, body: { jsonrpc: '2.0', id: 1, result } };
+}
