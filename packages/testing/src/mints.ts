@@ -1,7 +1,8 @@
-import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { type Address, generateKeyPairSigner, type Instruction, type KeyPairSigner } from '@solana/kit';
 import { getCreateAccountInstruction } from '@solana-program/system';
 import {
   findAssociatedTokenPda,
+  getCloseAccountInstruction,
   getCreateAssociatedTokenIdempotentInstruction,
   getFreezeAccountInstruction,
   getInitializeAccount3Instruction,
@@ -15,6 +16,7 @@ import {
   type ExtensionArgs,
   getBurnCheckedInstruction,
   getInitializeMint2Instruction as getInitializeMint2022Instruction,
+  getInitializeMintCloseAuthorityInstruction,
   getInitializePermanentDelegateInstruction,
   getMintSize as getMint2022Size,
   TOKEN_2022_PROGRAM_ADDRESS,
@@ -110,18 +112,45 @@ export async function fundedSigner({ localnet }: Cluster): Promise<KeyPairSigner
 }
 
 /** Creates a Token-2022 mint with 6 decimals whose authority can burn the tokens of others, such as the vault's. */
-export async function createSeizableMint(world: World): Promise<OwnMint> {
+export function createSeizableMint(world: World): Promise<OwnMint> {
+  return createExtendedMint(world, (mint, authority) => ({
+    extension: { __kind: 'PermanentDelegate', delegate: authority },
+    initialize: getInitializePermanentDelegateInstruction({ mint, delegate: authority }),
+  }));
+}
+
+/** Creates a Token-2022 mint with 6 decimals that its authority can close while nobody holds a token of it. */
+export function createClosableMint(world: World): Promise<OwnMint> {
+  return createExtendedMint(world, (mint, authority) => ({
+    extension: { __kind: 'MintCloseAuthority', closeAuthority: authority },
+    initialize: getInitializeMintCloseAuthorityInstruction({ mint, closeAuthority: authority }),
+  }));
+}
+
+async function createExtendedMint(
+  world: World,
+  extend: (
+    mint: Address,
+    authority: Address,
+  ) => { readonly extension: ExtensionArgs; readonly initialize: Instruction },
+): Promise<OwnMint> {
   const [authority, mint] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
-  const extension: ExtensionArgs = { __kind: 'PermanentDelegate', delegate: authority.address };
+  const { extension, initialize } = extend(mint.address, authority.address);
   const space = getMint2022Size([extension]);
   const lamports = await world.rpc.getMinimumBalanceForRentExemption(BigInt(space)).send();
   const programAddress = TOKEN_2022_PROGRAM_ADDRESS;
   await land(world, authority, [
     getCreateAccountInstruction({ payer: authority, newAccount: mint, lamports, space, programAddress }),
-    getInitializePermanentDelegateInstruction({ mint: mint.address, delegate: authority.address }),
+    initialize,
     getInitializeMint2022Instruction({ mint: mint.address, decimals: 6, mintAuthority: authority.address }),
   ]);
   return { address: mint.address, programAddress, authority };
+}
+
+/** Closes a mint of `createClosableMint`. */
+export function closeMint(world: World, { address, authority }: OwnMint): Promise<void> {
+  const close = { account: address, destination: authority.address, owner: authority };
+  return land(world, authority, [getCloseAccountInstruction(close, { programAddress: TOKEN_2022_PROGRAM_ADDRESS })]);
 }
 
 /** Burns base units of another owner. */

@@ -111,7 +111,7 @@ async function beginAudit(
   const accounts: AccountState[] = [];
   for (const { account, mint, decimals, ...held } of await node.readTokenAccounts(owner)) {
     accounts.push(toState({ account, kind: 'tokens', mint }, held));
-    tally.decimals.set(mint, decimals);
+    if (decimals !== null) tally.decimals.set(mint, decimals);
   }
   const history = found && (await node.readMultisig(found));
   if (found && history) accounts.push(toState({ account: found, kind: 'multisig', mint: null }, history));

@@ -11,7 +11,7 @@ import {
 } from '@flywheel/solana-rpc';
 import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { getBase64Encoder, type RpcTransport } from '@solana/kit';
-import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { getTokenDecoder, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { type ChainTransaction, findTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
 import { askTransport, type Commitment, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
@@ -36,7 +36,8 @@ export interface Anchor {
 export interface TokenAnchor extends Anchor {
   readonly account: string;
   readonly mint: string;
-  readonly decimals: number;
+  /** null if the mint is closed. */
+  readonly decimals: number | null;
 }
 
 /** What an audit asks of the nodes of a cluster. Every call throws FlywheelError if the node does not answer as documented. */
@@ -173,14 +174,24 @@ function lamportsIn(account: unknown): bigint {
 }
 
 function toTokenAnchor(held: unknown, slot: number): TokenAnchor {
-  const account = fieldOf(held, 'pubkey');
-  const info = fieldOf(fieldOf(fieldOf(fieldOf(held, 'account'), 'data'), 'parsed'), 'info');
+  const [account, data] = [fieldOf(held, 'pubkey'), fieldOf(fieldOf(held, 'account'), 'data')];
+  const bytes = fieldOf(data, 0);
+  if (typeof account === 'string' && typeof bytes === 'string') return { account, slot, ...readUnparsed(bytes) };
+  const info = fieldOf(fieldOf(data, 'parsed'), 'info');
   const [mint, amount] = [fieldOf(info, 'mint'), fieldOf(info, 'tokenAmount')];
   const decimals = fieldOf(amount, 'decimals');
   if (typeof account !== 'string' || typeof mint !== 'string' || typeof decimals !== 'number') {
     throw unexpectedAnswer(GET_TOKENS, held);
   }
   return { account, mint, decimals, slot, balance: toAmount(fieldOf(amount, 'amount')) };
+}
+
+/** Reads a token account whose mint is closed: a node cannot format its amount, and answers its bytes instead, in base64. */
+function readUnparsed(base64: string): Pick<TokenAnchor, 'mint' | 'balance' | 'decimals'> {
+  const bytes = getBase64Encoder().encode(base64);
+  if (bytes.length < getTokenSize()) throw unexpectedAnswer(GET_TOKENS, base64);
+  const { mint, amount } = getTokenDecoder().decode(bytes);
+  return { mint, balance: amount, decimals: null };
 }
 
 function toEntry(value: unknown): Entry {

@@ -13,7 +13,7 @@ import {
   stringifyAuditState,
 } from '@flywheel/sdk';
 import { findMultisig, tokenAccountOf, tokenBalance } from '@flywheel/testing/chain';
-import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
+import { closeMint, createClosableMint, createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { awaitFinalized, makeHistory, type VaultHistory } from '@flywheel/testing/vault-history';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
@@ -145,6 +145,17 @@ describe('proofs and an audit of a vault on a cluster', () => {
     assert.deepEqual({ deposited, unexplained, closing }, { deposited: 1_000n, unexplained: 400n, closing: 600n });
     const outflow = records.find(({ kind }) => kind === 'unexplained');
     assert.ok(outflow?.kind === 'unexplained' && outflow.mint === mint.address, account);
+  });
+
+  it('ends although a stranger has given the vault a token account whose mint is closed', async () => {
+    const mint = await createClosableMint(world);
+    await mintTo(world, mint, vault, 0n);
+    await closeMint(world, mint);
+    await awaitFinalized(world);
+    const report = await auditVault(world.localnet.url, { vault });
+    assert.deepEqual([report.gaps, report.isExplained], [[], true]);
+    const { opening, deposited, closing } = assetOf(report, mint.address);
+    assert.deepEqual([opening, deposited, closing], [0n, 0n, 0n]);
   });
 
   it('names the slots that a node has deleted, and goes on where another node has a transaction', async () => {
