@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isFlywheelError, verifyProofOnChain } from '@flywheel/sdk';
+import { isFlywheelError, readMint, verifyProofOnChain } from '@flywheel/sdk';
 import { askRpc } from '../src/chain/rpc.ts';
 import { startStubService } from './stub-service.ts';
 
@@ -41,6 +41,19 @@ describe('askRpc', () => {
     const reason = new Error('enough');
     await assert.rejects(askRpc(node.url, 'getSlot', [], AbortSignal.abort(reason)), (error) => error === reason);
     assert.equal(node.received.length, 0);
+  });
+});
+
+describe('readMint', () => {
+  it('quotes an answer that is not as documented, with its long integers', async () => {
+    const account = '{"owner":7,"data":[],"rentEpoch":18446744073709551615}';
+    const body = `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":1},"value":[${account}]}}`;
+    await using node = await startStubService(() => ({ status: 200, body }));
+    await assert.rejects(readMint(node.url, '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9'), (error) => {
+      return (
+        isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.message.endsWith('"rentEpoch":"18446744073709551615"}')
+      );
+    });
   });
 });
 

@@ -95,7 +95,9 @@ export function fieldOf(value: unknown, name: string | number): unknown {
 
 /** Creates the error of an answer that does not have the shape that the method documents. */
 export function unexpectedAnswer(method: string, value: unknown): FlywheelError {
-  const quoted = JSON.stringify(value)?.slice(0, MAX_QUOTED_CHARACTERS);
+  // Every account has an integer above 2^53, its rentEpoch.
+  const text = JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
+  const quoted = text?.slice(0, MAX_QUOTED_CHARACTERS);
   const message = `The node answered ${method} with something that this client does not know: ${quoted}`;
   return new FlywheelError({ code: 'ERR_UNEXPECTED_REPLY', message });
 }
