@@ -4,8 +4,10 @@ import {
   createPacer,
   createRpcTransport,
   FILTER_TRANSACTION_NOT_FOUND,
+  MIN_CONTEXT_SLOT_NOT_REACHED,
   RpcError,
   type RpcUrl,
+  sleep,
   TRANSACTION_HISTORY_NOT_AVAILABLE,
   urlsOf,
 } from '@flywheel/solana-rpc';
@@ -119,7 +121,7 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
     listOlder: async (account, { before, limit, minContextSlot }) => {
       const config = { commitment, limit, minContextSlot, ...(before !== null && { before }) };
       try {
-        const answer = await ask(GET_SIGNATURES, account, config);
+        const answer = await askUntilReached(() => ask(GET_SIGNATURES, account, config), signal);
         if (!Array.isArray(answer)) throw unexpectedAnswer(GET_SIGNATURES, answer);
         return answer.map(toEntry);
       } catch (error) {
@@ -153,6 +155,23 @@ const GET_SIGNATURES = 'getSignaturesForAddress';
 /** An audit makes thousands of calls, and public nodes refuse some of them for a while: six waits add up to 16 s. */
 const MAX_ATTEMPTS = 7;
 
+/** Of several nodes behind one URL, one lists that has not reached the slot in which another has shown the balances. */
+async function askUntilReached(ask: () => Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (attempt === MAX_BEHIND_ATTEMPTS || codeOf(error) !== MIN_CONTEXT_SLOT_NOT_REACHED) throw error;
+      await sleep(BEHIND_PAUSE_MS, signal);
+    }
+  }
+}
+
+/** About a slot. */
+const BEHIND_PAUSE_MS = 500;
+/** Half a minute: a node that is further behind is not healthy. */
+const MAX_BEHIND_ATTEMPTS = 60;
+
 /** The node keeps no history, or none as old as the transaction from which to list. */
 const HISTORY_MISSING: ReadonlySet<number | null> = new Set([
   TRANSACTION_HISTORY_NOT_AVAILABLE,
@@ -160,7 +179,12 @@ const HISTORY_MISSING: ReadonlySet<number | null> = new Set([
 ]);
 
 function isHistoryMissing(error: unknown): boolean {
-  return isFlywheelError(error) && error.cause instanceof RpcError && HISTORY_MISSING.has(error.cause.code);
+  return HISTORY_MISSING.has(codeOf(error));
+}
+
+/** The JSON-RPC code of a node's error; null for every other error. */
+function codeOf(error: unknown): number | null {
+  return isFlywheelError(error) && error.cause instanceof RpcError ? error.cause.code : null;
 }
 
 function contextSlot(method: string, answer: unknown): number {

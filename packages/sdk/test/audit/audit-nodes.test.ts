@@ -30,9 +30,10 @@ describe('the nodes of an audit', () => {
     await using vault = await openSyntheticVault();
     vault.depositTokens(1_000n);
     const [signature = ''] = vault.runBatch([{ proof: EVENT, burned: 3n }]);
-    await using brief = await openNode(vault.node.url, (answer) =>
-      Reflect.set(Object(answer.meta), 'innerInstructions', null),
-    );
+    await using brief = await openNode(vault.node.url, (method, result) => {
+      if (method === 'getTransaction') Reflect.set(Object(result.meta), 'innerInstructions', null);
+      return answerOf(result);
+    });
     const proof = { ...EVENT, signature, vault: vault.vault };
     await assert.rejects(
       verifyProofOnChain(brief.url, proof),
@@ -46,18 +47,30 @@ describe('the nodes of an audit', () => {
     const other = await auditVault([brief.url, vault.node.url], { vault: vault.vault });
     assert.deepEqual([auditVerdict(other, null), other.gaps], ['explained', []]);
   });
+
+  it('are asked again while one of several behind a URL has not reached the slot of the balances', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    let lists = 0;
+    await using balanced = await openNode(vault.node.url, (method, result) => {
+      lists += method === 'getSignaturesForAddress' ? 1 : 0;
+      const isBehind = method === 'getSignaturesForAddress' && lists <= 4;
+      const error = { code: -32016, message: 'Minimum context slot has not been reached' };
+      return isBehind ? { status: 200, body: { jsonrpc: '2.0', id: 1, error } } : answerOf(result);
+    });
+    const { gaps } = await auditVault(balanced.url, { vault: vault.vault, multisig: vault.multisig });
+    assert.deepEqual(gaps, []);
+  });
 });
 
-type Transaction = Readonly<Record<string, unknown>>;
+type Result = Readonly<Record<string, unknown>>;
 
-/** Starts a node that passes all calls on to another one, and alters the transactions that it answers. */
-function openNode(url: string, alter: (answer: Transaction) => unknown): Promise<StubService> {
+/** Starts a node that passes all calls on to another one, and answers as `respond` makes of the result. */
+function openNode(url: string, respond: (method: string, result: Result) => Reaction): Promise<StubService> {
   return startStubService(async ({ body }) => {
     const { method } = JSON.parse(body);
     const answered = await fetch(url, { method: 'POST', body });
-    const { result } = JSON.parse(await answered.text());
-    if (method === 'getTransaction' && result !== null) alter(result);
-    return answerOf(result);
+    return respond(method, JSON.parse(await answered.text()).result);
   });
 }
 
