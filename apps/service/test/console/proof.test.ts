@@ -180,6 +180,16 @@ describe('a transaction signature', () => {
     );
   });
 
+  it('proves pipelines at the end of a batch in which more than twenty have the same proof', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    const { id, executeResult } = await executed(Array.from({ length: 24 }, () => ({ ...burnPipeline(1), ...event })));
+    const last = executeResult?.successfulExecutions.at(-1)?.txHashes.at(-1);
+    const { message, pipelines } = await check({ signature: last });
+    assert.doesNotMatch(message, /no record/);
+    const place = pipelines.at(-1);
+    assert.deepEqual([place?.batchId, place?.pipeline, place?.signature], [id, 23, last]);
+  });
+
   it('proves pipelines of a known vault even if they are not recorded', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     const batch = await executed([{ ...burnPipeline(1), ...event }]);

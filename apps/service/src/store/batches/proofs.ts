@@ -47,8 +47,9 @@ export async function findProofsByHash(
     .limit(limit);
   if (sentIn !== undefined) {
     query = query.where(sql<boolean>`exists (
-      select from bundles
+      select from bundles cross join lateral ${SENT} sent
       where bundles.batch_id = pipelines.batch_id and phase = 'execution' and ${sentIn} = any(signatures)
+        and sent.signature = ${sentIn} and ${IS_IN_SENT}
     )`);
   }
   return (await query.execute()).map(toRecordedProof);
@@ -114,6 +115,9 @@ const SENT = sql`(
   from unnest(bundles.signatures, bundles.pipeline_counts) with ordinality as t (signature, pipelines, place)
 )`;
 
+/** True for a pipeline that a transaction of `SENT` executes. */
+const IS_IN_SENT = sql`pipelines.position >= sent.first and pipelines.position < sent.first + sent.pipelines`;
+
 type Row = Awaited<ReturnType<ReturnType<typeof selectProofs>['executeTakeFirstOrThrow']>>;
 
 function selectProofs(db: Db) {
@@ -129,8 +133,7 @@ function selectProofs(db: Db) {
         select array_agg(sent.signature order by sent.signature = any(landed_signatures) desc, bundles.id desc)
         from bundles cross join lateral ${SENT} sent
         where bundles.batch_id = pipelines.batch_id and phase = 'execution'
-          and (state = 'sent' or sent.signature = any(landed_signatures))
-          and pipelines.position >= sent.first and pipelines.position < sent.first + sent.pipelines
+          and (state = 'sent' or sent.signature = any(landed_signatures)) and ${IS_IN_SENT}
       ), '{}')`.as('signatures'),
     )
     .where((eb) =>
