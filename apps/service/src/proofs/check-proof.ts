@@ -61,10 +61,10 @@ function verdictOnEvent(pipelines: readonly ProvenPipeline[]): Pick<ProofCheck, 
     return { verdict: 'nothing', message };
   }
   if (!first.isOnChain) return { verdict: 'recorded', message: unexecuted(first) };
+  // No more are looked up than are listed.
+  const times = pipelines.length < MAX_PROVEN_PIPELINES ? proven.length : `at least ${proven.length}`;
   const again =
-    proven.length === 1
-      ? ''
-      : ` The same proof is on chain ${proven.length} times, each time as a pipeline of its own.`;
+    proven.length === 1 ? '' : ` The same proof is on chain ${times} times, each time as a pipeline of its own.`;
   return {
     verdict: 'proven',
     message: `Proven: transaction ${first.signature} contains this proof, signed by the vault ${first.vaultAddress}, as pipeline ${first.pipeline} of batch ${first.batchIndex}.${again}`,

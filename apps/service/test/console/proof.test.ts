@@ -146,8 +146,9 @@ describe('a proof that two projects use', () => {
       other,
     );
 
-    const { pipelines } = await check(event);
+    const { pipelines, message } = await check(event);
     assert.equal(pipelines.length, 20);
+    assert.match(message, /The same proof is on chain at least 20 times/);
     assert.ok(pipelines.some((pipeline) => pipeline.signature === signature));
     const proven = await check({ signature });
     assert.deepEqual(
