@@ -10,6 +10,8 @@ export interface LandedTransaction {
   readonly blockTime: Date | null;
   readonly succeeded: boolean;
   readonly calls: readonly TransactionCall[];
+  /** False if it succeeded and the node has not recorded what its instructions called: `inner` of `calls` is then empty. */
+  readonly hasInner: boolean;
 }
 
 const CompiledInstruction = z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() });
@@ -35,10 +37,12 @@ export const LandedTransactionAnswer = z
       (meta.innerInstructions ?? [])
         .filter((inner) => inner.index === index)
         .flatMap(({ instructions }) => instructions);
+    const succeeded = meta.err === null;
     return {
       slot,
       blockTime: blockTime === null || blockTime === undefined ? null : new Date(Number(blockTime) * 1_000),
-      succeeded: meta.err === null,
+      succeeded,
+      hasInner: !succeeded || Array.isArray(meta.innerInstructions),
       calls: message.instructions.map((instruction, index) => ({
         instruction: decompile(instruction),
         inner: innerOf(index).map(decompile),

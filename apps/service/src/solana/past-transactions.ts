@@ -12,7 +12,7 @@ export interface PastReads {
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
   /** Reads the logs of a confirmed transaction; empty if no node knows it (yet, or any more). */
   transactionLogs(signature: Signature): Promise<readonly string[]>;
-  /** Reads a confirmed transaction; null if no node knows it (yet, or any more). */
+  /** Reads a confirmed transaction with all that it called; null if no node knows that (yet, or any more). */
   landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
 }
 
@@ -23,9 +23,12 @@ export function createPastReads(nodes: () => readonly ChainRpc[]): PastReads {
   return {
     transactionCosts: (signature) => read(signature, 'finalized', TransactionAnswer),
     transactionLogs: async (signature) => (await read(signature, 'confirmed', LogsAnswer))?.meta.logMessages ?? [],
-    landedTransaction: (signature) => read(signature, 'confirmed', LandedTransactionAnswer),
+    landedTransaction: (signature) => read(signature, 'confirmed', WholeTransactionAnswer),
   };
 }
+
+/** A node that has not recorded what a transaction called cannot say what it has proven. */
+const WholeTransactionAnswer = LandedTransactionAnswer.transform((landed) => (landed?.hasInner ? landed : null));
 
 export interface NamingTransaction {
   readonly signature: Signature;

@@ -127,6 +127,16 @@ describe('several RPC URLs', () => {
     await assert.rejects(without.landedTransaction(SIGNATURE), /history is not available from this node \(-32011\)/);
   });
 
+  it('do not know what a transaction has proven if they have not recorded what it called', async () => {
+    const transaction = { message: { accountKeys: [], instructions: [] } };
+    const unrecorded = () => ({ result: { slot: 1, transaction, meta: { err: null, innerInstructions: null } } });
+    const recorded = () => ({ result: { slot: 2, transaction, meta: { err: null, innerInstructions: [] } } });
+    const { chain } = await openNodes(unrecorded, recorded);
+    assert.equal((await chain.landedTransaction(SIGNATURE))?.slot, 2n);
+    const { chain: without } = await openNodes(unrecorded);
+    assert.equal(await without.landedTransaction(SIGNATURE), null);
+  });
+
   it('are chosen in turn for a decision that their answers were not enough for, each subject by itself', async () => {
     const { chain } = await openNodes(
       () => ({ result: 0 }),
