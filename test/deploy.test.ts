@@ -10,6 +10,14 @@ import { ROOT } from './lanes.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
+/** Reads the documents of a YAML file. The parser returns what it could read of an invalid one too, which no other program does. */
+async function readYaml(path: string) {
+  return parseAllDocuments(await read(path), { merge: true }).map((document) => {
+    assert.deepEqual(document.errors, [], path);
+    return document.toJS();
+  });
+}
+
 describe('the deployment files', () => {
   it('set only variables that the service reads', async () => {
     const known = new Set(settingRows().map((row) => row.split('`')[1]));
@@ -39,9 +47,9 @@ describe('the deployment files', () => {
   });
 
   it('are valid YAML, and their services and containers run existing commands', async () => {
-    const [compose] = parseAllDocuments(await read('deploy/compose.yaml'), { merge: true }).map((each) => each.toJS());
+    const [compose] = await readYaml('deploy/compose.yaml');
     assert.deepEqual([compose.services.serve.command, compose.services.work.command], [['serve'], ['work']]);
-    const objects = parseAllDocuments(await read('deploy/kubernetes/flywheel.yaml')).map((each) => each.toJS());
+    const objects = await readYaml('deploy/kubernetes/flywheel.yaml');
     const args = objects.flatMap(
       ({ spec }) => spec?.template?.spec.containers.flatMap((each: { args: string[] }) => each.args) ?? [],
     );
@@ -121,7 +129,7 @@ describe('the deployment files', () => {
       [],
       'the dashboard shows every metric',
     );
-    const [alerts] = parseAllDocuments(await read('deploy/prometheus/alerts.yaml')).map((each) => each.toJS());
+    const [alerts] = await readYaml('deploy/prometheus/alerts.yaml');
     for (const { alert, expr, annotations } of alerts.groups[0].rules) {
       assert.ok(alert && expr && annotations.summary, JSON.stringify(alert));
     }
