@@ -6,7 +6,9 @@ import { type Db, inTransaction } from './db.ts';
 import { prepare } from './prepare.ts';
 
 /** Life of a nonce: created, leased, refreshed, leased again; closed when there are more than needed. */
-export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing' | 'closing';
+export const NONCE_STATES = ['creating', 'available', 'leased', 'refreshing', 'closing'] as const;
+
+export type NonceState = (typeof NONCE_STATES)[number];
 
 export interface PooledNonce {
   readonly address: Address;

@@ -4,7 +4,7 @@ import type { ServiceState } from '../telemetry/metrics.ts';
 import { openBatchWaitsForSql } from './batch-waits.ts';
 import { readLamportsUse, readUnadmittedUse } from './batches/exposure.ts';
 import type { Db } from './db.ts';
-import type { NonceState } from './nonces.ts';
+import { NONCE_STATES, type NonceState } from './nonces.ts';
 import { readPartitionsAhead } from './partitions.ts';
 
 interface State extends ServiceState {
@@ -75,13 +75,15 @@ async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 
   return { jobs: rows, jobLagSeconds: Math.max(0, ...rows.map(({ lagSeconds }) => lagSeconds)) };
 }
 
+/** Counts the nonces in each state, also in those that none has: an alert watches for a pool without a free one. */
 async function readNonces(db: Db): Promise<State['nonces']> {
   const rows = await db
     .selectFrom('nonces')
     .select((eb) => ['state', eb.fn.countAll<bigint>().as('count')])
     .groupBy('state')
     .execute();
-  return rows.map(({ state, count }) => ({ state, count: Number(count) }));
+  const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
+  return NONCE_STATES.map((state) => ({ state, count: counts.get(state) ?? 0 }));
 }
 
 /** Counts standbys, which every login may. */

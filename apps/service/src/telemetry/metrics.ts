@@ -67,12 +67,15 @@ export function createMetrics() {
     }),
 
     /** The landing rate is landed / all. */
-    bundlesSettled: new Counter({
-      name: 'flywheel_bundles_settled_total',
-      help: 'Bundles with a known outcome: landed, failed on chain, or lost.',
-      labelNames: ['phase', 'outcome'],
-      registers,
-    }),
+    bundlesSettled: fromZero(
+      new Counter({
+        name: 'flywheel_bundles_settled_total',
+        help: 'Bundles with a known outcome: landed, failed on chain, or lost.',
+        labelNames: ['phase', 'outcome'],
+        registers,
+      }),
+      { phase: PHASES, outcome: ['landed', 'failed', 'lost'] },
+    ),
 
     bundleSeconds: new Histogram({
       name: 'flywheel_bundle_landing_duration_seconds',
@@ -82,33 +85,48 @@ export function createMetrics() {
       registers,
     }),
 
-    tipLamports: new Counter({
-      name: 'flywheel_bundle_tips_lamports_total',
-      help: 'Tips paid by the bundles that landed.',
-      labelNames: ['phase'],
-      registers,
-    }),
+    tipLamports: fromZero(
+      new Counter({
+        name: 'flywheel_bundle_tips_lamports_total',
+        help: 'Tips paid by the bundles that landed.',
+        labelNames: ['phase'],
+        registers,
+      }),
+      { phase: PHASES },
+    ),
 
-    capRefusals: new Counter({
-      name: 'flywheel_cap_refusals_total',
-      help: 'Requests that a cap refused, by its holder and kind.',
-      labelNames: ['scope', 'kind'],
-      registers,
-    }),
+    capRefusals: fromZero(
+      new Counter({
+        name: 'flywheel_cap_refusals_total',
+        help: 'Requests that a cap refused, by its holder and kind.',
+        labelNames: ['scope', 'kind'],
+        registers,
+      }),
+      {
+        scope: ['project', 'key', 'unadmitted'],
+        kind: ['locked', 'spent', 'batches', 'pipelines', 'burn', 'airdrop'],
+      },
+    ),
 
-    webhookAttempts: new Counter({
-      name: 'flywheel_webhook_attempts_total',
-      help: 'Webhook delivery attempts: delivered, retried later, exhausted (no retry left), or gone (410).',
-      labelNames: ['outcome'],
-      registers,
-    }),
+    webhookAttempts: fromZero(
+      new Counter({
+        name: 'flywheel_webhook_attempts_total',
+        help: 'Webhook delivery attempts: delivered, retried later, exhausted (no retry left), or gone (410).',
+        labelNames: ['outcome'],
+        registers,
+      }),
+      { outcome: ['delivered', 'retried', 'exhausted', 'gone'] },
+    ),
 
-    partitionsNotDropped: new Counter({
-      name: 'flywheel_partitions_not_dropped_total',
-      help: 'Attempts to drop old partitions that ended because a transaction used the table.',
-      labelNames: ['table'],
-      registers,
-    }),
+    partitionsNotDropped: fromZero(
+      new Counter({
+        name: 'flywheel_partitions_not_dropped_total',
+        help: 'Attempts to drop old partitions that ended because a transaction used the table.',
+        labelNames: ['table'],
+        registers,
+      }),
+      { table: ['batch_events', 'webhook_deliveries'] },
+    ),
 
     jobSeconds: new Histogram({
       name: 'flywheel_job_duration_seconds',
@@ -118,6 +136,24 @@ export function createMetrics() {
       registers,
     }),
   };
+}
+
+const PHASES = ['setup', 'execution', 'close'] as const;
+
+/**
+ * Begins each series of a counter at 0. In a series that begins with its first event Prometheus sees no increase, and a rate
+ * whose part has no series has no share of the whole: an alert about the first failure of a process would not be raised.
+ */
+function fromZero<Labelled extends Counter>(
+  counter: Labelled,
+  values: Readonly<Record<string, readonly string[]>>,
+): Labelled {
+  const series = Object.entries(values).reduce<Record<string, string>[]>(
+    (labels, [name, each]) => labels.flatMap((others) => each.map((value) => ({ ...others, [name]: value }))),
+    [{}],
+  );
+  for (const labels of series) counter.inc(labels, 0);
+  return counter;
 }
 
 /** State that all processes share through the database. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
-import { quietLog } from '@flywheel/testing/postgres';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { readServiceState } from '../../src/store/service-state.ts';
@@ -79,6 +79,31 @@ describe('/metrics', () => {
     assert.equal(samples.get('flywheel_state_readable{source="cluster"}'), 0);
     assert.equal(samples.get('flywheel_state_readable{source="database"}'), 1);
     assert.equal(samples.has('flywheel_operator_balance_lamports'), false);
+  });
+
+  it('has every counter and the free nonces from 0 on: an alert sees no increase in, and no share of, a series that is missing', async () => {
+    const { db, close } = await openTestDatabase();
+    const text = await renderMetrics({
+      metrics: createMetrics(),
+      readServiceState: () => readServiceState(db, new Date()),
+      readOperatorLamports: async () => 0n,
+      log: quietLog,
+    });
+    await close();
+    const samples = samplesOf(text);
+    const alerted = [
+      'flywheel_bundles_settled_total{phase="execution",outcome="landed"}',
+      'flywheel_bundles_settled_total{phase="setup",outcome="lost"}',
+      'flywheel_bundle_tips_lamports_total{phase="close"}',
+      'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}',
+      'flywheel_webhook_attempts_total{outcome="exhausted"}',
+      'flywheel_partitions_not_dropped_total{table="batch_events"}',
+      'flywheel_nonces{state="available"}',
+    ];
+    assert.deepEqual(
+      alerted.map((name) => [name, samples.get(name)]),
+      alerted.map((name) => [name, 0]),
+    );
   });
 
   it('is not served on the public port', async () => {
