@@ -280,7 +280,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   if (sentences.length > 0) throw new ConfigError(sentences);
   return Object.freeze({
     ...values,
-    databaseRoles: values.databaseUrl === null ? embeddedRoles(values.databaseRoles) : values.databaseRoles,
+    databaseRoles: rolesOf(values),
     caps: withDefaults(values),
     isUnadmittedCapChosen: values.caps.lockedUnadmittedLamports !== null,
     // Receivers of a local cluster run on the same machine.
@@ -320,8 +320,9 @@ function withDefaults({ caps, registration }: Pick<Values<Settings>, 'caps' | 'r
 }
 
 /** The embedded server belongs to the service, which may create roles in it. */
-function embeddedRoles({ serve, work }: Config['databaseRoles']): Config['databaseRoles'] {
-  return { serve: serve ?? 'flywheel_serve', work: work ?? 'flywheel_work' };
+function rolesOf({ databaseUrl, databaseRoles: roles }: Values<Settings>): Config['databaseRoles'] {
+  if (databaseUrl !== null) return roles;
+  return { serve: roles.serve ?? 'flywheel_serve', work: roles.work ?? 'flywheel_work' };
 }
 
 /** The rows of the table of settings in docs/operating.md. */
@@ -339,6 +340,12 @@ function findConflicts(values: Values<Settings>): string[] {
   }
   if (values.databaseDirectUrl !== null && values.databaseUrl === null) {
     sentences.push('DATABASE_DIRECT_URL is set and DATABASE_URL is not; set both, or DATABASE_URL alone.');
+  }
+  const { serve, work } = rolesOf(values);
+  if (serve !== null && serve === work) {
+    sentences.push(
+      `DATABASE_SERVE_ROLE and DATABASE_WORK_ROLE are both ${serve}; give each process a role of its own.`,
+    );
   }
   if (values.solanaRpcUrls === null) return sentences;
   for (const who of ['operator', 'company'] as const) {

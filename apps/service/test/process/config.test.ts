@@ -134,6 +134,15 @@ describe('readConfig', () => {
     assert.match(faultsOf({ WEBHOOK_KEY: key, WEBHOOK_KEY_FILE: 'key' })[0] ?? '', /both set/);
   });
 
+  it('rejects one role for serve and work: each start would take from it what the other one needs', () => {
+    const one = { DATABASE_SERVE_ROLE: 'flywheel', DATABASE_WORK_ROLE: 'flywheel' };
+    assert.deepEqual(faultsOf(one), [
+      'DATABASE_SERVE_ROLE and DATABASE_WORK_ROLE are both flywheel; give each process a role of its own.',
+    ]);
+    assert.match(faultsOf({ DATABASE_SERVE_ROLE: 'flywheel_work' })[0] ?? '', /are both flywheel_work/);
+    parseConfig({ DATABASE_SERVE_ROLE: 'flywheel_work', DATABASE_URL: 'postgres://db.example/x' });
+  });
+
   it('requires both signers on other clusters, by file or by address', () => {
     const SOLANA_RPC_URL = 'https://rpc.example';
     assert.deepEqual(
