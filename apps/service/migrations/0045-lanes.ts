@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { lockTables } from './shared/lock-tables.ts';
 
 /**
  * Adds the lane in which batches are set up. `run_number` becomes the number of the newest deciding run; releases before this one
@@ -6,6 +7,7 @@ import { type Kysely, sql } from 'kysely';
  * shows a run of an older one. 0 differs where an older release has worked.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await lockTables(db, ['flywheels']);
   await sql`
     alter table flywheels
       add column setup_run_number bigint not null default 0,

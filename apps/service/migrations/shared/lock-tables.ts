@@ -7,7 +7,8 @@ const PAUSE_MS = 200;
 /**
  * Locks all tables against every other use until the end of the transaction: at once, or none of them. A migration that changes several
  * tables, or one in several statements, begins with it: processes of the previous release lock tables in other orders, and
- * a migration that waited for one table while it held another could end in a deadlock with them.
+ * a migration that waited for one table while it held another could end in a deadlock with them. So does one that changes a single
+ * table which others read: behind a statement that waits for the end of a backup, every request would wait for it too.
  */
 export async function lockTables(trx: Kysely<unknown>, tables: readonly string[]): Promise<void> {
   await sql`

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openEmptyDatabase } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
 import type { Db } from '../../src/store/db.ts';
@@ -8,6 +8,20 @@ import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 const MODES = ['access share', 'row exclusive'] as const;
 
 test('migrations since the previous release never wait for a table while a process that has it waits for them', async (t) => {
+  await forEachTable(t, async (db, name, table) => {
+    for (const mode of MODES) await assertNoDeadlock(db, name, table, mode);
+  });
+});
+
+test('migrations since the previous release let others read a table while they wait for the end of a backup', async (t) => {
+  await forEachTable(t, assertReadable);
+});
+
+/** Checks each migration since the previous release, and then applies it, with each existing table that it locks. */
+async function forEachTable(
+  t: TestContext,
+  check: (db: Db, name: string, table: string) => Promise<void>,
+): Promise<void> {
   const { db, close } = await openEmptyDatabase();
   t.after(close);
   await migrate(db);
@@ -23,12 +37,10 @@ test('migrations since the previous release never wait for a table while a proce
   t.after(before.close);
   for (const name of names.slice(0, names.indexOf(last) + 1)) await apply(before.db, name);
   for (const name of since) {
-    for (const table of await listLocked(before.db, name)) {
-      for (const mode of MODES) await assertNoDeadlock(before.db, name, table, mode);
-    }
+    for (const table of await listLocked(before.db, name)) await check(before.db, name, table);
     await apply(before.db, name);
   }
-});
+}
 
 /** Thrown to undo a transaction. */
 class Undone extends Error {}
@@ -64,6 +76,37 @@ async function listTables(db: Db): Promise<string[]> {
 async function assertNoDeadlock(db: Db, name: string, table: string, mode: string): Promise<void> {
   const others = await listTables(db);
   const first = `${name}: ${table} in ${mode} mode`;
+  await whileWaiting(db, { name, table, mode }, async (trx) => {
+    await assert.doesNotReject(
+      sql`lock table ${sql.join(others.map((each) => sql.table(each)))} in row exclusive mode`.execute(trx),
+      first,
+    );
+  });
+}
+
+/** Longer than a migration waits for a table before it lets those behind it go first. */
+const MAX_READ_MS = 5_000;
+
+/** Reads a table while a migration waits for it, which the transaction of a backup has read. */
+async function assertReadable(db: Db, name: string, table: string): Promise<void> {
+  await whileWaiting(db, { name, table, mode: 'access share' }, async () => {
+    const read = db.transaction().execute(async (reader) => {
+      await sql`set local statement_timeout = ${sql.lit(MAX_READ_MS)}`.execute(reader);
+      await sql`select from ${sql.table(table)} limit 1`.execute(reader);
+    });
+    await assert.doesNotReject(read, `${name}: ${table}`);
+  });
+}
+
+interface Awaited {
+  readonly name: string;
+  readonly table: string;
+  /** The lock mode in which the other transaction has the table. */
+  readonly mode: string;
+}
+
+/** Runs a migration beside a transaction that has a table, and the check once the migration waits for it, if it does. */
+async function whileWaiting(db: Db, { name, table, mode }: Awaited, check: (trx: Db) => Promise<void>): Promise<void> {
   let migrating: Promise<unknown> = Promise.resolve();
   await db.transaction().execute(async (trx) => {
     await sql`lock table ${sql.table(table)} in ${sql.raw(mode)} mode`.execute(trx);
@@ -75,13 +118,9 @@ async function assertNoDeadlock(db: Db, name: string, table: string, mode: strin
       await up(migration, name);
     }).finally(() => ended.abort());
     while (!ended.signal.aborted && !(await isWaiting(trx, pid)));
-    if (ended.signal.aborted) return;
-    await assert.doesNotReject(
-      sql`lock table ${sql.join(others.map((each) => sql.table(each)))} in row exclusive mode`.execute(trx),
-      first,
-    );
+    if (!ended.signal.aborted) await check(trx);
   });
-  await assert.doesNotReject(migrating, first);
+  await assert.doesNotReject(migrating, `${name}: ${table} in ${mode} mode`);
 }
 
 /** Returns true if a connection waits for a lock, or pauses before it tries again to get some. */
