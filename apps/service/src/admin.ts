@@ -19,7 +19,7 @@ export interface Admin {
   retryJob(id: string): Promise<boolean>;
   /**
    * Lets the recovery keys act for an operator whose key is lost. Needs the cluster, SOLANA_RPC_URL.
-   * @throws ConfigError without a cluster; Error if a multisig on chain does not have both as its members.
+   * @throws ConfigError without a cluster.
    */
   recoverOperator(lost: Address): Promise<Recovery>;
   /**

@@ -22,16 +22,20 @@ export function addRecoverOperatorCommand(program: Command, context: Context): v
     .action(async (lost: string) => {
       if (!isAddress(lost)) throw new CliError('ERR_USAGE', `${lost} ${NOT_AN_ADDRESS}`);
       const recovery = await withAdminOf(context, ({ recoverOperator }) => recoverOperator(lost));
-      const { recovered, locked, retiredNonces } = recovery;
+      const { recovered, locked, mismatched, retiredNonces } = recovery;
       const lines = [
-        recovered.length + locked.length === 0
+        recovered.length + locked.length + mismatched.length === 0
           ? `No project has the operator ${lost}.`
           : `The recovery key acts for ${pluralize(recovered.length, 'project')} now. Next: replace the operator in the settings of each (docs/operating.md).`,
+        ...mismatched.map(({ projectId, reason }) => `Project ${projectId} stays as it was: ${reason}`),
         ...locked.map((id) => `Project ${id} has no recovery key: its vault stays locked without the operator’s key.`),
         ...(retiredNonces === 0
           ? []
           : [`${pluralize(retiredNonces, 'nonce')} of the lost operator removed from the pool.`]),
       ];
       output.result(recovery, lines.join('\n'));
+      if (mismatched.length === 0) return;
+      const message = `The chain contradicts the database about ${pluralize(mismatched.length, 'project')}. Workers record a replacement that was executed last: start them, then run the command again.`;
+      throw new CliError('ERR_UNHEALTHY', message);
     });
 }

@@ -22,36 +22,50 @@ export interface Recovery {
   readonly recovered: readonly string[];
   /** Ids of the projects whose multisig has no recovery key. Their vaults stay locked. */
   readonly locked: readonly string[];
+  /** Projects whose multisig on chain does not have both keys as the row says. They are as before. */
+  readonly mismatched: readonly MismatchedProject[];
   /** Nonces of the lost operator that were removed from the pool. */
   readonly retiredNonces: number;
 }
 
+export interface MismatchedProject {
+  readonly projectId: string;
+  /** A sentence. */
+  readonly reason: string;
+}
+
 /**
  * Lets the recovery keys act for an operator whose key is lost, in every project that has it: workers with the recovery key
- * then end the open batches, and execute the rotation that replaces the lost operator. May be repeated.
- * @throws Error if a multisig on chain does not have both as its members.
+ * then end the open batches, and execute the rotation that replaces the lost operator. One project that the chain contradicts
+ * keeps no other one from that. May be repeated.
  */
 export async function recoverOperator(deps: RecoverDeps, lost: Address): Promise<Recovery> {
   const flywheels = await findFlywheelsOf(deps.db, lost);
   const recovered: string[] = [];
   const locked: string[] = [];
-  for (const flywheel of flywheels) {
-    if (flywheel.recovery === null) locked.push(flywheel.projectId);
-    else {
-      await recover(deps, lost, { ...flywheel, recovery: flywheel.recovery });
-      recovered.push(flywheel.projectId);
+  const mismatched: MismatchedProject[] = [];
+  for (const { recovery, ...flywheel } of flywheels) {
+    const { projectId, multisig } = flywheel;
+    if (recovery === null) {
+      locked.push(projectId);
+      continue;
     }
+    const reason = await findMismatch(deps, multisig, [lost, recovery]);
+    if (reason !== null) {
+      mismatched.push({ projectId, reason });
+      continue;
+    }
+    await recover(deps, lost, { ...flywheel, recovery });
+    recovered.push(projectId);
   }
-  return { recovered, locked, retiredNonces: await retireNonces(deps.db, lost) };
+  return { recovered, locked, mismatched, retiredNonces: await retireNonces(deps.db, lost) };
 }
 
 async function recover(
-  deps: RecoverDeps,
+  { db, jobs, clock }: RecoverDeps,
   lost: Address,
   { id, projectId, multisig, recovery }: OperatedFlywheel & { readonly recovery: Address },
 ): Promise<void> {
-  const { db, jobs, clock } = deps;
-  await requireMembers(deps, multisig, [lost, recovery]);
   await db.transaction().execute(async (trx) => {
     if (!(await setRecovering(trx, id, lost))) return;
     const change = { before: { operator: lost }, after: { operator: recovery } };
@@ -62,20 +76,21 @@ async function recover(
   });
 }
 
-async function requireMembers(
+/** Compares the members of a multisig on chain with its row. Returns null if they are the same, otherwise a sentence. */
+async function findMismatch(
   { chain }: RecoverDeps,
   multisig: Address,
   [lost, recovery]: readonly [Address, Address],
-): Promise<void> {
+): Promise<string | null> {
   const [account] = await chain.accounts([multisig], { commitment: 'finalized' });
   if (!account)
-    throw new Error(`The cluster's finalized state has no multisig ${multisig}. A new one is there after about 15 s.`);
+    return `The cluster's finalized state has no multisig ${multisig}. A new one is there after about 15 s.`;
   const { members, rentCollector } = decodeMultisig(account);
   for (const key of [lost, recovery]) {
     const mask = members.find((member) => member.key === key)?.permissions.mask;
-    if (mask !== OPERATOR_PERMISSIONS)
-      throw new Error(`${key} does not propose and execute in the multisig ${multisig}.`);
+    if (mask !== OPERATOR_PERMISSIONS) return `${key} does not propose and execute in the multisig ${multisig}.`;
   }
-  if (rentCollector !== lost)
-    throw new Error(`The rent of the multisig ${multisig} goes to ${rentCollector}, not to ${lost}.`);
+  return rentCollector === lost
+    ? null
+    : `The rent of the multisig ${multisig} goes to ${rentCollector}, not to ${lost}.`;
 }
