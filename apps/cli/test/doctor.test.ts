@@ -228,6 +228,19 @@ describe('flywheel doctor', () => {
     assert.equal(gone.operator?.state, 'failure');
   });
 
+  it('fails if a previous operator cannot pay for the projects that still have it', async () => {
+    const previous = await writeWallet(folder, 'previous.json');
+    const operators = service.database.db.updateTable('flywheels');
+    const { operator } = await service.database.db.selectFrom('flywheels').select('operator').executeTakeFirstOrThrow();
+    const both = { OPERATOR_SIGNER_PREVIOUS: previous.file };
+    assert.equal((await runDoctor(both)).balance, undefined);
+    await operators.set({ operator: previous.signer.address }).execute();
+    const { balance } = await runDoctor(both);
+    await operators.set({ operator }).execute();
+    assert.equal(balance?.state, 'failure');
+    assert.match(balance?.text ?? '', /^The previous operator holds 0 SOL: too little to set up a batch/);
+  });
+
   it('counts nonces in words that add up, without those of a previous operator', () => {
     const previous = wallet.signer.address;
     const operators = { present: randomAddress(), previous };

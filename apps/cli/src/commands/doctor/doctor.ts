@@ -9,7 +9,7 @@ import { CliError } from '../../errors.ts';
 import { type Check, describeChecks, failure, inOrder, ok, reasonOf, warning } from './check.ts';
 import { checkCluster } from './cluster.ts';
 import { checkDatabase, checkQueue, type Operators } from './database.ts';
-import { checkBalance, checkNonceAccounts } from './funds.ts';
+import { checkBalance, checkNonceAccounts, listPayers } from './funds.ts';
 import { checkSettings } from './settings.ts';
 import { checkSigners } from './signers.ts';
 
@@ -84,7 +84,11 @@ async function runChecks({ environment, cluster: expected, url }: CheckOptions):
     ...(await checkSigners({ diagnostics, members: [], nonces: [], ...state })),
     ...database.checks,
     ...clusterChecks,
-    ...(operator === null ? [] : [await checkBalance(operator, node, service.OPERATOR_RESERVE_LAMPORTS)]),
+    ...(await Promise.all(
+      listPayers(operators, state?.members ?? []).map((payer) =>
+        checkBalance(payer, node, service.OPERATOR_RESERVE_LAMPORTS),
+      ),
+    )),
     ...(state === null ? [] : checkQueue(config, state, operators)),
     ...(state === null || node === null || operator === null
       ? []

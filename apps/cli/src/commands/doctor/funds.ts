@@ -2,7 +2,7 @@ import { pluralize } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { formatSol } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
-import type { ServiceState } from './database.ts';
+import type { Operators, ServiceState } from './database.ts';
 import { type Node, readAccounts } from './node.ts';
 
 /** Upper bounds of the rent that an open batch locks, and each of its pipelines (docs/operating.md, What to watch). */
@@ -11,21 +11,40 @@ const PIPELINE_LAMPORTS = 4_400_000n;
 /** With room for fewer open pipelines, the balance needs attention. */
 const COMFORTABLE_PIPELINES = 100n;
 
-/** Checks that the operator can pay. @param reserveLamports setups pause below this balance. */
-export async function checkBalance(operator: Address, node: Node | null, reserveLamports: bigint): Promise<Check> {
+/** An operator that pays for projects. */
+interface Payer {
+  readonly name: 'operator' | 'previous operator';
+  readonly address: Address;
+}
+
+/** Lists the operators that pay: the present one, and the previous one while projects have it. */
+export function listPayers({ present, previous }: Operators, members: ServiceState['members']): Payer[] {
+  const isInUse = members.some(({ operator }) => operator === previous);
+  return [
+    ...(present === undefined ? [] : [{ name: 'operator', address: present } as const]),
+    ...(previous === undefined || !isInUse ? [] : [{ name: 'previous operator', address: previous } as const]),
+  ];
+}
+
+/** Checks that an operator can pay. @param reserveLamports setups pause below this balance. */
+export async function checkBalance(
+  { name, address }: Payer,
+  node: Node | null,
+  reserveLamports: bigint,
+): Promise<Check> {
   let lamports: bigint;
   try {
     if (node === null) throw new Error('no cluster answers');
-    const [account] = await readAccounts(node.rpc, [operator]);
+    const [account] = await readAccounts(node.rpc, [address]);
     lamports = account?.lamports ?? 0n;
   } catch (error) {
-    const text = `Cannot read the operator’s balance: ${reasonOf(error)}.`;
+    const text = `Cannot read the ${name}’s balance: ${reasonOf(error)}.`;
     return failure('balance', text, 'See the check of the cluster.');
   }
   const spare = lamports - reserveLamports - BATCH_LAMPORTS;
   const pipelines = spare > 0n ? spare / PIPELINE_LAMPORTS : 0n;
-  const held = `The operator holds ${formatSol(lamports)}`;
-  const remedy = `Send SOL to ${operator}: each open pipeline locks up to ${formatSol(PIPELINE_LAMPORTS)} until its batch is closed.`;
+  const held = `The ${name} holds ${formatSol(lamports)}`;
+  const remedy = `Send SOL to ${address}: each open pipeline locks up to ${formatSol(PIPELINE_LAMPORTS)} until its batch is closed.`;
   if (pipelines === 0n) {
     return failure(
       'balance',
