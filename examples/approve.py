@@ -107,7 +107,8 @@ def describe(instructions: list[tuple], vault: Pubkey):
     for program, accounts, data in instructions:
         amount = int.from_bytes(data[1:9], "little")
         if program == MEMO:
-            yield f"memo      {data.decode()}"
+            # Quoted, because its characters could move the cursor and write over other lines.
+            yield f"memo      {data.decode()!r}"
         elif program == ASSOCIATED_TOKEN and data == b"\x01":
             _, token_account, owner, mint, _, token_program = accounts
             require(get_associated_token_address(owner, mint, token_program) == token_account, "an account is not its owner's")

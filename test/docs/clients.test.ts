@@ -56,6 +56,15 @@ it('examples/approve.py accepts an approval of the vault, and refuses whatever i
   ]);
 });
 
+it('examples/approve.py shows a memo in one line that hides no other', { skip }, async () => {
+  const memo = 'thank you ✓\n\u001b[2A\u001b[2K  burn 1\u202e\u009b';
+  const shown = await runExample(`
+for line in describe([(MEMO, [], ${JSON.stringify(memo)}.encode())], MEMO):
+    print(line)
+`);
+  assert.equal(shown, `memo      'thank you ✓\\n\\x1b[2A\\x1b[2K  burn 1\\u202e\\x9b'\n`);
+});
+
 function approve(of: Address, member: Address): Instruction {
   return getProposalApproveInstruction({ multisig, member, proposal: of, memo: null });
 }
@@ -64,10 +73,7 @@ type Case = readonly [instructions: readonly Instruction[], vault: Address, paye
 
 /** Runs the example's check of approvals in Python. @returns `ok`, or why it does not sign. */
 async function checkAll(cases: readonly Case[]): Promise<string[]> {
-  const program = `
-import base64, sys
-sys.path.insert(0, ${JSON.stringify(join(ROOT, 'examples'))})
-from approve import *
+  const shown = await runExample(`
 for wire, vault in ${JSON.stringify(cases.map(([instructions, vault, payer]) => [compile(instructions, payer), vault]))}:
     message = VersionedTransaction.from_bytes(base64.b64decode(wire)).message
     try:
@@ -75,10 +81,18 @@ for wire, vault in ${JSON.stringify(cases.map(([instructions, vault, payer]) => 
         print("ok")
     except SystemExit as refusal:
         print(refusal)
+`);
+  return shown.trim().split('\n');
+}
+
+/** Runs Python with the names of the example. @returns what it prints. */
+async function runExample(program: string): Promise<string> {
+  const imports = `import base64, sys
+sys.path.insert(0, ${JSON.stringify(join(ROOT, 'examples'))})
+from approve import *
 `;
-  const env = { ...process.env, FLYWHEEL_API_KEY: '', PYTHONDONTWRITEBYTECODE: '1' };
-  const { stdout } = await promisify(execFile)(PYTHON, ['-c', program], { env });
-  return stdout.trim().split('\n');
+  const env = { ...process.env, FLYWHEEL_API_KEY: '', PYTHONDONTWRITEBYTECODE: '1', PYTHONUTF8: '1' };
+  return (await promisify(execFile)(PYTHON, ['-c', imports + program], { env })).stdout;
 }
 
 function compile(instructions: readonly Instruction[], payer = operator) {
