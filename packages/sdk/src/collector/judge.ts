@@ -145,7 +145,8 @@ export function recordEnd(ending: EndingBatch, { id, status, executeResult }: Ba
   const { items, batch } = ending;
   const paid = status === 'EXECUTED' ? items.length : (executeResult?.totalSuccessful ?? 0);
   const { failedRecipient, heldRecipients = [] } = executeResult ?? {};
-  const known = batch.verdict ?? NO_VERDICT;
+  // Somebody may have executed it before it was cancelled: its payments show that the check's reasons are gone.
+  const known = status === 'EXECUTED' ? NO_VERDICT : (batch.verdict ?? NO_VERDICT);
   const failed = [...new Set([...known.failed, ...(failedRecipient ? [failedRecipient.recipient] : [])])];
   return endWith(ending, {
     paid,

@@ -224,6 +224,27 @@ describe('a collector', () => {
     await collector.stop();
   });
 
+  it('counts no failure of a recipient whom a person has paid before the batch was cancelled', async () => {
+    const behaviours: Record<string, Behaviour | undefined> = {};
+    const service = world.serve((to) => behaviours[to]);
+    service.onRequest = async (when, operation) => {
+      if (when === 'after' || operation !== 'POST cancel') return;
+      behaviours.checked = undefined;
+      const batchId = `00000000-0000-8000-8000-${String(service.inits.length - 1).padStart(12, '0')}`;
+      const body = JSON.stringify({ batchId, signedTx: 'signed by a person' });
+      await service.fetch('http://fake/v1/flywheel/batch/execute', { method: 'POST', body });
+    };
+    const collector = await world.open(service, createVolatileMemoryStore(), { maxFailures: 2 });
+    for (const id of ['a', 'b', 'c']) {
+      behaviours.checked = 'refusesCheck';
+      await collector.collect(event(id, 'checked'));
+      await collector.idle();
+      assert.equal((await collector.status(id))?.state, 'paid');
+    }
+    assert.deepEqual(service.paid, ['a', 'b', 'c']);
+    await collector.stop();
+  });
+
   it('stops with a clear message at an error that it does not know, and quarantines nothing', async () => {
     const service = world.serve();
     const store = createVolatileMemoryStore();
