@@ -84,11 +84,6 @@ export function optionalRpcUrl(context: Context, { rpc, rpcUrl = rpc }: Optional
   return readRpcUrls(context, { rpcUrl })[0];
 }
 
-/** The node that answers a whole command: the first healthy one of `resolveRpcUrls`. */
-async function resolveRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
-  return chooseNode(await resolveRpcUrls(context, options));
-}
-
 /** The RPC URLs of the nodes to read from: `--rpc-url`, SOLANA_RPC_URL, or the node that the service publishes. */
 export async function resolveRpcUrls(context: Context, options: UrlOption & RpcUrlOption): Promise<readonly string[]> {
   if (isNodeNamed(context, options)) return readRpcUrls(context, options);
@@ -99,19 +94,24 @@ function isNodeNamed({ environment }: Context, { rpcUrl }: RpcUrlOption): boolea
   return rpcUrl !== undefined || Boolean(environment.SOLANA_RPC_URL);
 }
 
+/** The node that answers a whole command: the first healthy one of `trustedRpcUrls`. */
+export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
+  return chooseNode(await trustedRpcUrls(context, options));
+}
+
 /**
- * The RPC URL of the node at which a signature is verified: `--rpc-url`, SOLANA_RPC_URL, or the node on this machine that a
+ * The RPC URLs of the nodes at which a signature is verified: `--rpc-url`, SOLANA_RPC_URL, or the node on this machine that a
  * service on this machine publishes. Another service must not choose it: what it could lie about is what the node is asked
  * for. An address of this machine may be a tunnel to such a service, which can name a node that lies elsewhere, or behind
  * the same tunnel.
  * @throws CliError `ERR_CLUSTER` if no node is named, and service or node may be on another machine.
  */
-export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
-  if (isNodeNamed(context, options)) return resolveRpcUrl(context, options);
+export async function trustedRpcUrls(context: Context, options: UrlOption & RpcUrlOption): Promise<readonly string[]> {
+  if (isNodeNamed(context, options)) return resolveRpcUrls(context, options);
   const service = new URL(serviceUrl(context, options));
   if (isLoopbackHost(service.hostname)) {
     const published = await resolveRpcUrls(context, options);
-    if (published.map((url) => new URL(url)).every((node) => isLocalNode(node, service))) return chooseNode(published);
+    if (published.map((url) => new URL(url)).every((node) => isLocalNode(node, service))) return published;
   }
   throw new CliError(
     'ERR_CLUSTER',

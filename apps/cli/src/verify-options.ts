@@ -1,7 +1,8 @@
 import type { ProjectSummary } from '@flywheel/api';
 import { messageOf } from '@flywheel/protocol';
 import { type BatchProgress, isFlywheelError, readMint, type VerifyOptions } from '@flywheel/sdk';
-import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from './context.ts';
+import { chooseNode } from '@flywheel/solana-rpc';
+import { type Context, type RpcUrlOption, trustedRpcUrls, type UrlOption } from './context.ts';
 import { CliError } from './errors.ts';
 import { openPins, type TrustOption, withPin } from './pins.ts';
 
@@ -30,9 +31,11 @@ export async function openVerification(
   { project, wallet }: ProjectToVerify,
   options: UrlOption & RpcUrlOption & TrustOption,
 ): Promise<BatchVerification> {
-  const rpcUrl = await trustedRpcUrl(context, options);
-  if (project !== null) await requireMint(rpcUrl, project.token.mint);
-  const pins = await openPins(context, options, rpcUrl);
+  // Each batch is verified at the first healthy one: a command may take long.
+  const rpcUrl = await trustedRpcUrls(context, options);
+  const node = await chooseNode(rpcUrl);
+  if (project !== null) await requireMint(node, project.token.mint);
+  const pins = await openPins(context, options, node);
   const claimed = project && { vaultAddress: project.vaultAddress, mintAddress: project.token.mint };
   const pin = pins.findMultisig(wallet, claimed, options.trust ?? []);
   return {

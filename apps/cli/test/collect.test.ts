@@ -6,7 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +17,7 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
 import { openHourlyCaps } from '../src/commands/collect/hourly-caps.ts';
 import { type CliProject, openCliProject } from './cli-project.ts';
+import { startLyingNode } from './lying-node.ts';
 import { runCommand, STATE_HOME } from './run-command.ts';
 
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
@@ -140,6 +141,31 @@ describe('flywheel collect', () => {
     const next = await collect([], '--store', store);
     assert.equal(next.exitCode, 0, next.stderr);
     assert.equal(await balanceOf(address), '1000000');
+  });
+
+  it('verifies at the next of several nodes when the one that it began with is gone', {
+    timeout: 120_000,
+  }, async () => {
+    const { address } = await generateKeyPairSigner();
+    const node = await startLyingNode(env.SOLANA_RPC_URL ?? '', {});
+    const nodes = { ...env, SOLANA_RPC_URL: `${node.url},${env.SOLANA_RPC_URL}` };
+    const input = new PassThrough();
+    const words = ['collect', '--wallet', wallet, '--max-age', '0'];
+    const collected = runCommand(words, nodes, input);
+    const paid = (baseUnits: string) =>
+      waitUntil(
+        'the payment',
+        () => balanceOf(address),
+        (balance) => balance === baseUnits,
+      );
+    input.write(`${eventFor(address, 'before')}\n`);
+    await paid('1000000');
+    await node[Symbol.asyncDispose]();
+    input.write(`${eventFor(address, 'after')}\n`);
+    await paid('2000000');
+    input.end();
+    const { exitCode, stderr } = await collected;
+    assert.equal(exitCode, 0, stderr);
   });
 
   it('ends on a SIGTERM that arrives while it compares the projects', { timeout: 120_000 }, async (t) => {
