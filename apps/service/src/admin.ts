@@ -40,7 +40,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Opens the database that the environment names, or the embedded one of the data directory, until `use` returns.
- * @throws ConfigError with one sentence per invalid setting.
+ * @throws ConfigError with one sentence per invalid setting; if there is no such database.
  */
 export async function withAdmin<T>(environment: Environment, use: (admin: Admin) => Promise<T>): Promise<T> {
   const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...environment });

@@ -106,7 +106,9 @@ async function compose(context: StartContext): Promise<App> {
   const clock = systemClock;
   const chain = createChain({ rpcUrls, clock, log });
   if (localnet === null) await requireBoundedExposure(config, { chain, log });
-  const database = await openDatabase(config, log);
+  // The parts of a service that runs in several processes would each begin with an empty one.
+  const isWhole = roles.has('http') && roles.has('worker');
+  const database = await openDatabase(config, log, isWhole);
   started.add('database', database.close);
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });

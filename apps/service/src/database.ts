@@ -7,7 +7,7 @@ import { installJobs } from './store/jobs/jobs.ts';
 import { migrate, requireMigrated } from './store/migrate.ts';
 import { addPartitions } from './store/partitions.ts';
 import { DIFFERENT_DATABASES, findPooler, findPoolerIssues, isSameDatabase, type Pooler } from './store/pooler.ts';
-import { type LostDatabase, removePostgres, startPostgres } from './store/postgres.ts';
+import { hasPostgres, type LostDatabase, removePostgres, startPostgres } from './store/postgres.ts';
 import type { DatabaseRole } from './store/rights.ts';
 import { mayMigrate, prepareRole, provideRoles, requireRights, takeOnRole } from './store/roles.ts';
 
@@ -35,9 +35,11 @@ export interface Database extends Connections {
 /**
  * Opens the configured database, or the embedded one. A login that owns the tables migrates them and grants the roles their
  * rights, unless a newer release has done so; any other only checks that this release works with the schema.
+ * @param mayCreate true to create the embedded database if there is none.
+ * @throws ConfigError if the database does not answer, or if there is none and it may not be created.
  */
-export async function openDatabase(config: Config, log: Logger): Promise<Database> {
-  if (config.databaseUrl === null) await createDataDirectory(config.dataDirectory);
+export async function openDatabase(config: Config, log: Logger, mayCreate = false): Promise<Database> {
+  if (config.databaseUrl === null) await (mayCreate ? createDataDirectory : requireEmbedded)(config.dataDirectory);
   const embedded =
     config.databaseUrl === null ? await startPostgres({ dataDirectory: config.dataDirectory, log }) : null;
   const poolConfig = embedded?.poolConfig ?? { connectionString: config.databaseUrl ?? '' };
@@ -70,6 +72,14 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
     await close();
     throw error;
   }
+}
+
+/** @throws ConfigError if there is no embedded database: an empty one would hide that DATABASE_URL was forgotten. */
+async function requireEmbedded(dataDirectory: string): Promise<void> {
+  if (await hasPostgres(dataDirectory)) return;
+  throw new ConfigError([
+    `DATABASE_URL is not set, and there is no database in ${dataDirectory}. Set DATABASE_URL, or set FLYWHEEL_DATA_DIR to the data directory of flywheel start.`,
+  ]);
 }
 
 interface Poolers {

@@ -7,7 +7,7 @@ import { closeDb, openDb } from './store/db.ts';
 import { type DatabaseDiagnostics, readDatabaseDiagnostics } from './store/diagnostics.ts';
 import { fileExists } from './store/file-exists.ts';
 import { diagnosePooler, findPooler, type Pooler, type PoolerDiagnostics } from './store/pooler.ts';
-import { startPostgres } from './store/postgres.ts';
+import { hasPostgres, startPostgres } from './store/postgres.ts';
 
 /** `previousOperator` is the signer of OPERATOR_SIGNER_PREVIOUS, `previousCompany` that of COMPANY_SIGNER_PREVIOUS. */
 export type SignerRole = 'operator' | 'company' | 'previousOperator' | 'previousCompany';
@@ -20,7 +20,7 @@ export interface SignerDiagnostics {
 
 /** Reads what a configuration refers to, without changing it: for `flywheel doctor`. */
 export interface Diagnostics {
-  /** Reads the database; null if the data directory, and so the embedded database, does not exist yet. */
+  /** Reads the database; null if none is configured and the embedded one does not exist yet. */
   database(): Promise<DatabaseDiagnostics | null>;
   /**
    * Reads if a pooler answers DATABASE_URL, and what is wrong with it and with DATABASE_DIRECT_URL.
@@ -41,7 +41,7 @@ export function createDiagnostics(config: Config): Diagnostics {
         const poolConfig = { connectionString: config.databaseUrl };
         return readDatabase(poolConfig, config, await findPooler(poolConfig));
       }
-      if (!(await fileExists(config.dataDirectory))) return null;
+      if (!(await hasPostgres(config.dataDirectory))) return null;
       const embedded = await startPostgres({ dataDirectory: config.dataDirectory, log: createLog('silent') });
       try {
         return await readDatabase(embedded.poolConfig, config, null);

@@ -6,7 +6,7 @@ export async function fileExists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     (error: unknown) => {
-      if (hasCode(error, 'ENOENT')) return false;
+      if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return false;
       throw error;
     },
   );

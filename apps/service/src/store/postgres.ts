@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { hasCode } from '../model/has-code.ts';
+import { fileExists } from './file-exists.ts';
 import type { Log } from './log.ts';
 import { findServerAccount, type ServerAccount } from './postgres/account.ts';
 import { provideBinaries } from './postgres/binaries.ts';
@@ -115,6 +116,14 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       await client.end();
     },
   };
+}
+
+/** Returns true if a data directory has a database, or has had one: `startPostgres` never begins with an empty one there. */
+export async function hasPostgres(dataDirectory: string): Promise<boolean> {
+  if (!(await fileExists(dataDirectory))) return false;
+  if (await fileExists(join(dataDirectory, DATABASE_NOTE))) return true;
+  // Release 0.1 wrote no note.
+  return hasDatabase({ directory: placeOf(await realpath(dataDirectory), await findServerAccount()) });
 }
 
 /** Deletes the server's files of a data directory, which are in another directory for root. The server must not be in use. */

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { startLocalnet } from '@flywheel/localnet';
+import { randomAddress } from '@flywheel/testing/records';
 import { withAdmin } from '../../src/admin.ts';
-import { startApp } from '../../src/app.ts';
+import { type Role, startApp } from '../../src/app.ts';
 import { ConfigError, parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 
@@ -35,29 +36,50 @@ describe('flywheel start', () => {
     await assert.rejects(start(folder), isConfigError(used));
   });
 
-  it('names FLYWHEEL_DATA_DIR if it is below a file, and so do commands of the database', async () => {
+  it('names FLYWHEEL_DATA_DIR if it is below a file', async () => {
     const below = join(import.meta.filename, 'data');
     const impossible = /^The data directory cannot be created: ENOTDIR.*\. Set FLYWHEEL_DATA_DIR to another one\.$/;
     await assert.rejects(start(below), isConfigError(impossible));
-    await assert.rejects(
-      withAdmin({ FLYWHEEL_DATA_DIR: below }, async () => undefined),
-      isConfigError(impossible),
-    );
   });
 });
 
-it('a command of the database names DATABASE_URL if nothing answers there, without its password', async () => {
-  const away =
-    /^The database of DATABASE_URL does not answer: connect ECONNREFUSED 127\.0\.0\.1:9\. Check that PostgreSQL runs /;
-  const error = await withAdmin({ DATABASE_URL: NOWHERE }, async () => undefined).catch((each: unknown) => each);
-  assert.ok(isConfigError(away)(error));
-  assert.doesNotMatch(String(error), /secret/);
+describe('every other process of the database', () => {
+  it('refuses to begin with an empty one if DATABASE_URL is forgotten', async (t) => {
+    const folder = await makeFolder(t);
+    // As docs/tutorial.md writes one, before or without `npm start`.
+    await writeFile(join(folder, 'wallet.json'), '[]');
+    const forgotten =
+      /^DATABASE_URL is not set, and there is no database in .*\. Set DATABASE_URL, or set FLYWHEEL_DATA_DIR /;
+    for (const FLYWHEEL_DATA_DIR of [folder, join(folder, 'missing'), join(import.meta.filename, 'data')]) {
+      const admin = withAdmin({ FLYWHEEL_DATA_DIR }, async () => undefined);
+      await assert.rejects(admin, isConfigError(forgotten), FLYWHEEL_DATA_DIR);
+    }
+    const [OPERATOR_ADDRESS, COMPANY_ADDRESS] = [randomAddress(), randomAddress()];
+    const cluster = { SOLANA_RPC_URL: 'http://127.0.0.1:9', REGISTRATION: 'approval' };
+    for (const role of ['http', 'worker'] as const) {
+      const started = start(folder, { ...cluster, OPERATOR_ADDRESS, COMPANY_ADDRESS }, [role]);
+      await assert.rejects(started, isConfigError(forgotten), role);
+    }
+    assert.deepEqual(await readdir(folder), ['wallet.json']);
+  });
+
+  it('names DATABASE_URL if nothing answers there, without its password', async () => {
+    const away =
+      /^The database of DATABASE_URL does not answer: connect ECONNREFUSED 127\.0\.0\.1:9\. Check that PostgreSQL runs /;
+    const error = await withAdmin({ DATABASE_URL: NOWHERE }, async () => undefined).catch((each: unknown) => each);
+    assert.ok(isConfigError(away)(error));
+    assert.doesNotMatch(String(error), /secret/);
+  });
 });
 
-function start(folder: string, environment: Readonly<Record<string, string>> = {}) {
+function start(
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+  roles: readonly Role[] = ['localnet'],
+) {
   const own = { LOG_LEVEL: 'silent', FLYWHEEL_SQUADS_PROGRAM: 'emulation', LOCALNET_PORT: '0' };
   const config = parseConfig({ ...own, FLYWHEEL_DATA_DIR: folder, ...environment });
-  return startApp(config, new Set(['localnet']), createLog(config.logLevel));
+  return startApp(config, new Set(roles), createLog(config.logLevel));
 }
 
 async function makeFolder(t: TestContext): Promise<string> {

@@ -36,7 +36,7 @@ export async function checkDatabase(config: Config, diagnostics: Diagnostics): P
       service: state.service,
     };
   }
-  const text = `The data directory ${config.dataDirectory} does not exist, so there is no database.`;
+  const text = `There is no database in the data directory ${config.dataDirectory}.`;
   const remedy = 'npm start creates it; DATABASE_URL sets another database.';
   return { checks: [warning('database', text, remedy)], service: null };
 }
