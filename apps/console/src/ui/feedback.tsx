@@ -87,8 +87,8 @@ const FIELD_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Says an error to a person: a field by the name that its form shows, a node that is away without the words of `fetch`, and
- * a proxy’s error page without the words of an operation.
+ * Says an error to a person: a field by the name that its form shows, a node that is away without the words of `fetch`, a
+ * proxy’s error page without the words of an operation, and a service of another release without the names of fields.
  */
 export function sentenceOf(error: Error): string {
   const { message } = error;
@@ -98,6 +98,10 @@ export function sentenceOf(error: Error): string {
   }
   if (isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.status !== null && error.status >= 500) {
     return `The service is not available: the answer was HTTP status ${error.status}. Retry in a minute.`;
+  }
+  // A page sends no field that the service of its own release does not know.
+  if (isFlywheelError(error, 'ERR_INVALID_REQUEST') && / has the unknown fields? /.test(message)) {
+    return 'This page and the service that answered are of different releases: an upgrade may be under way. Retry in a minute; if that does not help, load this page again.';
   }
   const place = message.split(' ', 1)[0] ?? '';
   const name = FIELD_NAMES[place];

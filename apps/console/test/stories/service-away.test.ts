@@ -115,4 +115,20 @@ describe('a page whose service is away, in a browser', { skip: noBrowser }, () =
     await page.getByText('Needed by open batches').first().waitFor();
     await banner.waitFor({ state: 'detached' });
   });
+
+  it('says that it may be in an upgrade when a service of another release refuses a field', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}/settings`);
+    await page.getByRole('button', { name: 'Change limits' }).click();
+    await page.getByLabel('Daily burn limit, tokens').fill('8');
+    await page.route('**/limits', (route) =>
+      route.continue({ postData: { ...route.request().postDataJSON(), addedLater: true } }),
+    );
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await page.getByRole('alert').filter({ hasText: 'of different releases' }).waitFor();
+    await checkScreenOnBoth(person, 'service-upgrades');
+    await page.unroute('**/limits');
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await page.getByText('8 tokens').first().waitFor();
+  });
 });
