@@ -24,8 +24,8 @@ export interface TransportOptions {
 }
 
 /**
- * Posts a body and resolves with the whole answer, whatever its status. Rejects with the error of the connection, or when
- * the signal is aborted.
+ * Posts a body and resolves with the whole answer, whatever its status. Rejects with the error of the connection, for an answer
+ * above `MAX_ANSWER_BYTES`, or when the signal is aborted.
  */
 export type Post = (url: string, request: PostRequest) => Promise<PostAnswer>;
 
@@ -235,7 +235,29 @@ async function attemptCall<TResponse>(
 async function postByFetch(url: string, request: PostRequest): Promise<PostAnswer> {
   const response = await fetch(url, { method: 'POST', ...request });
   const { status, statusText, headers } = response;
-  return { status, statusText, headers, text: await response.text() };
+  return { status, statusText, headers, text: await readText(response) };
+}
+
+/**
+ * Bounds what a node can make a client hold: 1.6 MB of gzip can be 1 GB of text. What a client asks for stays far below: 1,000
+ * signatures or 10,000 token accounts take a few megabytes.
+ */
+export const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
+
+async function readText({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let bytes = 0; ; ) {
+    const { value } = (await reader?.read()) ?? {};
+    if (value === undefined) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > MAX_ANSWER_BYTES) {
+      await reader?.cancel();
+      throw new Error(`The answer is larger than ${MAX_ANSWER_BYTES} bytes.`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
 }
 
 /** `fetch` reports every broken connection as a TypeError; its cause names the reason. Neither is passed on as it is. */

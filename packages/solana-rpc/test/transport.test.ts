@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { callRpc, createPacer, createRpcTransport, RpcError, type TransportOptions } from '@flywheel/solana-rpc';
+import { gzipSync } from 'node:zlib';
+import {
+  callRpc,
+  createPacer,
+  createRpcTransport,
+  MAX_ANSWER_BYTES,
+  RpcError,
+  type TransportOptions,
+} from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
@@ -61,6 +69,21 @@ describe('createRpcTransport', () => {
   it('keeps every digit of an integer', async () => {
     const { transport } = await nodeThat(result('[18446744073709551615,7,1.5]'));
     assert.deepEqual(await callRpc(transport, 'get'), [18446744073709551615n, 7, 1.5]);
+  });
+
+  it('reads no more of an answer than a client can hold, as sent or decompressed', async () => {
+    const large = `{"jsonrpc":"2.0","id":1,"result":3}${' '.repeat(MAX_ANSWER_BYTES)}`;
+    const [packed, plain] = [gzipSync(large), Buffer.from(large)];
+    for (const [bytes, headers] of [
+      [packed, { 'content-encoding': 'gzip' }],
+      [plain, {}],
+    ] as const) {
+      const node = await nodeThat((_, response) => response.writeHead(200, headers).end(bytes), { maxAttempts: 1 });
+      const { message } = await errorOf(callRpc(node.transport, 'getSlot'));
+      assert.match(message, /The answer is larger than 67108864 bytes/);
+    }
+    const node = await nodeThat(result(`"ä${'€'.repeat(1_000_000)}"`));
+    assert.equal(await callRpc(node.transport, 'getSlot'), `ä${'€'.repeat(1_000_000)}`);
   });
 
   it('retries HTTP 500 with growing waits, and throws after the last attempt', async () => {

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { Post, PostRequest } from '@flywheel/solana-rpc';
+import { MAX_ANSWER_BYTES, type Post, type PostRequest } from '@flywheel/solana-rpc';
 import { responseTo } from '../response-to.ts';
 
 /**
@@ -26,12 +26,6 @@ export const postByHttp: Post = async (url, request) => {
     text: body.toString('utf8'),
   };
 };
-
-/**
- * Bounds what a node can make the process hold: 1.6 MB of gzip can be 1 GB of text. What the service asks for stays far below: 100
- * accounts, of which it reads 16 KiB each, 1,000 signatures or a transaction take at most a few megabytes.
- */
-export const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
 
 const unzip = promisify(gunzip);
 

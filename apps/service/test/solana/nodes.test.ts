@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { MAX_ANSWER_BYTES } from '@flywheel/solana-rpc';
 import { instantClock } from '@flywheel/testing/clock';
 import { type Base64EncodedWireTransaction, getBase58Decoder, type Signature } from '@solana/kit';
 import { createChain } from '../../src/solana/chain.ts';
-import { MAX_ANSWER_BYTES } from '../../src/solana/post-by-http.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
 
 const SIGNATURE = getBase58Decoder().decode(new Uint8Array(64).fill(7)) as Signature; // 64 bytes

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { after, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { callRpc, createRpcTransport, RpcError, type TransportOptions } from '@flywheel/solana-rpc';
-import { MAX_ANSWER_BYTES, postByHttp } from '../../src/solana/post-by-http.ts';
+import { callRpc, createRpcTransport, MAX_ANSWER_BYTES, RpcError, type TransportOptions } from '@flywheel/solana-rpc';
+import { postByHttp } from '../../src/solana/post-by-http.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
