@@ -1,4 +1,4 @@
-import { isTokenProgram } from '@flywheel/protocol';
+import { isAddress, isTokenProgram } from '@flywheel/protocol';
 import { type ChainTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
 import { fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 
@@ -72,6 +72,11 @@ export function toAmount(value: unknown): bigint {
   throw unexpectedAnswer(GET_TRANSACTION, value);
 }
 
+/** True for an address. Another text of a node could add lines to a report, or give a spreadsheet a formula. */
+export function isAddressText(value: unknown): value is string {
+  return typeof value === 'string' && isAddress(value);
+}
+
 const SIDES = [
   ['preTokenBalances', 'before'],
   ['postTokenBalances', 'after'],
@@ -84,7 +89,7 @@ function heldBy(transaction: ChainTransaction, vault: string, list: (typeof SIDE
   return listOf(fieldOf(transaction.meta, list)).flatMap((balance) => {
     const [account, mint, amount] = [accountOf(transaction, balance), fieldOf(balance, 'mint'), amountOf(balance)];
     const decimals = fieldOf(fieldOf(balance, 'uiTokenAmount'), 'decimals');
-    if (typeof mint !== 'string' || typeof decimals !== 'number') throw unexpectedAnswer(GET_TRANSACTION, balance);
+    if (!isAddressText(mint) || typeof decimals !== 'number') throw unexpectedAnswer(GET_TRANSACTION, balance);
     return fieldOf(balance, 'owner') === vault ? [{ account, mint, decimals, amount }] : [];
   });
 }

@@ -12,13 +12,13 @@ import {
   urlsOf,
 } from '@flywheel/solana-rpc';
 import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { getBase64Encoder, type RpcTransport } from '@solana/kit';
+import { getBase64Encoder, isSignature, type RpcTransport } from '@solana/kit';
 import { getTokenDecoder, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { type ChainTransaction, findTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
 import { askTransport, type Commitment, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
 import { isFlywheelError } from '../errors.ts';
-import { toAmount } from './balances.ts';
+import { isAddressText, toAmount } from './balances.ts';
 
 /** One line of `getSignaturesForAddress`. */
 export interface Entry {
@@ -200,13 +200,12 @@ function lamportsIn(account: unknown): bigint {
 function toTokenAnchor(held: unknown, slot: number): TokenAnchor {
   const [account, data] = [fieldOf(held, 'pubkey'), fieldOf(fieldOf(held, 'account'), 'data')];
   const bytes = fieldOf(data, 0);
-  if (typeof account === 'string' && typeof bytes === 'string') return { account, slot, ...readUnparsed(bytes) };
+  if (!isAddressText(account)) throw unexpectedAnswer(GET_TOKENS, held);
+  if (typeof bytes === 'string') return { account, slot, ...readUnparsed(bytes) };
   const info = fieldOf(fieldOf(data, 'parsed'), 'info');
   const [mint, amount] = [fieldOf(info, 'mint'), fieldOf(info, 'tokenAmount')];
   const decimals = fieldOf(amount, 'decimals');
-  if (typeof account !== 'string' || typeof mint !== 'string' || typeof decimals !== 'number') {
-    throw unexpectedAnswer(GET_TOKENS, held);
-  }
+  if (!isAddressText(mint) || typeof decimals !== 'number') throw unexpectedAnswer(GET_TOKENS, held);
   return { account, mint, decimals, slot, balance: toAmount(fieldOf(amount, 'amount')) };
 }
 
@@ -224,7 +223,8 @@ function toEntry(value: unknown): Entry {
     fieldOf(value, 'slot'),
     fieldOf(value, 'blockTime'),
   ];
-  if (typeof signature !== 'string' || typeof slot !== 'number') throw unexpectedAnswer(GET_SIGNATURES, value);
+  const isEntry = typeof signature === 'string' && isSignature(signature) && typeof slot === 'number';
+  if (!isEntry) throw unexpectedAnswer(GET_SIGNATURES, value);
   return {
     signature,
     slot,

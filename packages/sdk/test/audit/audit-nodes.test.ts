@@ -61,6 +61,27 @@ describe('the nodes of an audit', () => {
     const { gaps } = await auditVault(balanced.url, { vault: vault.vault, multisig: vault.multisig });
     assert.deepEqual(gaps, []);
   });
+
+  it('put no text of theirs in the place of a signature or an address, for a report or a spreadsheet', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    for (const [altered, member] of [
+      ['getTokenAccountsByOwner', 'pubkey'],
+      ['getTokenAccountsByOwner', 'mint'],
+      ['getSignaturesForAddress', 'signature'],
+      ['getTransaction', 'mint'],
+    ] as const) {
+      await using hostile = await openNode(vault.node.url, (method, result) => {
+        if (method !== altered) return answerOf(result);
+        return answerOf(JSON.parse(JSON.stringify(result).replace(`"${member}":"`, `"${member}":"\\u001b[2J`)));
+      });
+      await assert.rejects(
+        auditVault(hostile.url, { vault: vault.vault, multisig: vault.multisig }),
+        (error) => isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && !error.message.includes('\u001b'),
+        `${altered} ${member}`,
+      );
+    }
+  });
 });
 
 type Result = Readonly<Record<string, unknown>>;
