@@ -86,10 +86,16 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
   const [chosen] = transports;
   if (!chosen) throw new RangeError('At least one RPC URL is needed.');
   const ask = (method: string, ...params: readonly unknown[]) => askTransport(chosen, method, params, signal);
+  /** The newest slot of a balance; null before the first. */
+  let reached: number | null = null;
+  const reach = (slot: number) => {
+    reached = Math.max(reached ?? slot, slot);
+    return slot;
+  };
   const readAccount = async (account: string) => {
     const answer = await ask(GET_ACCOUNT, account, { encoding: 'base64', commitment });
     const value = fieldOf(answer, 'value');
-    return { value, slot: contextSlot(GET_ACCOUNT, answer), balance: value === null ? 0n : lamportsIn(value) };
+    return { value, slot: reach(contextSlot(GET_ACCOUNT, answer)), balance: value === null ? 0n : lamportsIn(value) };
   };
   return {
     readGenesisHash: async () => {
@@ -113,7 +119,7 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
     readTokenAccounts: async (vault) => {
       const read = async (programId: string) => {
         const answer = await ask(GET_TOKENS, vault, { programId }, { encoding: 'jsonParsed', commitment });
-        const slot = contextSlot(GET_TOKENS, answer);
+        const slot = reach(contextSlot(GET_TOKENS, answer));
         return listOf(fieldOf(answer, 'value')).map((held) => toTokenAnchor(held, slot));
       };
       return (await Promise.all([TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS].map(read))).flat();
@@ -139,7 +145,13 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
           throw error;
         }
       };
-      const transaction = await findTransaction(transports, { signature, commitment }, askOne, signal);
+      const find = () => findTransaction(transports, { signature, commitment }, askOne, signal);
+      const isNew = reached !== null && entry.slot > reached - NEW_SLOTS;
+      let transaction = await find();
+      for (let attempt = 1; transaction === null && isNew && attempt < MAX_NEW_ATTEMPTS; attempt += 1) {
+        await sleep(BEHIND_PAUSE_MS, signal);
+        transaction = await find();
+      }
       if (transaction === null) return null;
       const answered = transaction.signature;
       const isListed = answered === signature && transaction.slot === entry.slot && transaction.failure === null;
@@ -169,6 +181,10 @@ async function askUntilReached(ask: () => Promise<unknown>, signal: AbortSignal 
 
 /** About a slot. */
 const BEHIND_PAUSE_MS = 500;
+/** A node behind the same URL that is further back is not healthy. */
+const NEW_SLOTS = 32;
+/** Two and a half seconds: a node that has deleted a transaction answers the same. */
+const MAX_NEW_ATTEMPTS = 6;
 /** Half a minute: a node that is further behind is not healthy. */
 const MAX_BEHIND_ATTEMPTS = 60;
 

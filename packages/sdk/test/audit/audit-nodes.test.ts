@@ -62,6 +62,18 @@ describe('the nodes of an audit', () => {
     assert.deepEqual(gaps, []);
   });
 
+  it('are asked again for a transaction as new as the balances, which one of several behind a URL may not have yet', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    let reads = 0;
+    await using balanced = await openNode(vault.node.url, (method, result) => {
+      reads += method === 'getTransaction' ? 1 : 0;
+      return answerOf(method === 'getTransaction' && reads <= 3 ? null : result);
+    });
+    const { gaps } = await auditVault(balanced.url, { vault: vault.vault, multisig: vault.multisig });
+    assert.deepEqual(gaps, []);
+  });
+
   it('put no text of theirs in the place of a signature or an address, for a report or a spreadsheet', async () => {
     await using vault = await openSyntheticVault();
     vault.depositTokens(1_000n);
