@@ -228,6 +228,16 @@ describe('flywheel doctor', () => {
     assert.equal(gone.operator?.state, 'failure');
   });
 
+  it('only warns of another operator or approver where nothing is signed: workers need the key, and serve must not have it', async () => {
+    const addresses = { OPERATOR_ADDRESS: wallet.signer.address, COMPANY_ADDRESS: randomAddress() };
+    const found = await runDoctor(addresses);
+    assert.deepEqual([found.operator?.state, found.company?.state], ['warning', 'warning']);
+    assert.match(found.operator?.text ?? '', /^The only project has another operator/);
+    const { stdout } = await runCommand(['doctor'], { ...env, ...addresses });
+    assert.match(stdout, /Workers need that key as OPERATOR_SIGNER_PREVIOUS, and no other process does/);
+    assert.match(stdout, /Workers need that key as COMPANY_SIGNER_PREVIOUS, and no other process does/);
+  });
+
   it('fails if a previous operator cannot pay for the projects that still have it', async () => {
     const previous = await writeWallet(folder, 'previous.json');
     const operators = service.database.db.updateTable('flywheels');

@@ -28,11 +28,11 @@ export async function checkSigners({ diagnostics, members, nonces }: SignersInpu
   const operatorAddress = addressOf(operator);
   const companyAddress = addressOf(company);
   if (operatorAddress !== null && companyAddress !== null) checks.push(checkDistinct(operatorAddress, companyAddress));
-  if (operatorAddress !== null)
-    checks.push(...checkMembers('operator', [operatorAddress, addressOf(previousOperator)], members));
-  if (companyAddress !== null)
-    checks.push(...checkMembers('company', [companyAddress, addressOf(previousCompany)], members));
-  return checks;
+  return [
+    ...checks,
+    ...checkMembers('operator', [operator, previousOperator], members),
+    ...checkMembers('company', [company, previousCompany], members),
+  ];
 }
 
 type Reading = Awaited<ReturnType<Diagnostics['signer']>> | { readonly error: string };
@@ -85,8 +85,17 @@ function addressOf(reading: Reading): Address | null {
   return reading !== null && 'address' in reading ? reading.address : null;
 }
 
-/** The members of a multisig are fixed at registration: it rejects signatures of any other key. */
-function checkMembers(role: Role, own: readonly (Address | null)[], members: SignersInput['members']): Check[] {
+/**
+ * Checks that this environment has the members of all multisigs, which reject signatures of any other key. One that only has the
+ * address signs nothing and needs no other: its projects may be those that are not rotated yet.
+ */
+function checkMembers(
+  role: Role,
+  [present, previous]: readonly [Reading, Reading],
+  members: SignersInput['members'],
+): Check[] {
+  if (present === null || !('address' in present)) return [];
+  const own = [present.address, addressOf(previous)];
   const foreign = members.filter((member) => !own.includes(member[role]));
   const projects = foreign.reduce((sum, member) => sum + member.projects, 0);
   const total = members.reduce((sum, member) => sum + member.projects, 0);
@@ -94,6 +103,11 @@ function checkMembers(role: Role, own: readonly (Address | null)[], members: Sig
   if (!first) return [];
   const subject = total === 1 ? 'The only project has' : `${projects} of ${pluralize(total, 'project')} have`;
   const text = `${subject} another ${ROLE_NAMES[role].toLowerCase()}, e.g. ${first[role]}.`;
+  if (!present.canSign) {
+    const variable = role.toUpperCase();
+    const needed = `Workers need that key as ${variable}_SIGNER_PREVIOUS, and no other process does.`;
+    return [warning(role, text, `${needed} If no replacement is under way, correct ${variable}_ADDRESS.`)];
+  }
   const remedy =
     role === 'operator'
       ? 'Set OPERATOR_SIGNER_PREVIOUS to that key: only it can execute their batches. If it is lost: docs/operating.md, Replace a lost operator.'
