@@ -195,6 +195,17 @@ describe('flywheel doctor', () => {
     assert.match(found.signers?.text ?? '', /are the same key/);
   });
 
+  it('rejects every other combination of keys with which no worker starts', async () => {
+    const [operator, company] = ['operator', 'company'].map((name) => join(folder.path, 'keys', `${name}.json`));
+    assert.ok(operator && company);
+    const textOf = async (changes: Record<string, string>) => (await runDoctor(changes)).signers?.text ?? '';
+    assert.match(await textOf({ OPERATOR_SIGNER_PREVIOUS: operator }), /^OPERATOR_SIGNER_PREVIOUS holds \w+, as /);
+    assert.match(await textOf({ OPERATOR_SIGNER_PREVIOUS: company }), / is a key of the operator and of the company/);
+    assert.match(await textOf({ COMPANY_SIGNER_PREVIOUS: operator }), / is a key of the operator and of the company/);
+    const [, address] = /Operator (\w+); its key/.exec((await runCommand(['doctor'], env)).stdout) ?? [];
+    assert.match(await textOf({ RECOVERY_ADDRESS: address ?? '' }), /^RECOVERY_ADDRESS is \w+, the operator or/);
+  });
+
   it('reports an operator without funds, and one that is not a member of the projects', async () => {
     assert.match((await runDoctor({ OPERATOR_SIGNER: wallet.file })).balance?.text ?? '', /holds 0 SOL: too little/);
     await register();

@@ -8,6 +8,7 @@ export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
 export { isLocalCluster } from './projects/environment.ts';
 export { MoveRefused, type MoveStep } from './projects/move-project.ts';
+export { findKeyConflict } from './signers.ts';
 export { readTips, type Tips } from './solana/block-engine.ts';
 export { readNonces } from './solana/nonces.ts';
 export { CHAIN_METHODS, type ChainMethod } from './solana/rpc.ts';

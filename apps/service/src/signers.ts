@@ -43,14 +43,9 @@ export async function openSigners(
     config.operatorAddress ?? readSignerAddress(requirePath(operatorPath, 'OPERATOR')),
     config.companyAddress ?? readSignerAddress(requirePath(companyPath, 'COMPANY')),
   ]);
-  if (operator === company) {
-    throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be different.`]);
-  }
-  const { recoveryAddress: recovery } = config;
-  if (recovery === operator || recovery === company) {
-    throw new ConfigError([`RECOVERY_ADDRESS is ${recovery}, the operator or the company approver; use a third key.`]);
-  }
-  if (!holdsKeys) return { operator, company, recovery, keys: null };
+  const addresses = { operator, company, recovery: config.recoveryAddress };
+  requireApart({ ...addresses, previousOperator: null, previousCompany: null });
+  if (!holdsKeys) return { ...addresses, keys: null };
   const { companySignerPrevious, operatorSignerPrevious } = config;
   const keys = {
     operator: await loadSigner(requirePath(operatorPath, 'OPERATOR')),
@@ -60,8 +55,13 @@ export async function openSigners(
   };
   requireSame('OPERATOR', keys.operator.address, operator);
   requireSame('COMPANY', keys.company.address, company);
-  requireApart(keys);
-  return { operator, company, recovery, keys };
+  const { previousOperator, previousCompany } = keys;
+  requireApart({
+    ...addresses,
+    previousOperator: previousOperator?.address ?? null,
+    previousCompany: previousCompany?.address ?? null,
+  });
+  return { ...addresses, keys };
 }
 
 async function signerPath(
@@ -85,16 +85,41 @@ function requirePath(path: string | null, who: 'OPERATOR' | 'COMPANY'): string {
   throw new ConfigError([`${who}_SIGNER is not set; this process signs, so it must name a keypair file.`]);
 }
 
-/** A key that proposes and votes could do more than each of the two. */
-function requireApart({ operator, previousOperator, company, previousCompany }: SignerKeys): void {
-  // Its nonces would be moved to itself, again and again.
-  if (previousOperator?.address === operator.address) {
-    throw new ConfigError([`OPERATOR_SIGNER_PREVIOUS holds ${operator.address}, as OPERATOR_SIGNER does; remove it.`]);
+/** Addresses of the keys of a service; null for one that is not set. */
+interface KeyAddresses {
+  readonly operator: Address;
+  readonly company: Address;
+  readonly recovery: Address | null;
+  readonly previousOperator: Address | null;
+  readonly previousCompany: Address | null;
+}
+
+/**
+ * Finds out if keys that must differ are one: a key that proposes and votes could do more than each of the two.
+ * @returns a sentence; null if they differ.
+ */
+export function findKeyConflict(keys: KeyAddresses): string | null {
+  const { operator, company, recovery, previousOperator, previousCompany } = keys;
+  if (operator === company) {
+    return `Operator and company approver are the same key, ${operator}; they must be different.`;
   }
-  const voters = [company.address, previousCompany?.address];
-  const shared = [operator.address, previousOperator?.address].find((key) => key !== undefined && voters.includes(key));
-  if (shared === undefined) return;
-  throw new ConfigError([`${shared} is a key of the operator and of the company approver; they must be different.`]);
+  if (recovery === operator || recovery === company) {
+    return `RECOVERY_ADDRESS is ${recovery}, the operator or the company approver; use a third key.`;
+  }
+  // Its nonces would be moved to itself, again and again.
+  if (previousOperator === operator) {
+    return `OPERATOR_SIGNER_PREVIOUS holds ${operator}, as OPERATOR_SIGNER does; remove it.`;
+  }
+  const voters = [company, previousCompany];
+  const shared = [operator, previousOperator].find((key) => key !== null && voters.includes(key));
+  return shared === undefined
+    ? null
+    : `${shared} is a key of the operator and of the company approver; they must be different.`;
+}
+
+function requireApart(keys: KeyAddresses): void {
+  const conflict = findKeyConflict(keys);
+  if (conflict !== null) throw new ConfigError([conflict]);
 }
 
 function requireSame(who: 'OPERATOR' | 'COMPANY', key: Address, configured: Address): void {

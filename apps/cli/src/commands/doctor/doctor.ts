@@ -81,7 +81,10 @@ async function runChecks({ environment, cluster: expected, url }: CheckOptions):
   return inOrder([
     versions,
     ok('configuration', describeConfig(config)),
-    ...(await checkSigners({ diagnostics, members: [], nonces: [], ...state })),
+    ...(await checkSigners({
+      ...{ diagnostics, recovery: config.recoveryAddress, findKeyConflict: service.findKeyConflict },
+      ...{ members: [], nonces: [], ...state },
+    })),
     ...database.checks,
     ...clusterChecks,
     ...(await Promise.all(

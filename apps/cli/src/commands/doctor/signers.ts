@@ -6,6 +6,8 @@ import type { ServiceState } from './database.ts';
 
 export interface SignersInput {
   readonly diagnostics: Diagnostics;
+  readonly recovery: Address | null;
+  readonly findKeyConflict: typeof import('@flywheel/service').findKeyConflict;
   /** The operators and company approvers in the projects’ multisigs. */
   readonly members: ServiceState['members'];
   readonly nonces: ServiceState['nonces'];
@@ -13,8 +15,9 @@ export interface SignersInput {
 
 type Role = 'operator' | 'company';
 
-/** Checks that both signers can be read, differ, and match the projects. */
-export async function checkSigners({ diagnostics, members, nonces }: SignersInput): Promise<Check[]> {
+/** Checks that all signers can be read, differ, and match the projects. */
+export async function checkSigners(input: SignersInput): Promise<Check[]> {
+  const { diagnostics, members, nonces } = input;
   const read = async (role: Role | 'previousOperator' | 'previousCompany') =>
     diagnostics.signer(role).catch((error: unknown) => ({ error: messageOf(error) }));
   const [operator, company] = await Promise.all([read('operator'), read('company')]);
@@ -25,11 +28,9 @@ export async function checkSigners({ diagnostics, members, nonces }: SignersInpu
     ...checkPrevious('operator', previousOperator, { members, nonces }),
     ...checkPrevious('company', previousCompany, { members, nonces }),
   ];
-  const operatorAddress = addressOf(operator);
-  const companyAddress = addressOf(company);
-  if (operatorAddress !== null && companyAddress !== null) checks.push(checkDistinct(operatorAddress, companyAddress));
   return [
     ...checks,
+    ...checkDistinct(input, { operator, company, previousOperator, previousCompany }),
     ...checkMembers('operator', [operator, previousOperator], members),
     ...checkMembers('company', [company, previousCompany], members),
   ];
@@ -54,10 +55,17 @@ function checkSigner(role: Role, reading: Reading): Check {
   return ok(role, `${ROLE_NAMES[role]} ${address}; address only: enough for flywheel serve, not for flywheel work.`);
 }
 
-function checkDistinct(operator: Address, company: Address): Check {
-  if (operator !== company) return ok('signers', 'Operator and company approver are two keys.');
-  const text = `Operator and company approver are the same key, ${operator}.`;
-  return failure('signers', text, 'Use two keys: create another one and set COMPANY_SIGNER to it.');
+function checkDistinct(
+  { recovery, findKeyConflict }: SignersInput,
+  readings: Readonly<Record<Role | 'previousOperator' | 'previousCompany', Reading>>,
+): Check[] {
+  const [operator, company] = [addressOf(readings.operator), addressOf(readings.company)];
+  if (operator === null || company === null) return [];
+  const previousOperator = addressOf(readings.previousOperator);
+  const previousCompany = addressOf(readings.previousCompany);
+  const conflict = findKeyConflict({ operator, company, recovery, previousOperator, previousCompany });
+  if (conflict === null) return [ok('signers', 'Operator and company approver are two keys.')];
+  return [failure('signers', conflict, 'Correct these settings: flywheel work does not start with them.')];
 }
 
 /** Checks a previous signer that is set; how many projects and nonces still have it says when it can be removed. */
