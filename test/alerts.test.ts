@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** The program: Debian's package, or the one that PROMTOOL names. */
+const PROGRAM = process.env.PROMTOOL ?? 'promtool';
+const RULES = fileURLToPath(new URL('../deploy/prometheus/alerts.yaml', import.meta.url));
+
+/** A series of a service that needs nobody, each with its first value and, for a counter, what a minute adds. */
+const HEALTHY: Readonly<Record<string, string>> = {
+  'flywheel_operator_balance_lamports{instance="work"}': '50e9',
+  'flywheel_database_oldest_query_seconds{instance="serve"}': '0.1',
+  'flywheel_database_standbys{instance="serve"}': '2',
+  'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0',
+  'flywheel_job_lag_seconds{instance="serve"}': '0',
+  'flywheel_batches_in_flight{instance="work",kind="setup"}': '3',
+  'flywheel_job_duration_seconds_count{type="setup",outcome="done"}': '0+9',
+  'flywheel_bundles_settled_total{phase="setup",outcome="landed"}': '0+9',
+  'flywheel_bundles_settled_total{phase="setup",outcome="lost"}': '0+1',
+  'flywheel_inits_waiting_for_nonce{instance="serve"}': '0',
+  'flywheel_nonces{state="available"}': '32',
+  'flywheel_partitions_ahead_seconds{instance="work"}': '8e6',
+  'flywheel_webhook_attempts_total{outcome="exhausted"}': '0',
+  'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+900',
+  'flywheel_http_request_duration_seconds_count{route="a",status="500"}': '0+1',
+  'flywheel_state_readable{instance="work",source="cluster"}': '1',
+};
+
+interface Case {
+  readonly name: string;
+  readonly minutes?: number;
+  /** Values that differ from `HEALTHY`, one a minute, in promtool's notation. */
+  readonly series: Readonly<Record<string, string>>;
+  /** Names of all alerts that are raised at the end. */
+  readonly raised: readonly string[];
+}
+
+const CASES: readonly Case[] = [
+  { name: 'nothing while nothing is wrong', series: {}, raised: [] },
+  {
+    name: 'the loss of a standby, for most of a day',
+    minutes: 1_500,
+    series: { 'flywheel_database_standbys{instance="serve"}': '2x500 1x1000' },
+    raised: ['FlywheelStandbyLost'],
+  },
+  {
+    name: 'no loss of a standby after a backup, which counts as two while it runs',
+    minutes: 1_500,
+    series: { 'flywheel_database_standbys{instance="serve"}': '2x500 4x60 2x940' },
+    raised: [],
+  },
+  {
+    name: 'bundles of which none has landed since the start of the worker',
+    series: {
+      'flywheel_bundles_settled_total{phase="setup",outcome="landed"}': '0x60',
+      'flywheel_bundles_settled_total{phase="setup",outcome="lost"}': '0+1x60',
+    },
+    raised: ['FlywheelBundlesDoNotLand'],
+  },
+  {
+    name: 'the first webhook event of a process that used up its attempts, and the first refusal by the shared cap',
+    series: {
+      'flywheel_webhook_attempts_total{outcome="exhausted"}': '0x50 1x10',
+      'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0x50 1x10',
+    },
+    raised: ['FlywheelSharedCapFull', 'FlywheelWebhooksExhausted'],
+  },
+  {
+    name: 'a pool without a free nonce',
+    series: { 'flywheel_nonces{state="available"}': '0x60' },
+    raised: ['FlywheelNoncesLow'],
+  },
+];
+
+const isInstalled = spawnSync(PROGRAM, ['--version']).error === undefined;
+
+describe('the alert rules', { skip: !isInstalled && 'promtool is not installed: apt install prometheus' }, () => {
+  for (const { name, minutes = 60, series, raised } of CASES) {
+    it(`report ${name}`, async () => {
+      const healthy = Object.entries(HEALTHY).map(([key, value]) => [key, `${value}x${minutes}`] as const);
+      const values = new Map([...healthy, ...Object.entries(series)]);
+      const expected = raised.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 }));
+      const firing = 'sum by (alertname) (ALERTS{alertstate="firing"})';
+      await runTest({
+        interval: '1m',
+        input_series: [...values].map(([key, each]) => ({ series: key, values: each })),
+        promql_expr_test: [{ expr: firing, eval_time: `${minutes}m`, exp_samples: expected }],
+      });
+    });
+  }
+});
+
+/** Runs a test of the rules with promtool, which reads YAML and so JSON. @throws Error with what it printed if it fails. */
+async function runTest(test: object): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'alerts-'));
+  try {
+    const file = join(folder, 'test.yaml');
+    await writeFile(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests: [test] }));
+    assert.doesNotThrow(() => execFileSync(PROGRAM, ['test', 'rules', file], { stdio: 'pipe' }));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
