@@ -288,6 +288,15 @@ describe('an error', () => {
     assert.match(message, /request\.json is not JSON: Unexpected token '}'/);
   });
 
+  it('of init has the random key with which the same line finds its batch, if there is one', async () => {
+    await using folder = await makeTemporaryFolder();
+    const file = await folder.write('request.json', '{"pipelines": []}');
+    const { exitCode, stderr } = await runCommand(['init', file, '--json'], NOWHERE);
+    const { error, idempotencyKey } = JSON.parse(stderr);
+    assert.deepEqual([exitCode, error], [4, 'ERR_UNREACHABLE']);
+    assert.match(idempotencyKey, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+
   it('of signing says what is wrong with the transaction', async () => {
     await using folder = await makeTemporaryFolder();
     const { file } = await writeWallet(folder);

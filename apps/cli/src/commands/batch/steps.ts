@@ -29,11 +29,15 @@ export function addInitCommand(program: Command, context: Context): void {
     .option('--idempotency-key <uuid>', 'the same key returns the same batch; default: a random key', parseId);
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel init examples/rewards.json > batch.json')
-    .action(async (file: string, { idempotencyKey, ...options }: InitOptions) => {
+    .action(async (file: string, { idempotencyKey = crypto.randomUUID(), ...options }: InitOptions) => {
+      const { output } = context;
       const client = openClient(context, options);
       const requestText = await readRequestFile(file);
-      const answer = await client.initBatch(requestText, idempotencyKey === undefined ? {} : { idempotencyKey });
-      context.output.result(answer, toVisibleJson(answer, 2));
+      // Without an answer the batch may exist: only this key finds it again.
+      output.nameBatch({ batchId: null, idempotencyKey });
+      output.note(`Idempotency key ${idempotencyKey}`);
+      const answer = await client.initBatch(requestText, { idempotencyKey });
+      output.result(answer, toVisibleJson(answer, 2));
     });
 }
 
