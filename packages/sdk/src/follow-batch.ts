@@ -257,7 +257,7 @@ export async function executeToEnd(
   onOpen: (batch: Batch) => void,
 ): Promise<void> {
   const call = { signal };
-  const deadlineMs = Date.now() + timeoutMs;
+  const deadlineMs = performance.now() + timeoutMs;
   // A batch that is rejected or cancelled while this waits has failed, which is a result and not an error.
   const endedOtherwise = async (error: unknown) => {
     const mayHaveFailed = isFlywheelError(error, 'ERR_BATCH_NOT_EXECUTABLE');
@@ -272,7 +272,7 @@ export async function executeToEnd(
     if (isEnded) return;
     const batch = await client.getBatch(request.batchId, call);
     onOpen(batch);
-    if (Date.now() > deadlineMs) throw stillOpen(batch, timeoutMs);
+    if (performance.now() > deadlineMs) throw stillOpen(batch, timeoutMs);
     if (performance.now() - askedAtMs >= EXECUTE_WAIT_SECONDS * 1_000) continue;
     await sleep(pauseMs, signal);
     pauseMs = Math.min(2 * pauseMs, EXECUTE_WAIT_SECONDS * 1_000);

@@ -31,7 +31,7 @@ export async function watchBatch(
   batchId: string,
   { onChange, until = isFinal, timeoutMs = Number.POSITIVE_INFINITY, signal }: WatchBatchOptions = {},
 ): Promise<Batch> {
-  const deadlineMs = Date.now() + timeoutMs;
+  const deadlineMs = performance.now() + timeoutMs;
   let lastState: string | null = null;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LAST_PAUSE_MS)) {
     const batch = await client.getBatch(batchId, { signal });
@@ -43,7 +43,7 @@ export async function watchBatch(
       onChange?.(batch);
     }
     if (until(batch)) return batch;
-    if (Date.now() + pauseMs > deadlineMs) throw stillOpen(batch, timeoutMs);
+    if (performance.now() + pauseMs > deadlineMs) throw stillOpen(batch, timeoutMs);
     await sleep(pauseMs, signal);
   }
 }

@@ -47,7 +47,7 @@ export async function requireEnd(
   signal?: AbortSignal,
 ): Promise<void> {
   const subject = `Batch ${batchId}, index ${proposal.batchIndex} of the multisig ${proposal.multisig},`;
-  const deadlineMs = Date.now() + TIMEOUT_MS;
+  const deadlineMs = performance.now() + TIMEOUT_MS;
   for (;;) {
     const found = await readEnd(rpcUrl, proposal, signal);
     const isOver = found.state === 'over' || (found.state === 'unsigned' && !isSigned);
@@ -56,7 +56,7 @@ export async function requireEnd(
       throw new FlywheelError({ code: 'ERR_CHAIN_MISMATCH', message, batchId });
     }
     if (isOver) return;
-    if (Date.now() > deadlineMs) {
+    if (performance.now() > deadlineMs) {
       const message = `${subject} has failed, but Squads could still execute the rest: its proposal is not rejected, cancelled or closed. An approved one needs the wallet’s cancel vote, for which the wallet pays 5,000 lamports.`;
       throw new FlywheelError({ code: 'ERR_BATCH_STILL_EXECUTABLE', message, batchId });
     }

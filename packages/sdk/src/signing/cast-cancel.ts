@@ -85,14 +85,14 @@ async function send(rpcUrl: string, wire: string, signal: AbortSignal | undefine
     'sendTransaction',
     [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }],
   ] as const;
-  const deadlineMs = Date.now() + BEHIND_MS;
+  const deadlineMs = performance.now() + BEHIND_MS;
   for (;;) {
     try {
       const signature = await askRpc(rpcUrl, method, params, signal);
       if (typeof signature !== 'string') throw unexpectedAnswer(method, signature);
       return signature as Signature; // what the method answers
     } catch (error) {
-      if (!isBehind(error) || Date.now() > deadlineMs) throw error;
+      if (!isBehind(error) || performance.now() > deadlineMs) throw error;
       await sleep(POLL_INTERVAL_MS, signal);
     }
   }
@@ -104,7 +104,7 @@ function isBehind(error: unknown): boolean {
 }
 
 async function waitUntilConfirmed(rpcUrl: string, signature: string, signal: AbortSignal | undefined): Promise<void> {
-  const deadlineMs = Date.now() + TIMEOUT_MS;
+  const deadlineMs = performance.now() + TIMEOUT_MS;
   for (;;) {
     const [method, params] = ['getSignatureStatuses', [[signature], { searchTransactionHistory: true }]] as const;
     const status = fieldOf(fieldOf(await askRpc(rpcUrl, method, params, signal), 'value'), 0);
@@ -112,7 +112,7 @@ async function waitUntilConfirmed(rpcUrl: string, signature: string, signal: Abo
     if (err !== null && err !== undefined) throw unexpectedAnswer(method, status);
     const confirmation = fieldOf(status, 'confirmationStatus');
     if (confirmation === 'confirmed' || confirmation === 'finalized') return;
-    if (Date.now() > deadlineMs) {
+    if (performance.now() > deadlineMs) {
       const message = `The cancel vote ${signature} was not confirmed within ${TIMEOUT_MS / 1_000} s.`;
       throw new FlywheelError({ code: 'ERR_TIMED_OUT', message });
     }

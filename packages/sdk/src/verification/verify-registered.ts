@@ -63,12 +63,12 @@ async function readCreated(
   { multisig, lookupTable }: RegistrationTerms,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<readonly [ChainAccount, ChainAccount]> {
-  const deadlineMs = Date.now() + timeoutMs;
+  const deadlineMs = performance.now() + timeoutMs;
   for (;;) {
     const [created, table] = await readAccounts(rpcUrl, [multisig, lookupTable], { signal });
     // Lamports that a stranger sends to the address beforehand make an account of the System program.
     if (created?.programAddress === SQUADS_PROGRAM_ADDRESS && table) return [created, table];
-    if (Date.now() > deadlineMs) {
+    if (performance.now() > deadlineMs) {
       const message = `Deposit nothing yet: your node does not have the multisig ${multisig} and its lookup table ${lookupTable}.`;
       throw new FlywheelError({ code: 'ERR_CHAIN_MISMATCH', message });
     }
