@@ -126,18 +126,21 @@ describe('flywheel company', () => {
     const words = ['withdraw', '2.5', '--asset', 'token', '--to', recipient, ...who()];
     const unconfirmed = await runCommand([...words, '--json'], env);
     assert.equal(unconfirmed.exitCode, 2, unconfirmed.stderr);
-    const { batchId: unwanted, message } = JSON.parse(unconfirmed.stderr);
-    assert.match(
-      message,
-      /^Nothing was signed\. On chain, batch \d+ .*; Sends 2\.5 tokens of the mint .*pass --yes\.$/,
-    );
+    const { batchId: unwanted, idempotencyKey, message } = JSON.parse(unconfirmed.stderr);
+    assert.match(message, /^Nothing was signed\. On chain, batch \d+ .*; Sends 2\.5 tokens of the mint /);
+    // Without the key, another withdrawal would be created beside this one.
+    assert.ok(message.endsWith(` pass --yes --idempotency-key ${idempotencyKey}.`), message);
     const other = await runCommand(['approve', unwanted, ...who(), '--content', '0'.repeat(64)], env);
     assert.match(other.stderr, /ERR_USAGE {2}Nothing was signed: the batch on chain has the content /);
     const cancelled = await run<Batch>('cancel', unwanted, '--wallet', wallet);
     assert.equal(cancelled.status, 'FAILED');
 
-    const signed = await runCommand([...words, '--yes'], env);
+    const shown = await runCommand(words, env);
+    const [, confirmation = ''] = /To sign without a terminal, pass (.+)\.\n/.exec(shown.stderr) ?? [];
+    const signed = await runCommand([...words, ...confirmation.split(' ')], env);
     assert.equal(signed.exitCode, 0, signed.stderr);
+    const [created, continued] = [shown, signed].map(({ stderr }) => /^Batch (\S+)$/m.exec(stderr)?.[1]);
+    assert.deepEqual([typeof created, continued], ['string', created]);
     assert.match(signed.stdout, /Approved\. A person of the company decides now\.\n$/);
     assert.match(signed.stderr, /^Note: \w+ has no account on this chain yet\./m);
     assert.doesNotMatch(signed.stdout, /flywheel sign/);

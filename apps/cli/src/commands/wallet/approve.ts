@@ -62,6 +62,8 @@ export interface BatchToApprove {
   readonly batchId: string;
   /** The content that `--content` has confirmed. */
   readonly content?: string | undefined;
+  /** Key with which this command has created the batch, so that it finds the batch again. */
+  readonly idempotencyKey?: string;
   /** True if an option has confirmed what `requireAsked` compares. */
   readonly isConfirmed?: boolean;
   /** Compares the batch with what was asked for. @throws CliError if it is another one. */
@@ -76,8 +78,8 @@ export interface BatchToApprove {
  */
 export async function approveBatch(context: Context, session: WalletSession, asked: BatchToApprove): Promise<void> {
   const { output } = context;
-  const { batchId } = asked;
-  output.nameBatch({ batchId, idempotencyKey: null });
+  const { batchId, idempotencyKey = null } = asked;
+  output.nameBatch({ batchId, idempotencyKey });
   const after = await interruptible(async (signal) => {
     const setUp = await follow(session, batchId, ({ waitsFor }) => waitsFor === 'setup', signal);
     const isWaiting = setUp.waitsFor === 'wallet' && !isFinal(setUp.batch);
@@ -116,7 +118,7 @@ async function follow(
 async function signAndSubmit(
   context: Context,
   { wallet, console, projectId, rpcUrl, pins, trust }: WalletSession,
-  { batchId, content, isConfirmed = false, requireAsked, keep }: BatchToApprove,
+  { batchId, content, idempotencyKey, isConfirmed = false, requireAsked, keep }: BatchToApprove,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = context;
@@ -133,7 +135,8 @@ async function signAndSubmit(
   await confirmSigning(context, facts, {
     question: `Sign and approve batch ${batchIndex}?`,
     isConfirmed: isConfirmed || content !== undefined,
-    option: requireAsked === undefined ? `--content ${hash}` : '--yes',
+    // The command with another key would create another batch.
+    option: idempotencyKey === undefined ? `--content ${hash}` : `--yes --idempotency-key ${idempotencyKey}`,
     signal,
   });
   const { proposalApproveTx } = await console.call(BATCH_OPERATIONS.getApproval, { params });

@@ -109,6 +109,7 @@ async function rotateWallet(context: Context, options: RotateOptions): Promise<v
   output.note(`Batch ${batchId}`);
   await approveBatch(context, session, {
     batchId,
+    idempotencyKey,
     isConfirmed: yes,
     requireAsked: (detail) => requireReplacement(detail, { from, to }),
     // The new wallet has the same multisig, which this verification has proven.

@@ -54,6 +54,7 @@ async function withdraw(context: Context, amount: string, options: WithdrawOptio
   for (const warning of warnings) output.note(`Note: ${warning}`);
   await approveBatch(context, session, {
     batchId,
+    idempotencyKey,
     isConfirmed: yes,
     requireAsked: (detail) => requireWithdrawal(detail, request, decimals),
   });
