@@ -52,12 +52,18 @@ async function confirm(
   if (isConfirmed) return;
   if (output.json || !('isTTY' in stdin) || !stdin.isTTY) {
     // With --json nothing else has shown it.
-    const shown = output.json ? ` ${facts.map((fact) => fact.trim().replace(/\.$/, '')).join('; ')}.` : '';
+    const shown = output.json ? ` ${asOneSentence(facts)}` : '';
     throw new CliError('ERR_USAGE', `${refusal}${shown} To ${verb} without a terminal, pass ${option}.`);
   }
   const asked = { question: `${visibleLines(question)} Type yes: `, refusal, ...(signal && { signal }) };
   const answer = await ask({ output, stdin }, asked);
   if (answer.trim().toLowerCase() !== 'yes') throw new CliError('ERR_USAGE', refusal);
+}
+
+/** Joins facts, of which some are headings of the next ones. */
+function asOneSentence(facts: readonly string[]): string {
+  const joined = facts.map((fact) => fact.trim().replace(/\.$/, '')).join('; ');
+  return `${joined.replaceAll(':; ', ': ')}.`;
 }
 
 /**

@@ -127,7 +127,10 @@ describe('flywheel company', () => {
     const unconfirmed = await runCommand([...words, '--json'], env);
     assert.equal(unconfirmed.exitCode, 2, unconfirmed.stderr);
     const { batchId: unwanted, idempotencyKey, message } = JSON.parse(unconfirmed.stderr);
-    assert.match(message, /^Nothing was signed\. On chain, batch \d+ .*; Sends 2\.5 tokens of the mint /);
+    assert.match(
+      message,
+      /^Nothing was signed\. On chain, batch \d+ of the multisig \w+: Sends 2\.5 tokens of the mint \w+; /,
+    );
     // Without the key, another withdrawal would be created beside this one.
     assert.ok(message.endsWith(` pass --yes --idempotency-key ${idempotencyKey}.`), message);
     const other = await runCommand(['approve', unwanted, ...who(), '--content', '0'.repeat(64)], env);
