@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
-import { holdSignatures } from './alterations.ts';
+import { holdRequests, holdSignatures } from './alterations.ts';
 import {
   approve,
   fund,
@@ -107,5 +107,29 @@ describe('a batch whose answers overtake each other', { skip: noBrowser }, () =>
     await assert.rejects(sent, { name: 'TimeoutError' }, 'a late signature was sent');
     await approve(person);
     await page.getByText('1 of 1 pipeline executed.').waitFor();
+  });
+
+  it('shows no earlier state after the whole batch was read again before its progress', async () => {
+    const { page, visit } = person;
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    await page.route('**/events', (route) => route.abort());
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    const status = page.getByRole('region', { name: 'Batch status' });
+    await status.getByText('Waiting for you').waitFor();
+    const progress = await holdRequests(page, `**/batches/${batchId}/progress`);
+    const other = { ...person, page: await visit.context.newPage() };
+    await openApproval(other, project, batchId);
+    await approve(other);
+    await other.page.getByText('1 of 1 pipeline executed.').waitFor();
+    await progress.reached;
+    await page.clock.setFixedTime(Date.now() + 60_000);
+    const read = page.waitForResponse(`**/batches/${batchId}`);
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await read;
+    await status.getByText('Executed', { exact: true }).waitFor();
+    assert.equal(await status.getByText('Waiting for you').count(), 0);
+    progress.release();
+    await page.getByText('All rent returned').waitFor();
+    await page.unrouteAll();
   });
 });

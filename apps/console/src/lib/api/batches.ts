@@ -1,5 +1,6 @@
 import { BATCH_OPERATIONS, type BatchStatus } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { applyProgress } from './apply-progress.ts';
 import { call } from './call.ts';
 
 /** Filter of a project’s batches. */
@@ -69,7 +70,15 @@ export function namedBatchQuery(projectIds: readonly string[], name: BatchName) 
 export function batchQuery(projectId: string, batchId: string) {
   return queryOptions({
     queryKey: ['batch', projectId, batchId],
-    queryFn: ({ signal }) => call(BATCH_OPERATIONS.getProjectBatch, { params: { projectId, batchId } }, { signal }),
+    queryFn: async ({ client, signal }) => {
+      const { queryKey } = progressQuery(projectId, batchId);
+      const countReads = () => client.getQueryState(queryKey)?.dataUpdateCount ?? 0;
+      const before = countReads();
+      const whole = await call(BATCH_OPERATIONS.getProjectBatch, { params: { projectId, batchId } }, { signal });
+      const progress = client.getQueryData(queryKey);
+      // This answer takes longer than one of the progress, and may be of an earlier state than one that came meanwhile.
+      return progress === undefined || countReads() === before ? whole : applyProgress(whole, progress);
+    },
   });
 }
 

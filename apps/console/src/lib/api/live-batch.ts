@@ -1,6 +1,6 @@
 import { type BatchDetail, BatchEventType } from '@flywheel/api';
 import { focusManager, type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { applyProgress } from './apply-progress.ts';
 import { batchEventsPath, batchQuery, progressQuery } from './batches.ts';
 
@@ -25,13 +25,14 @@ export function useLiveBatch(projectId: string, batchId: string): UseQueryResult
     enabled: isMoving,
     refetchInterval: isStreaming ? FALLBACK_INTERVAL_MS : POLL_INTERVAL_MS,
   });
-  const { data: whole } = batch;
   const { data: latest } = progress;
+  // Progress from the cache is applied already, to a batch that may have been read again since.
+  const applied = useRef(latest);
   useEffect(() => {
-    if (!whole || !latest) return;
-    // Also when the whole batch was read again: its answer takes longer, and may be of an earlier state than the progress.
-    queries.setQueryData(batchQuery(projectId, batchId).queryKey, applyProgress(whole, latest));
-  }, [queries, projectId, batchId, whole, latest]);
+    if (!latest || latest === applied.current) return;
+    applied.current = latest;
+    queries.setQueryData(batchQuery(projectId, batchId).queryKey, (whole) => whole && applyProgress(whole, latest));
+  }, [queries, projectId, batchId, latest]);
   useEffect(() => {
     if (!isMoving || !isInSight) return;
     const { queryKey } = progressQuery(projectId, batchId);
