@@ -17,6 +17,9 @@ import {
   takeScreenshot,
 } from './story.ts';
 
+/** A batch of a thousand pipelines has more. */
+const EVENTS = 200;
+
 describe('a batch whose answers overtake each other', { skip: noBrowser }, () => {
   let story: Story;
   let person: Person;
@@ -131,5 +134,28 @@ describe('a batch whose answers overtake each other', { skip: noBrowser }, () =>
     progress.release();
     await page.getByText('All rent returned').waitFor();
     await page.unrouteAll();
+  });
+
+  it('follows its events again after an answer that is no stream, and reads its progress once for all of the past', async () => {
+    const { page } = person;
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    let [streams, reads] = [0, 0];
+    page.on('request', (request) => {
+      if (request.url().endsWith(`${batchId}/progress`)) reads += 1;
+    });
+    await page.route(`**/${batchId}/events`, async (route) => {
+      streams += 1;
+      if (streams === 1) return route.fulfill({ status: 503 });
+      reads = 0;
+      const body = 'event: batch.bundle_sent\ndata: {}\n\n'.repeat(EVENTS);
+      await route.fulfill({ contentType: 'text/event-stream', body });
+    });
+    const stream = page.waitForResponse((answer) => answer.url().endsWith(`${batchId}/events`) && answer.ok());
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    await stream;
+    await page.waitForResponse(`**/${batchId}/progress`);
+    await page.unrouteAll();
+    await page.getByRole('region', { name: 'Batch status' }).getByText('Waiting for you').waitFor();
+    assert.ok(reads < EVENTS / 10, `${reads} reads for ${EVENTS} events`);
   });
 });
