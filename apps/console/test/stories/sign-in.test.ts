@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
+import { address } from '@solana/kit';
 import { openStory, type Story, signIn } from './story.ts';
 
 describe('signing in with a browser', { skip: noBrowser }, () => {
@@ -34,6 +35,18 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     await page.goto('/register');
     await page.getByRole('button', { name: 'Create a token' }).click();
     await page.getByText('Registration cost', { exact: true }).waitFor();
+    assert.equal(await page.getByText('Your session expires at').count(), 0, 'it is said to end');
+  });
+
+  it('is asked for again before the session ends, also on a computer whose clock is a day behind', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await page.clock.setFixedTime(Date.now() - 86_400_000);
+    const wallet = address(await signIn(person));
+    const soon = new Date(Date.now() + 240_000);
+    await story.world.db.updateTable('sessions').set({ expires_at: soon }).where('wallet', '=', wallet).execute();
+    await page.goto('/');
+    await page.getByText('Your session expires at').waitFor();
   });
 });
 

@@ -2,6 +2,7 @@ import { KEY_OPERATIONS, type KeySummary, type Scope } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { call } from '../../lib/api/call.ts';
+import { serviceNow } from '../../lib/api/clock.ts';
 import { keysQuery, revokeKey, rotateKey } from '../../lib/api/keys.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
@@ -134,7 +135,7 @@ function ExpiryField({ value, onChange, oldExpiresAt }: ExpiryFieldProps) {
 /** The field of a request that creates a key; absent for a key that never expires. */
 function expiresAtOf(expiry: Expiry, oldExpiresAt?: string): { readonly expiresAt?: string } {
   if (expiry === 'old') return oldExpiresAt === undefined ? {} : { expiresAt: oldExpiresAt };
-  return expiry === '0' ? {} : { expiresAt: new Date(Date.now() + Number(expiry) * DAY_MS).toISOString() };
+  return expiry === '0' ? {} : { expiresAt: new Date(serviceNow() + Number(expiry) * DAY_MS).toISOString() };
 }
 
 export interface KeyDialogProps {

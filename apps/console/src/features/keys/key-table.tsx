@@ -1,4 +1,5 @@
 import type { KeySummary } from '@flywheel/api';
+import { serviceNow } from '../../lib/api/clock.ts';
 import { Button } from '../../ui/button.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -130,7 +131,7 @@ function OverlapChart({ old, next }: OverlapChartProps) {
   const spanMs = Math.max(1, endMs - startMs) * (1 + 2 * MARGIN);
   const percentAt = (ms: number) =>
     Math.min(100, Math.max(0, ((ms - startMs) / spanMs + MARGIN / (1 + 2 * MARGIN)) * 100));
-  const now = percentAt(Date.now());
+  const now = percentAt(serviceNow());
   return (
     <figure className="flex flex-col gap-1.5 rounded border bg-sunken p-3">
       <div className="grid grid-cols-[auto_1fr] items-center gap-x-3 gap-y-1.5 text-xs">

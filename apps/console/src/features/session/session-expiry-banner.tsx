@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { serviceNow } from '../../lib/api/clock.ts';
 import { sessionQuery, useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Banner } from '../../ui/feedback.tsx';
@@ -21,9 +22,9 @@ export function SessionExpiryBanner() {
   useEffect(() => {
     if (expiresAt === undefined) return;
     const check = () => {
-      const leftMs = Date.parse(expiresAt) - Date.now();
+      const leftMs = Date.parse(expiresAt) - serviceNow();
       setExpiring(leftMs < WARNING_MS);
-      // The service decides: the clock of this computer may be wrong by hours.
+      // The service decides when the session ends.
       if (leftMs <= 0) void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
     };
     check();

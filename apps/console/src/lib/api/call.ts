@@ -1,5 +1,6 @@
 import type { Operation, OperationReply, OperationRequest } from '@flywheel/api';
 import { type FlywheelError, type RequestParts, type SendOptions, sendRequest } from '@flywheel/sdk';
+import { fetchWithClock } from './clock.ts';
 import { trackRetries } from './retries.ts';
 
 /**
@@ -26,7 +27,7 @@ export async function callForReply<O extends Operation>(
   const repeatable = operation.method === 'GET';
   const retries = trackRetries();
   try {
-    const connection = { url: location.origin, onRetry: retries.wait };
+    const connection = { url: location.origin, onRetry: retries.wait, fetch: fetchWithClock };
     return await sendRequest(connection, operation, parts, { repeatable, mayRetry: isPassing, ...options });
   } finally {
     retries.end();
