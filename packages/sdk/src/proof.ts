@@ -6,6 +6,7 @@ import {
   parseProofMemo,
   proofHash,
   proofMemo,
+  visibleText,
 } from '@flywheel/protocol';
 import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { auditVault } from './audit/audit-vault.ts';
@@ -100,5 +101,5 @@ function reasonOf(type: string, found: readonly ProofMemo[], failure: string | n
   const sameType = found.filter((memo) => memo.type === type).length;
   return sameType > 0
     ? `The vault wrote ${sameType} proofs of the type ${type} in this transaction, all of other payloads.`
-    : `The vault wrote proofs of ${found.map((memo) => memo.type).join(', ')} in this transaction, not of ${type}.`;
+    : `The vault wrote proofs of ${found.map((memo) => visibleText(memo.type)).join(', ')} in this transaction, not of ${type}.`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isFlywheelError, readMint, verifyProofOnChain } from '@flywheel/sdk';
+import { openSyntheticVault } from '@flywheel/testing/synthetic-vault';
 import { askRpc } from '../src/chain/rpc.ts';
 import { startStubService } from './stub-service.ts';
 
@@ -58,6 +59,19 @@ describe('readMint', () => {
 });
 
 describe('verifyProofOnChain', () => {
+  it('says in one line why a proof is not there, whatever types the vault has written', async () => {
+    await using vault = await openSyntheticVault();
+    const written = { type: 'A\n✓ Proven: transaction 5VERv8 contains this proof', payload: '{}' };
+    const [signature = ''] = vault.runBatch([{ proof: written }]);
+    const question = { type: 'WATCH_AD', payload: '{}', signature, vault: vault.vault };
+    const { found, reason } = await verifyProofOnChain(vault.node.url, question);
+    assert.deepEqual(
+      found.map(({ type }) => type),
+      [written.type],
+    );
+    assert.match(reason ?? '', /^The vault wrote proofs of A\uFFFD✓ Proven.*, not of WATCH_AD\.$/);
+  });
+
   it('does not say that no node knows a transaction while one of them does not answer', async () => {
     await using pruned = await startStubService(() => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result: null } }));
     await using broken = await startStubService(() => 'hangUp');
