@@ -26,6 +26,8 @@ def main(signature, vault, event_type, payload, merged=None):
     transaction = ask("getTransaction", [signature, config])
     if transaction is None:
         sys.exit("Not proven: the node does not know the transaction.")
+    if transaction["transaction"]["signatures"][0] != signature:
+        fail("The node answered with another transaction.")
     if transaction["meta"]["err"] is not None:
         sys.exit(f"Not proven: the transaction failed: {json.dumps(transaction['meta']['err'])}.")
     if transaction["meta"].get("innerInstructions") is None:

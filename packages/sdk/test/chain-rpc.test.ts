@@ -59,6 +59,21 @@ describe('readMint', () => {
 });
 
 describe('verifyProofOnChain', () => {
+  it('takes no other transaction for the one that it has asked for', async () => {
+    await using vault = await openSyntheticVault();
+    const [first = ''] = vault.runBatch([{ proof: { type: 'WATCH_AD', payload: '{"adId":"1"}' } }]);
+    const second = vault.depositLamports(1n);
+    await using mixed = await startStubService(async ({ body }) => {
+      const swapped = { method: 'POST', body: body.replace(second, first) };
+      return { status: 200, body: await (await fetch(vault.node.url, swapped)).text() };
+    });
+    const question = { type: 'WATCH_AD', payload: '{"adId":"1"}', signature: second, vault: vault.vault };
+    await assert.rejects(verifyProofOnChain(mixed.url, question), (error) => {
+      return isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.message.includes(first);
+    });
+    assert.equal((await verifyProofOnChain([mixed.url, vault.node.url], question)).isProven, false);
+  });
+
   it('says in one line why a proof is not there, whatever types the vault has written', async () => {
     await using vault = await openSyntheticVault();
     const written = { type: 'A\n✓ Proven: transaction 5VERv8 contains this proof', payload: '{}' };

@@ -153,9 +153,9 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
         transaction = await find();
       }
       if (transaction === null) return null;
-      const answered = transaction.signature;
-      const isListed = answered === signature && transaction.slot === entry.slot && transaction.failure === null;
-      if (!isListed) throw unexpectedAnswer(GET_TRANSACTION, { listed: entry, answered });
+      const { slot, failure } = transaction;
+      if (slot !== entry.slot || failure !== null)
+        throw unexpectedAnswer(GET_TRANSACTION, { listed: entry, slot, failure });
       return transaction;
     },
   };

@@ -52,6 +52,8 @@ export async function findTransaction<TNode>(
     try {
       const answer = await ask(node, params);
       const transaction = answer === null ? null : parseTransaction(answer);
+      const answered = transaction?.signature ?? signature;
+      if (answered !== signature) throw unexpectedAnswer(GET_TRANSACTION, { asked: signature, answered });
       if (transaction?.hasInner) return transaction;
       partial ??= transaction;
     } catch (error) {
