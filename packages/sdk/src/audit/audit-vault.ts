@@ -36,7 +36,7 @@ export interface AuditOptions {
   readonly onRecord?: (record: AuditRecord) => void | Promise<void>;
   /** Called when all findings of a slot have been given. The state is valid until the call ends: write it with `stringifyAuditState`. */
   readonly onCheckpoint?: (state: AuditState) => void | Promise<void>;
-  /** Continues an interrupted audit. Its query and commitment are those of the state; `query` must name the same vault. */
+  /** Continues an interrupted audit, from a copy. Its query and commitment are those of the state; `query` must name the same vault. */
   readonly resume?: AuditState;
   readonly signal?: AbortSignal;
 }
@@ -60,7 +60,7 @@ export async function auditVault(rpcUrl: RpcUrl, query: AuditQuery, options: Aud
   const { requestsPerSecond = null, signal } = options;
   const commitment = options.commitment ?? options.resume?.commitment ?? 'finalized';
   const node = await openAuditNode(rpcUrl, { commitment, requestsPerSecond, signal });
-  const state = options.resume ?? (await beginAudit(node, { ...query, commitment }));
+  const state = options.resume ? structuredClone(options.resume) : await beginAudit(node, { ...query, commitment });
   await requireSameAudit(node, state, { ...query, commitment });
   const audit: Audit = {
     ...{ node, state, vault: address(state.vault) },

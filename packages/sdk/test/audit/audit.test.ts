@@ -185,6 +185,29 @@ describe('an audit', () => {
     assert.ok(vault.node.calls('getTransaction') <= report.transactions.read + 1);
   });
 
+  it('goes on again from a state from which it was interrupted in the middle of a slot', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    for (let i = 0; i < 3; i++) vault.runBatch([pipeline(2 * i), pipeline(2 * i + 1)]);
+    const whole = await audit(vault);
+    const stopped = new Error('stopped');
+    let state: AuditOptions['resume'];
+    const onCheckpoint: AuditOptions['onCheckpoint'] = (saved) => {
+      state ??= structuredClone(saved);
+      throw stopped;
+    };
+    await assert.rejects(audit(vault, {}, { onCheckpoint }), stopped);
+    assert.ok(state);
+    let records = 0;
+    const onRecord = () => {
+      records += 1;
+      if (records === 2) throw stopped;
+    };
+    const { node, vault: address } = vault;
+    await assert.rejects(auditVault(node.url, { vault: address }, { resume: state, onRecord }), stopped);
+    assert.deepEqual((await audit(vault, {}, { resume: state })).report, whole.report);
+  });
+
   it('goes on from its state after any slot', async () => {
     await using vault = await openSyntheticVault();
     vault.depositTokens(1_000n);
