@@ -74,6 +74,16 @@ const CASES: readonly Case[] = [
     series: { 'flywheel_nonces{state="available"}': '0x60' },
     raised: ['FlywheelNoncesLow'],
   },
+  {
+    name: 'that no serve is left, although every work goes on',
+    series: { 'flywheel_inits_waiting_for_nonce{instance="serve"}': '0x40 stale' },
+    raised: ['FlywheelServeGone'],
+  },
+  {
+    name: 'that no work is left, although no job is due',
+    series: { 'flywheel_batches_in_flight{instance="work",kind="setup"}': '3x40 stale' },
+    raised: ['FlywheelWorkGone'],
+  },
 ];
 
 const isInstalled = spawnSync(PROGRAM, ['--version']).error === undefined;
