@@ -4,6 +4,7 @@ import type { ServiceState } from '../telemetry/metrics.ts';
 import { openBatchWaitsForSql } from './batch-waits.ts';
 import { readLamportsUse, readUnadmittedUse } from './batches/exposure.ts';
 import type { Db } from './db.ts';
+import { keyOf } from './jobs/lanes.ts';
 import { NONCE_STATES, type NonceState } from './nonces.ts';
 import { readPartitionsAhead } from './partitions.ts';
 
@@ -58,17 +59,24 @@ async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBat
   return rows;
 }
 
+/**
+ * Counts open jobs, and finds the lag of those that are due. One behind a job that runs for the first time only waits for its turn,
+ * which may take minutes in a busy project; behind one that runs again, a failure may be what holds it up.
+ */
 async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 'jobLagSeconds'>> {
   const { rows } = await sql<ServiceState['jobs'][number] & { readonly lagSeconds: number }>`
-    select state, count(*)::int as count,
-      coalesce(max(extract(epoch from ${now}::timestamptz - start_after)) filter (where state = 'waiting'), 0)::float8
-        as "lagSeconds"
-    from (
-      select start_after, case state
+    with open_jobs as (
+      select start_after, name, ${sql.raw(keyOf('j'))} as key, j.state = 'active' and retry_count = 0 as is_first_run, case j.state
         when 'created' then 'waiting' when 'retry' then 'waiting' when 'active' then 'running' else 'failed'
       end as state
-      from jobs.job where state <> 'completed'
-    ) open_jobs
+      from jobs.job j where j.state <> 'completed'
+    )
+    select state, count(*)::int as count,
+      coalesce(max(extract(epoch from ${now}::timestamptz - start_after)) filter (where state = 'waiting' and not has_turn), 0)::float8
+        as "lagSeconds"
+    from (
+      select state, start_after, bool_or(is_first_run) over (partition by name, key) as has_turn from open_jobs
+    ) jobs_in_turn
     group by state order by state
   `.execute(db);
   // A job that is due later has a negative lag.

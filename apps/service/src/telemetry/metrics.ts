@@ -167,7 +167,7 @@ export interface ServiceState {
     readonly oldestSeconds: number;
   }[];
   readonly jobs: readonly { readonly state: 'waiting' | 'running' | 'failed'; readonly count: number }[];
-  /** Seconds by which the most overdue job is overdue; 0 when none is. */
+  /** Seconds by which the most overdue job is overdue that does not wait for its turn behind another one; 0 when none is. */
   readonly jobLagSeconds: number;
   readonly nonces: readonly { readonly state: string; readonly count: number }[];
   /** Seconds for which events and deliveries have partitions; without one, batches cannot change. */
@@ -237,7 +237,11 @@ function collectServiceState(
   }
   const jobCounts = gauge(shared, 'flywheel_jobs', 'Jobs that have not completed.', ['state']);
   for (const each of jobs) jobCounts.set({ state: each.state }, each.count);
-  gauge(shared, 'flywheel_job_lag_seconds', 'Time since the most overdue job was due.').set(jobLagSeconds);
+  gauge(
+    shared,
+    'flywheel_job_lag_seconds',
+    'Time since the most overdue job was due that is not behind a running one.',
+  ).set(jobLagSeconds);
   const nonceCounts = gauge(shared, 'flywheel_nonces', 'Durable nonces of the pool.', ['state']);
   for (const each of nonces) nonceCounts.set({ state: each.state }, each.count);
   const aheadHelp = 'Time for which events and deliveries have partitions.';

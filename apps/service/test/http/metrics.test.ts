@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
+import { startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import { randomAddress } from '@flywheel/testing/records';
 import { openWorld, type World } from '@flywheel/testing/world';
+import { sql } from 'kysely';
 import { readServiceState } from '../../src/store/service-state.ts';
 import { createMetrics, renderMetrics } from '../../src/telemetry/metrics.ts';
 
@@ -104,6 +108,29 @@ describe('/metrics', () => {
       alerted.map((name) => [name, samples.get(name)]),
       alerted.map((name) => [name, 0]),
     );
+  });
+
+  it('shows no lag of jobs that wait for the one before them, unless that one fails', async () => {
+    const database = await openTestDatabase();
+    const { db } = database;
+    const jobs = await startTestJobs(database);
+    const multisig = randomAddress();
+    for (const batchId of [randomUUID(), randomUUID()]) await jobs.enqueue(db, { type: 'execute', batchId, multisig });
+    await jobs.stop();
+    await sql`update jobs.job set start_after = now() - interval '1 hour'`.execute(db);
+    const setFirst = (columns: string) =>
+      sql`update jobs.job set ${sql.raw(columns)} where id = (select id from jobs.job order by created_on, id limit 1)`.execute(
+        db,
+      );
+    const readLag = async () => Math.round((await readServiceState(db, new Date())).jobLagSeconds / 3_600);
+    assert.equal(await readLag(), 1);
+    await setFirst("state = 'active', started_on = now(), heartbeat_on = now()");
+    assert.equal(await readLag(), 0);
+    await setFirst('retry_count = 1');
+    assert.equal(await readLag(), 1);
+    await setFirst("state = 'retry', start_after = now() + interval '10 seconds'");
+    assert.equal(await readLag(), 1);
+    await database.close();
   });
 
   it('is not served on the public port', async () => {
