@@ -348,6 +348,12 @@ describe('flywheel doctor', () => {
     assert.equal(stuck.jobs?.text, '1 of 1 job stuck, e.g. the node said no.');
   });
 
+  it('asks a service that listens on an IPv6 address', async () => {
+    const unnamed = Object.fromEntries(Object.entries(env).filter(([name]) => name !== 'FLYWHEEL_URL'));
+    const { stdout } = await runCommand(['doctor'], { ...unnamed, HOST: '::1', PORT: UNUSED_PORT });
+    assert.match(stdout, /No service answers at http:\/\/\[::1\]:4: connect E/);
+  });
+
   async function register(): Promise<void> {
     const chain = { SOLANA_RPC_URL: service.rpcUrl, FLYWHEEL_URL: service.url };
     const owner = await writeWallet(folder, 'owner.json');

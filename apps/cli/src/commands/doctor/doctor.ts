@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import process from 'node:process';
 import { pluralize } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
@@ -118,7 +119,7 @@ const HTTP_TIMEOUT_MS = 5_000;
 const MAX_QUOTED = 200;
 
 async function checkHttp({ host, port }: Config, url: string | null): Promise<Check> {
-  const base = url ?? `http://${host}:${port}`;
+  const base = url ?? `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
   let response: Response;
   let text: string;
   try {
