@@ -44,8 +44,20 @@ export function createMultisigCheck({ companies, operator, previousOperator }: O
       rentCollector === operator ||
       (rentCollector !== null && rentCollector === previousOperator && multisig.operator === previousOperator) ||
       (isOperatorLost(multisig) && rentCollector === multisig.rentCollector);
-    if (!isGuarded || !isByTwo || !isCompanys || !isOwn) {
+    if (!isGuarded || !isByTwo) {
       throw new Error(`The multisig ${multisig.address} is not one that this service has registered.`);
+    }
+    // A worker that was started without a previous key finds these, too.
+    if (!isCompanys) {
+      const keys = voters.map(({ key }) => key).join(' and ');
+      throw new Error(
+        `${keys} vote in the multisig ${multisig.address}, and neither is the company approver of this worker. If one was before, set COMPANY_SIGNER_PREVIOUS to its key.`,
+      );
+    }
+    if (!isOwn) {
+      throw new Error(
+        `The rent of the multisig ${multisig.address} goes to ${rentCollector}, which is not the operator of this worker. If it was before, set OPERATOR_SIGNER_PREVIOUS to its key.`,
+      );
     }
     const problem = lookupTableMismatch(table, multisig.lookupTable);
     if (problem !== null) throw new Error(problem);
