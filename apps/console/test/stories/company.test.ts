@@ -5,6 +5,7 @@ import { burnPipeline, init } from '@flywheel/testing/client';
 import { failClosing } from '@flywheel/testing/jobs';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
 import { address } from '@solana/kit';
+import type { Route } from 'playwright-core';
 import { holdSignatures } from './alterations.ts';
 import {
   approve,
@@ -115,12 +116,20 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await card.getByRole('heading', { name: /^[1-9A-HJ-NP-Za-km-z]{4}…[1-9A-HJ-NP-Za-km-z]{4} · Batch 1$/ }).waitFor();
     assert.equal(await card.getByRole('link').first().getAttribute('href'), `/p/${project.projectId}`);
     await checkScreenOnBoth(operator, 'company-waiting');
+    await page.route(/\/console\/api\/(?!.*events)/, answerInTenDays);
     await approval.click();
     await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
     await page.getByText(/^Token burns 2 tokens of [1-9A-HJ-NP-Za-km-z]{32,44}$/).waitFor();
     await checkScreenOnBoth(operator, 'company-approve');
     await page.getByRole('button', { name: 'Sign and approve' }).click();
     await page.getByText('Batch 1 approved').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    const { expires_at } = await story.world.db
+      .selectFrom('company_decisions')
+      .select('expires_at')
+      .orderBy('expires_at', 'desc')
+      .executeTakeFirstOrThrow();
+    assert.ok(expires_at.getTime() < Date.now() + 2 * DAY_MS, 'a thief of serve decides how long a decision counts');
     await checkScreen(operator, 'company-approved');
     await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
   });
@@ -285,3 +294,12 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await dialog.waitFor({ state: 'detached' });
   }
 });
+
+const DAY_MS = 86_400_000;
+
+/** Passes an answer on as if the service's clock were ten days ahead. */
+async function answerInTenDays(route: Route): Promise<void> {
+  const response = await route.fetch();
+  const date = new Date(Date.now() + 10 * DAY_MS).toUTCString();
+  await route.fulfill({ response, headers: { ...response.headers(), date } });
+}

@@ -10,7 +10,6 @@ import {
   writeSignedDecision,
 } from '@flywheel/protocol';
 import { type Address, compileTransaction, getTransactionDecoder, getTransactionEncoder } from '@solana/kit';
-import { serviceNow } from '../api/clock.ts';
 import { findAccount } from './wallets.ts';
 
 /** How the wallet is asked: for a message, or for a transaction that is never sent. */
@@ -36,7 +35,8 @@ export async function signDecision({
 }: DecisionRequest): Promise<DecisionSignature> {
   const by = address(operator);
   const nonce = crypto.getRandomValues(new Uint8Array(DECISION_NONCE_BYTES));
-  const decision = startDecision({ ...request, operator: by }, { nonce, now: new Date(serviceNow()) });
+  // This computer’s clock: by the service’s, a thief of `serve` could have a decision signed that counts for years.
+  const decision = startDecision({ ...request, operator: by }, { nonce, now: new Date() });
   const text = writeDecisionText(decision);
   const signed = encoding === 'memo' ? await signAsMemo(by, text, chain) : await signAsMessage(by, text);
   const issue = await findDecisionIssue(text, by, signed);
