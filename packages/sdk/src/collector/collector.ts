@@ -20,8 +20,8 @@ export type CollectorAlarm =
   | HeldUp
   /** An element of `collectAll` that is no item; `message` says why. The others go on. */
   | { readonly kind: 'invalid'; readonly element: unknown; readonly message: string }
-  /** Nothing is paid any more until a collector is created again. `error` says why. */
-  | { readonly kind: 'stopped'; readonly error: Error };
+  /** Nothing is paid any more until a collector is created again. `message` is that of `error`, for logs: JSON leaves it out of an Error. */
+  | { readonly kind: 'stopped'; readonly message: string; readonly error: Error };
 
 export interface CollectorOptions extends ReportHandlers {
   readonly client: FlywheelClient;
@@ -132,7 +132,7 @@ export async function createCollector({
     const error = cause instanceof Error ? cause : new Error(String(cause), { cause });
     stopping.error = error;
     controller.abort();
-    onAlarm?.({ kind: 'stopped', error });
+    onAlarm?.({ kind: 'stopped', message: error.message, error });
   }
 
   const project = guardProject({ client, store, approval });

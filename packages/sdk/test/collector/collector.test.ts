@@ -264,6 +264,7 @@ describe('a collector', () => {
       alarms.map(({ kind }) => kind),
       ['stopped'],
     );
+    assert.match(JSON.stringify(alarms), /The API key was revoked/, 'as a program logs it');
     assert.deepEqual([collector.metrics().pending, collector.metrics().quarantined], [1, 0]);
     await collector.stop();
 
