@@ -12,10 +12,8 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { RegisteredProject } from '@flywheel/api';
 import { createFlywheelClient } from '@flywheel/sdk';
-import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
-import { openHourlyCaps } from '../src/commands/collect/hourly-caps.ts';
 import { type CliProject, openCliProject } from './cli-project.ts';
 import { startLyingNode } from './lying-node.ts';
 import { runCommand, STATE_HOME } from './run-command.ts';
@@ -321,31 +319,6 @@ describe('flywheel collect', () => {
   it('--listen needs a cap in tokens', async () => {
     const { exitCode, stderr } = await runCommand(['collect', '--wallet', wallet, '--listen', '0', '--json'], env);
     assert.deepEqual([exitCode, JSON.parse(stderr).error], [2, 'ERR_USAGE']);
-  });
-});
-
-describe('the caps of an hour', () => {
-  it('count what the store has accepted within the hour, also before a restart', async () => {
-    const minutes = (count: number) => 1_000_000_000_000 + count * 60_000;
-    const store = createVolatileMemoryStore();
-    const airdrop = (amount: number) => ({ action: 'AIRDROP', toAddress: 'x', amount });
-    const add = (id: string, acceptedAtMs: number, amount: number) =>
-      store.add([
-        { id, acceptedAtMs, content: JSON.stringify({ type: 'T', payload: '{}', actions: [airdrop(amount)] }) },
-      ]);
-    for (let i = 0; i < 9; i += 1) await add(`old ${i}`, minutes(i), 10);
-    await add('recent', minutes(100), 3);
-    await add('unpayable', minutes(101), 0.001);
-    let now = minutes(130);
-    const limits = { events: 4, baseUnits: 500n };
-    const caps = await openHourlyCaps(store, limits, { decimals: 2, now: () => now });
-    assert.equal(caps.take(201n), null);
-    caps.take(200n)?.();
-    assert.ok(caps.take(100n), 'what was given back can be taken');
-    assert.ok(caps.take(100n));
-    assert.equal(caps.take(0n), null);
-    now = minutes(162);
-    assert.ok(caps.take(300n));
   });
 });
 

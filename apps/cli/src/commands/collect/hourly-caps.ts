@@ -21,15 +21,21 @@ interface Minute {
 const MINUTE_MS = 60_000;
 const HOUR_MINUTES = 60;
 
+/** Milliseconds of the computer's clock, and of the one of timers, which cannot be set: for tests. */
+interface Clocks {
+  readonly now?: () => number;
+  readonly elapsedMs?: () => number;
+}
+
 /**
- * Opens the caps with what the store has accepted in the last hour, so that a restart allows nothing more.
+ * Opens the caps with what the store has accepted in the last hour, so that a restart allows nothing more. From then on the clock
+ * of timers counts: a computer's clock that is set back would close the caps for as long, and one that is set forward open them.
  * @param decimals of the project's token.
- * @param now for tests; milliseconds.
  */
 export async function openHourlyCaps(
   store: CollectorStore,
   limits: HourlyLimits,
-  { decimals, now = Date.now }: { readonly decimals: number; readonly now?: () => number },
+  { decimals, now = Date.now, elapsedMs = () => performance.now() }: { readonly decimals: number } & Clocks,
 ): Promise<HourlyCaps> {
   // By minute, because an hour may have more events than a list should hold.
   let minutes: Minute[] = [];
@@ -44,20 +50,23 @@ export async function openHourlyCaps(
     minute.baseUnits += baseUnits;
     return minute;
   };
+  const openedAtMs = now();
   for (const state of STATES) {
-    for await (const { atMs, item } of readSince(store, state, now() - HOUR_MINUTES * MINUTE_MS)) {
+    for await (const { atMs, item } of readSince(store, state, openedAtMs - HOUR_MINUTES * MINUTE_MS)) {
+      // One of the future was accepted before the clock was set back.
+      const ageMs = Math.max(0, openedAtMs - atMs);
       // An event whose amount the token cannot have is never paid.
-      count(atMs, movedBaseUnits(item, decimals) ?? 0n);
+      count(elapsedMs() - ageMs, movedBaseUnits(item, decimals) ?? 0n);
     }
   }
   return {
     take(baseUnits) {
-      const first = Math.floor(now() / MINUTE_MS) - HOUR_MINUTES;
+      const first = Math.floor(elapsedMs() / MINUTE_MS) - HOUR_MINUTES;
       minutes = minutes.filter(({ number }) => number >= first);
       const events = minutes.reduce((sum, minute) => sum + minute.events, 0);
       const moved = minutes.reduce((sum, minute) => sum + minute.baseUnits, 0n);
       if (events >= limits.events || moved + baseUnits > limits.baseUnits) return null;
-      const minute = count(now(), baseUnits);
+      const minute = count(elapsedMs(), baseUnits);
       return () => {
         minute.events -= 1;
         minute.baseUnits -= baseUnits;
