@@ -118,6 +118,16 @@ describe('commands, one after another', () => {
     assert.equal(lacking.error, 'ERR_VAULT_UNDERFUNDED');
 
     await run('localnet', 'fund', project.vaultAddress, '--sol', '1', '--mint', mint, '--tokens', '50');
+    // Nothing lands meanwhile.
+    await run('localnet', 'pause-slots');
+    const pending = await runCommand(['execute', batch.id, signedTx, '--wait', '0', '--json'], env);
+    await run('localnet', 'resume-slots');
+    assert.equal(pending.exitCode, 4, 'it has not ended in time');
+    const { status } = JSON.parse(pending.stdout);
+    const { error, message, batchId } = JSON.parse(pending.stderr);
+    assert.deepEqual([error, batchId], ['ERR_TIMED_OUT', batch.id]);
+    assert.ok(message.startsWith(`Batch ${batch.id} is still ${status} after 0 s. `), message);
+
     const executed = await run<ExecuteBatchResponse>('execute', batch.id, signedTx, '--wait', '20');
     assert.deepEqual([executed.batchId, executed.status], [batch.id, 'EXECUTED']);
     assert.equal(executed.result.totalSuccessful, 1);

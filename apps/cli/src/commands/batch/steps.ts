@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { MAX_WAIT_SECONDS } from '@flywheel/api';
-import { signApproval } from '@flywheel/sdk';
+import { type Batch, DEFAULT_WAIT_SECONDS, MAX_WAIT_SECONDS } from '@flywheel/api';
+import { isFinal, signApproval } from '@flywheel/sdk';
 import type { Address } from '@solana/kit';
 import { type Command, Option } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
@@ -105,22 +105,36 @@ export function addExecuteCommand(program: Command, context: Context): void {
   const command = addBatchArgument(program.command('execute'))
     .summary('execute an approved batch')
     .description(
-      'Submit the signed approval and execute the batch. Safe to repeat: a batch is never executed twice. Exits with 3 if the batch failed.',
+      'Submit the signed approval and execute the batch. Safe to repeat: a batch is never executed twice. Exits with 3 if the batch failed, and with 4 if it has not ended in time.',
     )
     .argument('<signed-tx>', 'output of flywheel sign')
     .option(
       '--wait <seconds>',
-      `how long to wait for the result, 0 to ${MAX_WAIT_SECONDS}`,
+      `how long to wait for the result, 0 to ${MAX_WAIT_SECONDS}; default: ${DEFAULT_WAIT_SECONDS}`,
       parseWholeNumber(0, MAX_WAIT_SECONDS),
     );
   addUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel execute 0198a3c2-… "$(cat signed.txt)"')
-    .action(async (batchId: string, signedTx: string, { wait, ...options }: ExecuteOptions) => {
-      const client = openClient(context, options);
-      const answer = await client.executeBatch({ batchId, signedTx }, wait === undefined ? {} : { waitSeconds: wait });
+    .action(async (batchId: string, signedTx: string, { wait = DEFAULT_WAIT_SECONDS, ...options }: ExecuteOptions) => {
       const { output } = context;
+      output.nameBatch({ batchId, idempotencyKey: null });
+      const client = openClient(context, options);
+      const answer = await client.executeBatch({ batchId, signedTx }, { waitSeconds: wait });
       const batch = await client.getBatch(batchId);
       output.result(answer, describeBatch(batch, output.stdout));
       requireNotFailed(batch);
+      requireEnded(batch, wait);
     });
+}
+
+/**
+ * Requires that an execution has ended, or that the wallet has nothing more to do.
+ * @throws CliError ERR_TIMED_OUT
+ */
+function requireEnded({ id, status, awaitsCompany }: Batch, waitSeconds: number): void {
+  if (isFinal({ status }) || awaitsCompany) return;
+  throw new CliError(
+    'ERR_TIMED_OUT',
+    `Batch ${id} is still ${status} after ${waitSeconds} s. Its execution continues. Run the same command again to wait for its end: nothing is executed twice.`,
+  );
 }
