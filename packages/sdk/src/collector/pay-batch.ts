@@ -44,13 +44,20 @@ export type HeldUp =
   /** `items` is the number of events, of which several may share a pipeline. */
   | { readonly kind: 'approvalNeeded'; readonly batchId: string; readonly items: number };
 
+/** What has become of a batch. */
+export interface PayOutcome {
+  /** `tooBig` if the batch was dissolved because of a limit that a smaller one may pass. */
+  readonly kind: 'ended' | 'dissolved' | 'tooBig';
+  /** Number of its items. */
+  readonly items: number;
+}
+
 /**
  * Pays an open batch: creates or resumes it, has it approved and executed, and records its end in one write. The batch and
  * its items are stored before the first request, so a crash anywhere leads back here.
- * @returns `tooBig` if the batch was dissolved because of a limit that a smaller one may pass.
  * @throws what stops the collector.
  */
-export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'ended' | 'dissolved' | 'tooBig'> {
+export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayOutcome> {
   const { journal, signal } = deps;
   const items = await journal.store.read({ batchKey: opened.key });
   // Another process that has taken over may have ended the batch: without its items, its key would name another request.
@@ -63,7 +70,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
       const ended = await follow(deps, batch, { items, pipelines }, async (proposal) => {
         batch = await noteSigned(deps, batch, proposal);
       });
-      return await conclude(deps, { batch, items, ended });
+      return { kind: await conclude(deps, { batch, items, ended }), items: items.length };
     } catch (error) {
       signal.throwIfAborted();
       const judgement = judgeError(error, pipelines.length);
@@ -78,7 +85,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
             if (batch.signed !== null)
               throw contradicts('The service refuses a batch that the wallet has signed.', error);
             await end(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
-            return 'dissolved';
+            return { kind: 'dissolved', items: items.length };
           }
           // Known before the batch is cancelled: after a crash the cancelled batch alone would not say why.
           batch = { ...batch, batchId, verdict };
@@ -94,7 +101,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<'end
               dissolve(ending, NO_VERDICT, outcome === 'tooBig' ? [] : recipients),
             );
             noteHeldUp(deps, error);
-            return outcome;
+            return { kind: outcome, items: items.length };
           }
           await waitFor(deps, error, { attempt, seconds: judgement.retryAfterSeconds });
           break;

@@ -38,7 +38,7 @@ export function startPayLoop(
   let nextOpenAtMs = 0;
   // The pace is shared: without turns, the lane that is asked first could use all of it.
   let lastLane: Lane = 'apart';
-  // Halved when a limit refuses a batch, doubled when one has passed.
+  // Half of a batch that a limit has refused, doubled when one has passed.
   const maxItems: Record<Lane, number> = { together: limits.maxItems, apart: limits.maxItems };
   const deferrals = createDeferrals();
   let isWoken = false;
@@ -64,9 +64,9 @@ export function startPayLoop(
 
   async function pay(batch: StoredBatch): Promise<void> {
     const { lane } = batch;
-    const outcome = await payBatch({ ...deps, deferrals, onExecuted: release }, batch);
-    if (outcome === 'tooBig') maxItems[lane] = Math.max(1, Math.floor(maxItems[lane] / 2));
-    if (outcome === 'ended') maxItems[lane] = Math.min(limits.maxItems, maxItems[lane] * 2);
+    const { kind, items } = await payBatch({ ...deps, deferrals, onExecuted: release }, batch);
+    if (kind === 'tooBig') maxItems[lane] = Math.max(1, Math.floor(Math.min(maxItems[lane], items) / 2));
+    if (kind === 'ended') maxItems[lane] = Math.min(limits.maxItems, maxItems[lane] * 2);
   }
 
   function plan(lane: Lane): Promise<Plan> {

@@ -40,6 +40,17 @@ describe('a collector that a limit refuses', () => {
     await collector.stop();
   });
 
+  it('divides a small batch at once, whatever a full one holds', async () => {
+    const service = world.serve();
+    service.limit = 1;
+    const collector = await world.open(service, createVolatileMemoryStore(), { maxItems: 500, maxAgeMs: 600_000 });
+    await Promise.all(['ada', 'bob'].map((to) => collector.collect(event(`of ${to}`, to))));
+    await collector.idle();
+    await collector.stop();
+    assert.deepEqual(service.paid.toSorted(), ['of ada', 'of bob']);
+    assert.equal(service.refused.length, 2, 'the same batch is tried once more before it is divided');
+  });
+
   it('divides a batch whose events share one pipeline', async () => {
     const service = world.serve();
     service.caps.set('ada', { tokens: 4, isNamed: false });
