@@ -34,7 +34,7 @@ export function Shell() {
       <a href="#main" className="sr-only z-50 rounded bg-raised px-3 py-2 focus:not-sr-only focus:absolute focus:m-2">
         Skip to content
       </a>
-      <header className="sticky top-0 z-20 border-b bg-paper/95 backdrop-blur-sm">
+      <header className="sticky top-0 z-20 border-b print:hidden bg-paper/95 backdrop-blur-sm">
         <div className="mx-auto flex h-14 max-w-6xl items-center gap-1 px-4 md:gap-3">
           <Link to="/" className="flex h-11 min-w-6 md:h-10 items-center gap-2 font-semibold tracking-tight">
             <Ring size={22} className="text-accent" />

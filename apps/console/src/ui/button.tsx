@@ -56,7 +56,7 @@ const SIZES = { normal: 'h-11 px-4 md:h-9', small: 'h-11 px-3 text-sm md:h-7 md:
 
 function buttonClasses({ tone = 'plain', size = 'normal' }: ButtonStyle, className: string | undefined): string {
   return cn(
-    'inline-flex items-center justify-center gap-2 rounded border font-medium whitespace-nowrap no-underline transition-opacity select-none disabled:opacity-55 aria-disabled:opacity-55',
+    'inline-flex print:hidden items-center justify-center gap-2 rounded border font-medium whitespace-nowrap no-underline transition-opacity select-none disabled:opacity-55 aria-disabled:opacity-55',
     TONES[tone],
     SIZES[size],
     className,

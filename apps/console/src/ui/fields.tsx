@@ -41,7 +41,13 @@ export function TextArea({
   return (
     <Frame {...{ label, hint, error, className }}>
       {(control) => (
-        <textarea spellCheck={false} rows={4} {...rest} {...control} className={cn(BOX, 'py-2 font-mono text-sm')} />
+        <textarea
+          spellCheck={false}
+          rows={4}
+          {...rest}
+          {...control}
+          className={cn(BOX, 'py-2 font-mono text-sm print:field-sizing-content')}
+        />
       )}
     </Frame>
   );

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { cn } from './cn.ts';
+import { useIsPrinting } from './printing.ts';
 
 export interface PageProps {
   readonly title: string;
@@ -105,15 +106,16 @@ export interface LoadMoreProps {
   readonly children: () => ReactNode;
 }
 
-/** A long part of a screen, rendered when it is opened and scrolled inside its own area. */
+/** A long part of a screen, rendered when it is opened or printed, and scrolled inside its own area. */
 export function LoadMore({ label, children }: LoadMoreProps) {
   const [isOpen, setOpen] = useState(false);
+  const isPrinting = useIsPrinting();
   return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details open={isOpen || isPrinting} onToggle={({ currentTarget }) => setOpen(currentTarget.open && !isPrinting)}>
       <summary className="text-sm text-quiet">{label}</summary>
-      {isOpen && (
+      {(isOpen || isPrinting) && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus.
-        <section aria-label={label} tabIndex={0} className="mt-2 max-h-80 overflow-y-auto">
+        <section aria-label={label} tabIndex={0} className="mt-2 max-h-80 overflow-y-auto print:max-h-none">
           {children()}
         </section>
       )}

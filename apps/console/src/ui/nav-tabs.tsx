@@ -21,7 +21,7 @@ export function NavTabs({ label, children }: { readonly label: string; readonly 
     return () => removeEventListener('resize', show);
   }, [pathname]);
   return (
-    <nav ref={row} aria-label={label} className="relative -mx-4 -mt-4 mb-6 overflow-x-auto border-b px-4">
+    <nav ref={row} aria-label={label} className="relative -mx-4 -mt-4 mb-6 overflow-x-auto border-b px-4 print:hidden">
       <ul className="flex gap-1">{children}</ul>
     </nav>
   );

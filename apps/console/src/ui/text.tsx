@@ -27,12 +27,19 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
   const name = of ?? kind;
   const shown = isWhole ? address : shorten(address);
   return (
-    <span className={cn('inline-flex items-center gap-1', !isWhole && 'whitespace-nowrap', className)}>
+    <span
+      className={cn(
+        'inline-flex items-center gap-1',
+        !isWhole && 'whitespace-nowrap print:whitespace-normal',
+        className,
+      )}
+    >
       <Tooltip text={result === null ? address : COPY_WORDS[result]}>
         <button
           type="button"
           onClick={copy}
           aria-label={`${result === null ? 'Copy' : COPY_WORDS[result]} ${name} ${shown}`}
+          data-whole={isWhole ? undefined : address}
           className={cn(
             'tap tabular min-h-6 rounded-sm font-mono text-sm hover:text-accent',
             isWhole && 'text-left break-all',
@@ -48,7 +55,7 @@ export function AddressText({ address, of, kind = 'address', isLinked, isWhole, 
           rel="noreferrer"
           aria-label={`${name} in the explorer`}
           // The button is as large as a finger needs (WCAG 2.5.8), its icon has 13 pixels.
-          className="tap -ml-1 grid size-6 shrink-0 place-items-center text-quiet hover:text-accent"
+          className="tap -ml-1 grid print:hidden size-6 shrink-0 place-items-center text-quiet hover:text-accent"
         >
           <ExternalLink size={13} aria-hidden />
         </a>

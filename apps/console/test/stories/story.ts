@@ -132,6 +132,12 @@ export async function takeScreenshot({ page, options }: Person, name: string): P
   if (before) await page.setViewportSize(before);
 }
 
+/** Prints a screen, and saves that below apps/console/screenshots if FLYWHEEL_SCREENSHOTS=1. */
+export async function takePrint({ page }: Person, name: string): Promise<void> {
+  const isKept = process.env.FLYWHEEL_SCREENSHOTS === '1';
+  await page.pdf({ format: 'A4', ...(isKept && { path: join(SCREENSHOTS, `${name}.pdf`) }) });
+}
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Violation {

@@ -85,7 +85,7 @@ function buttonText(isPending: boolean, isSigned: boolean, isError: boolean): st
 /** Keeps the button in view: at the bottom edge of a phone, sticky on wider screens. */
 function SignBar({ expiresAt, children }: { readonly expiresAt: string | undefined; readonly children: ReactNode }) {
   return (
-    <div className="fixed inset-x-0 bottom-0 z-10 flex flex-col gap-1.5 border-t bg-paper p-4 lg:sticky lg:border-0 lg:px-0">
+    <div className="fixed inset-x-0 bottom-0 z-10 flex print:hidden flex-col gap-1.5 border-t bg-paper p-4 lg:sticky lg:border-0 lg:px-0">
       {children}
       {expiresAt !== undefined && (
         <p className="text-center text-xs text-quiet">

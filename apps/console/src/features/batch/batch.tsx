@@ -85,7 +85,9 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
       {ledger && <LedgerPanel ledger={ledger} awaitsCancelVote={mayOweCancelVote(batch)} />}
       {canApprove && (
         // In reach of a thumb on a phone.
-        <div className="sticky bottom-0 -mx-4 -mb-6 flex border-t bg-paper p-4 *:flex-1 md:hidden">{approve}</div>
+        <div className="sticky bottom-0 -mx-4 -mb-6 flex border-t bg-paper p-4 *:flex-1 md:hidden print:hidden">
+          {approve}
+        </div>
       )}
     </Page>
   );

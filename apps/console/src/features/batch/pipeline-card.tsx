@@ -50,8 +50,8 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
           {!isOpen && (
             <code
               className={cn(
-                'min-w-0 flex-1 truncate font-mono text-xs text-quiet',
-                signature !== undefined && 'max-sm:hidden', // a phone would show one character of it
+                'min-w-0 flex-1 truncate font-mono text-xs text-quiet print:whitespace-normal print:wrap-anywhere',
+                signature !== undefined && 'max-sm:not-print:hidden', // a phone would show one character of it
               )}
             >
               {payload}
@@ -184,7 +184,7 @@ function ActionText({ action, isOpen }: ActionTextProps) {
           {isOpen ? (
             <span className="basis-full pl-4 break-words whitespace-pre-wrap">{action.message}</span>
           ) : (
-            <span className="min-w-0 truncate text-right">{action.message}</span>
+            <span className="min-w-0 truncate text-right print:whitespace-normal">{action.message}</span>
           )}
         </>
       );

@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { ActionMix } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { SelectField, TextField } from '../../ui/fields.tsx';
+import { useIsPrinting } from '../../ui/printing.ts';
 import { type ShownPipeline, totalsOf } from './batch-summary.ts';
 import { PipelineCard } from './pipeline-card.tsx';
 import { filterPipelines, type OfferedChoice, offerChoices, type PipelineFilter } from './pipeline-filter.ts';
@@ -57,7 +58,7 @@ interface FilterFieldsProps {
 
 function FilterFields({ filter, choices, onChange }: FilterFieldsProps) {
   return (
-    <search className="grid gap-3 sm:grid-cols-[1fr_200px]">
+    <search className="grid print:hidden gap-3 sm:grid-cols-[1fr_200px]">
       <TextField
         label="Search pipelines"
         type="search"
@@ -96,10 +97,10 @@ const SCROLL_KEYS: ReadonlySet<string> = new Set(['Home', 'End', 'PageUp', 'Page
 /** Share of the list's height that a key scrolls: the last row that was read stays in view. */
 const PAGE = 0.9;
 /** A longer list scrolls inside the panel. */
-const MAX_HEIGHT = 'max-h-[72vh]';
+const MAX_HEIGHT = 'max-h-[72vh] print:max-h-none';
 const NOTHING_OPEN: ReadonlySet<number> = new Set();
 
-/** Virtual list of pipelines: only the visible ones are in the DOM. */
+/** Virtual list of pipelines: only the visible ones are in the DOM. Paper has all of them. */
 function VirtualList({ pipelines, positions, mismatches }: VirtualListProps) {
   const scroller = useRef<HTMLUListElement>(null);
   const [open, setOpen] = useState(NOTHING_OPEN);
@@ -113,6 +114,8 @@ function VirtualList({ pipelines, positions, mismatches }: VirtualListProps) {
     // Used before the first measurement.
     initialRect: { width: 600, height: 800 },
   });
+  const isPrinting = useIsPrinting();
+  const items = isPrinting ? positions.map((key, index) => ({ index, key, start: null })) : rows.getVirtualItems();
   const toggle = (position: number) =>
     setOpen((before) => {
       const after = new Set(before);
@@ -138,20 +141,24 @@ function VirtualList({ pipelines, positions, mismatches }: VirtualListProps) {
       tabIndex={0}
       className={cn('-mx-4 -mb-4 overflow-y-auto border-t first:-mt-4 first:border-t-0', MAX_HEIGHT)}
     >
-      <ul ref={scroller} style={{ height: rows.getTotalSize() }} className="relative">
-        {rows.getVirtualItems().map(({ index, key, start }) => {
+      <ul ref={scroller} style={isPrinting ? {} : { height: rows.getTotalSize() }} className="relative">
+        {items.map(({ index, key, start }) => {
           const position = positionOf(index);
           const pipeline = pipelines[position];
           return (
             pipeline && (
               <li
                 key={key}
-                ref={rows.measureElement}
+                ref={start === null ? null : rows.measureElement}
                 data-index={index}
                 aria-setsize={positions.length}
                 aria-posinset={index + 1}
-                style={{ transform: `translateY(${start}px)` }}
-                className={cn('absolute inset-x-0 top-0 px-4 py-3', index < positions.length - 1 && 'border-b')}
+                style={start === null ? {} : { transform: `translateY(${start}px)` }}
+                className={cn(
+                  'px-4 py-3',
+                  start !== null && 'absolute inset-x-0 top-0',
+                  index < positions.length - 1 && 'border-b',
+                )}
               >
                 <PipelineCard
                   position={position}

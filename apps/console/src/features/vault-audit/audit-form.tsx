@@ -47,7 +47,7 @@ export function AuditForm({ ownNode, initial, isBusy, isPrimary, onAudit }: Audi
     onAudit({ ...draft, ...node, requestsPerSecond: rate === '' ? null : Number(rate) });
   };
   return (
-    <Panel title="What to audit">
+    <Panel title="What to audit" className="print:hidden">
       <form onSubmit={submit} className="flex flex-col gap-4">
         <TextField
           label="RPC node"
