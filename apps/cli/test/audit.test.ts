@@ -63,6 +63,13 @@ describe('flywheel audit', () => {
     assert.deepEqual(document.assets[1]?.burned, '3000000');
   });
 
+  it('names the newest slot that it has read, also for a period that ends later', async () => {
+    for (const period of [[], ['--to', '2099-12-31']]) {
+      const { stdout } = await run(...period);
+      assert.match(stdout, new RegExp(`\\n  Read from ${vault.node.url}/?, up to slot ${vault.slot()}\\.\\n`));
+    }
+  });
+
   it('says which events are proven, which are not, and which proofs match no event', async () => {
     const path = join(folder.path, 'events.ndjson');
     const [first, second] = PROOFS;

@@ -51,7 +51,7 @@ export function describeAudit(report: AuditReport, { listed, events, node, strea
     ),
     ...(events === null ? [] : eventLines(events)),
     ...auditAnswers(report).map(({ isGood, text }) => `${mark(isGood, stream)} ${text}`),
-    `  Read from ${node}.`,
+    `  Read from ${node}, up to slot ${period.headSlot}.`,
   ].join('\n');
 }
 

@@ -107,8 +107,8 @@ function Verdict({ audit, ended, events, onDelete }: AuditResultProps & { readon
         </ul>
         <p className="text-sm break-words text-quiet">
           From {from === null ? 'the beginning' : describeBound(from)} to {describeBound(to ?? headSlot)}. Read from{' '}
-          <strong className="font-medium text-ink">{node}</strong>, <TimeText at={audit.savedAt} />. The node is trusted
-          to show transactions as they were.
+          <strong className="font-medium text-ink">{node}</strong> up to {describeBound(headSlot)},{' '}
+          <TimeText at={audit.savedAt} />. The node is trusted to show transactions as they were.
         </p>
       </div>
       <div className="flex flex-wrap gap-2">
