@@ -47,6 +47,9 @@ async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBat
     from (
       select status, created_at, case
         when execution_error is not null then 'issue'
+        -- Nothing of it is slow: no transaction of it is sent.
+        when (select paused_at from company) is not null
+          or exists (select from projects where projects.id = batches.project_id and paused_at is not null) then 'pause'
         -- An alert watches the age of setups, also while the company decides.
         when status = 'AVAILABLE_TO_QUEUE' then 'setup'
         else ${openBatchWaitsForSql}

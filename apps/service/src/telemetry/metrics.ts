@@ -161,7 +161,7 @@ export interface ServiceState {
   readonly openBatches: readonly {
     readonly status: string;
     /** What the batch is pending on; `issue` when a recorded issue keeps it from being executed. */
-    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue';
+    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue' | 'pause';
     readonly count: number;
     /** Age of the oldest one in seconds. */
     readonly oldestSeconds: number;

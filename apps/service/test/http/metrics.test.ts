@@ -6,9 +6,10 @@ import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
-import { randomAddress } from '@flywheel/testing/records';
+import { randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
+import { setPauseForAll, setProjectPause } from '../../src/store/company/pauses.ts';
 import { readServiceState } from '../../src/store/service-state.ts';
 import { createMetrics, renderMetrics } from '../../src/telemetry/metrics.ts';
 
@@ -131,6 +132,26 @@ describe('/metrics', () => {
     await setFirst("state = 'retry', start_after = now() + interval '10 seconds'");
     assert.equal(await readLag(), 1);
     await database.close();
+  });
+
+  it('shows what a pause holds up as that, so that no alert about slow setups is raised meanwhile', async () => {
+    const { db, close } = await openTestDatabase();
+    await storeNonces(db, 2);
+    const [project, paused] = [await storeProject(db), await storeProject(db)];
+    for (const each of [project, paused]) await storeBatch(db, each);
+    const read = async () => {
+      const { openBatches } = await readServiceState(db, new Date());
+      return openBatches.map(({ waitsFor, count }) => [waitsFor, count]);
+    };
+    assert.deepEqual(await read(), [['setup', 2]]);
+    await setProjectPause(db, paused.id, { since: new Date(), reason: null });
+    assert.deepEqual(await read(), [
+      ['pause', 1],
+      ['setup', 1],
+    ]);
+    await setPauseForAll(db, { since: new Date(), reason: null });
+    assert.deepEqual(await read(), [['pause', 2]]);
+    await close();
   });
 
   it('is not served on the public port', async () => {
