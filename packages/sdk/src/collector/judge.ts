@@ -83,13 +83,19 @@ export function judgeError(error: unknown, size: number): Judgement {
     const recipients = problems.flatMap(({ recipient }) => recipient ?? []);
     return { kind: 'limited', recipients, dependsOnItems: LIMITS_OF_ITEMS.has(code), retryAfterSeconds };
   }
-  const isTemporary = TEMPORARY.has(code) || status === 429 || (status !== null && status >= 500) || isOfNode(error);
+  const isBusy = status === 429 || (status !== null && status >= 500);
+  const isTemporary = TEMPORARY.has(code) || isBusy || isOfNode(error) || isOfProxy(error);
   return isTemporary || LIMITS.has(code) ? { kind: 'wait', retryAfterSeconds } : { kind: 'stop' };
 }
 
 /** True for an error of the Solana node alone: it catches up, works again, or a person names another one. */
 function isOfNode({ cause }: FlywheelError): boolean {
   return cause instanceof NodeBehind || isNodeFailure(cause);
+}
+
+/** True for a page of a proxy's own, such as 404 while it is set up again: every answer of the service has an id. */
+function isOfProxy({ code, status, requestId }: FlywheelError): boolean {
+  return code === 'ERR_UNEXPECTED_REPLY' && status !== null && status >= 400 && requestId === null;
 }
 
 function blame(

@@ -66,6 +66,29 @@ describe('a collector', () => {
     await collector.stop();
   });
 
+  it('waits while a proxy answers for the service', async () => {
+    const service = world.serve();
+    const alarms: CollectorAlarm[] = [];
+    let isReloading = true;
+    const behind: typeof fetch = async (input, init) => {
+      const page = new Response('<h1>Not found</h1>', { status: 404 });
+      return isReloading && init?.method === 'POST' ? page : service.fetch(input, init);
+    };
+    const onAlarm = (alarm: CollectorAlarm) => {
+      alarms.push(alarm);
+      isReloading = false;
+    };
+    const collector = await world.open({ fetch: behind }, createVolatileMemoryStore(), { onAlarm });
+    await collector.collect(event('a', 'ada'));
+    await collector.idle();
+    assert.deepEqual(service.paid, ['a']);
+    assert.deepEqual(
+      alarms.map((alarm) => (alarm.kind === 'waiting' ? alarm.code : alarm.kind)),
+      ['ERR_UNEXPECTED_REPLY'],
+    );
+    await collector.stop();
+  });
+
   it('signs again after the service has given up an execution that had begun with an earlier approval', async () => {
     const service = world.serve();
     let isInitLost = false;
