@@ -6,6 +6,7 @@ import {
   verifySignature,
 } from '@solana/kit';
 import { decodeBase58 } from './base58.ts';
+import { SIGNATURE_BYTES } from './runtime.ts';
 
 /**
  * Checks that a wallet has signed bytes. A text stands for its UTF-8, which is what wallets sign of a message.
@@ -20,6 +21,11 @@ export async function isSignedBy(
   if (bytes === null || !isSignatureBytes(bytes)) return false;
   const signed = typeof message === 'string' ? new TextEncoder().encode(message) : message;
   return verifySignature(await getPublicKeyFromAddress(wallet), bytes, signed);
+}
+
+/** Checks if a text is the base58 of 64 bytes. */
+export function isSignatureText(text: string): boolean {
+  return decodeSignature(text)?.length === SIGNATURE_BYTES;
 }
 
 /** Characters of the longest base58 text of 64 bytes. A longer text costs time to decode. */

@@ -30,11 +30,11 @@ const EXPECTED = {
 /** Maximum size of a compressed bundle with all its dependencies. */
 const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 91_000,
-  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 70_500,
+  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 71_000,
   "export { createFlywheelClient } from '@flywheel/sdk'": 40_000,
-  "export { createCollector } from '@flywheel/sdk/collector'": 73_000,
-  "export { proof } from '@flywheel/sdk'": 23_600,
-  "export { verifyProofOnChain } from '@flywheel/sdk'": 10_800,
+  "export { createCollector } from '@flywheel/sdk/collector'": 73_500,
+  "export { proof } from '@flywheel/sdk'": 24_500,
+  "export { verifyProofOnChain } from '@flywheel/sdk'": 11_200,
   "export { proofHash } from '@flywheel/sdk'": 3_000,
 };
 
