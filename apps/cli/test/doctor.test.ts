@@ -172,6 +172,15 @@ describe('flywheel doctor', () => {
     assert.equal(bounded.registration, undefined);
   });
 
+  it('reports a key of webhooks that cannot be read, with which no process starts, and no part of it', async () => {
+    const missing = await runDoctor({ WEBHOOK_KEY_FILE: '/nowhere' });
+    assert.match(missing.configuration?.text ?? '', /^WEBHOOK_KEY_FILE \/nowhere cannot be read: /);
+    const short = await folder.write('webhook-key', 'aHVudGVyMg==');
+    assert.deepEqual(await runDoctor({ WEBHOOK_KEY_FILE: short }), {
+      configuration: { state: 'failure', text: `WEBHOOK_KEY_FILE ${short} must hold base64 of at least 32 bytes.` },
+    });
+  });
+
   it('reports what is wrong with a signer, and no part of its key', async () => {
     const broken = await folder.write('broken.json', '[1,2,3]');
     const found = await runDoctor({

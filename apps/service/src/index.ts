@@ -14,3 +14,4 @@ export { readNonces } from './solana/nonces.ts';
 export { CHAIN_METHODS, type ChainMethod } from './solana/rpc.ts';
 export { createSignerFile } from './solana/signer.ts';
 export { LostDatabase } from './store/postgres.ts';
+export { findWebhookKeyIssue } from './webhook-key.ts';

@@ -19,6 +19,21 @@ export async function openWebhookKey(
   return isLocal ? readKey(await provideKey(join(dataDirectory, 'keys'))) : null;
 }
 
+/**
+ * Finds out if the configured file holds a key.
+ * @returns a sentence, which quotes no part of the key; null if it does, or if no file is configured.
+ */
+export async function findWebhookKeyIssue({ webhookKeyFile }: Pick<Config, 'webhookKeyFile'>): Promise<string | null> {
+  if (webhookKeyFile === null) return null;
+  try {
+    await readKey(webhookKeyFile);
+    return null;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
+
 const KEY_BYTES = 32;
 
 /** Concurrent starts on one directory end up with the same key. */

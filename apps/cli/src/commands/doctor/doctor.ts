@@ -69,6 +69,7 @@ async function runChecks({ environment, cluster: expected, url }: CheckOptions):
     const remedy = 'Fix the variable; docs/operating.md lists all of them. No other check was run.';
     return [versions, ...error.message.split('\n').map((issue) => failure('configuration', issue, remedy))];
   }
+  const keyIssue = await service.findWebhookKeyIssue(config);
   const diagnostics = service.createDiagnostics(config);
   const operators = await readOperators(diagnostics);
   const operator = operators.present ?? null;
@@ -81,7 +82,9 @@ async function runChecks({ environment, cluster: expected, url }: CheckOptions):
   const state = database.service;
   return inOrder([
     versions,
-    ok('configuration', describeConfig(config)),
+    keyIssue === null
+      ? ok('configuration', describeConfig(config))
+      : failure('configuration', keyIssue, 'Correct the file: no process starts with it. The other checks were run.'),
     ...(await checkSigners({
       ...{ diagnostics, recovery: config.recoveryAddress, findKeyConflict: service.findKeyConflict },
       ...{ members: [], nonces: [], ...state },
