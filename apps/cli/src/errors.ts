@@ -109,11 +109,19 @@ const TYPED_AS: { readonly [place: string]: string } = {
   'params.deliveryId': '--delivery',
   'query.cursor': '--cursor',
   'headers.x-idempotency-key': '--idempotency-key',
+  'body.expiresAt': '--expires',
+  'body.name': '--name',
+  'body.reason': '--reason',
+  'body.to': '--to',
+  'body.url': '--receiver',
+  // Commands have options of different names for them.
+  'body.airdropLimit': 'The daily airdrop limit',
+  'body.burnLimit': 'The daily burn limit',
 };
 
 /** Replaces the places of a request in a sentence of the service by the options that set them. */
 export function nameOptions(sentence: string): string {
-  return sentence.replaceAll(/\b(?:params|query|headers)\.[\w-]+/g, (place) => TYPED_AS[place] ?? place);
+  return sentence.replaceAll(/\b(?:params|query|headers|body)\.[\w-]+/g, (place) => TYPED_AS[place] ?? place);
 }
 
 const CHECK_KEY = 'Check FLYWHEEL_API_KEY, or create a new key with flywheel keys create.';

@@ -102,6 +102,19 @@ describe('flywheel project, keys and register', () => {
       [['batches', '--cursor', 'xx'], /^✗ ERR_INVALID_REQUEST {2}--cursor is not a cursor of this list\./],
       [['keys', 'revoke', ...who, '--key', 'k', '--yes'], /^.*\n✗ ERR_INVALID_REQUEST {2}--key must be a UUID\./],
       [['preview', await folder.write('list.json', '[]')], /^✗ ERR_INVALID_REQUEST {2}body /],
+      [
+        ['keys', 'create', ...who, '--expires', '2020-01-01'],
+        /^✗ ERR_INVALID_REQUEST {2}--expires is 2020-01-01T\S+, which /,
+      ],
+      [['keys', 'create', ...who, '--name', 'x'.repeat(81)], /^✗ ERR_INVALID_REQUEST {2}--name must have at most 80 /],
+      [
+        ['project', 'limits', ...who, '--burn', '0.0000001'],
+        /^✗ ERR_INVALID_REQUEST {2}The daily burn limit 0\.0000001 has more than /,
+      ],
+      [
+        ['webhooks', 'create', ...who, '--receiver', 'http://u:p@localhost/'],
+        /^✗ ERR_INVALID_REQUEST {2}--receiver contains a user or password/,
+      ],
       [['preview', await folder.write('none.json', '{"pipelines":[]}')], /^✗ ERR_FLYWHEEL_NO_INSTRUCTIONS {2}/],
     ] as const) {
       const { exitCode, stderr } = await runCommand(words, env);
