@@ -162,8 +162,8 @@ function readBodiesAsJson(server: FastifyInstance): void {
     'application/json',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => {
-      const encoding = request.headers['content-encoding'];
-      if (encoding !== undefined && encoding !== 'identity') {
+      const { 'content-encoding': encoding = '' } = request.headers;
+      if (!['', 'identity'].includes(encoding.toLowerCase())) {
         throw new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { encoding: encoding.slice(0, 100) });
       }
       return readJson(bytes);

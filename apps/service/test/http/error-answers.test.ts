@@ -161,10 +161,16 @@ describe('a body', () => {
     assert.equal((await server.fetch(EXECUTE, untyped)).headers.get('accept-encoding'), null);
   });
 
-  it('is read with any parameters and case of its content type', async () => {
+  it('is read with any parameters and case of its content type, and any case of the coding identity', async () => {
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
-    const response = await server.fetch(EXECUTE, json(body, { 'content-type': 'Application/JSON ; Charset="UTF-8"' }));
-    assert.equal(response.status, 202);
+    for (const headers of [
+      { 'content-type': 'Application/JSON ; Charset="UTF-8"' },
+      { 'content-encoding': 'Identity' },
+      { 'content-encoding': '' },
+    ]) {
+      const { status } = await server.fetch(EXECUTE, json(body, headers));
+      assert.equal(status, 202, JSON.stringify(headers));
+    }
   });
 
   it('answers 413 above what the operation needs, by its length or as it arrives; init reads 2 MiB', async () => {
