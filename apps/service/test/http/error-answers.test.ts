@@ -163,13 +163,13 @@ describe('a body', () => {
 
   it('is read with any parameters and case of its content type, and any case of the coding identity', async () => {
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
-    for (const headers of [
-      { 'content-type': 'Application/JSON ; Charset="UTF-8"' },
-      { 'content-encoding': 'Identity' },
-      { 'content-encoding': '' },
-    ]) {
-      const { status } = await server.fetch(EXECUTE, json(body, headers));
-      assert.equal(status, 202, JSON.stringify(headers));
+    for (const [name, value] of [
+      ['content-type', 'Application/JSON ; Charset="UTF-8"'],
+      ['content-encoding', 'Identity'],
+      ['content-encoding', ''],
+    ] as const) {
+      const { status } = await server.fetch(EXECUTE, json(body, { [name]: value }));
+      assert.equal(status, 202, `${name}: ${value}`);
     }
   });
 
