@@ -55,7 +55,7 @@ export function MainMenu() {
 }
 
 const LINK =
-  'flex items-center rounded-sm text-quiet hover:bg-sunken hover:text-ink aria-[current=page]:font-medium aria-[current=page]:text-ink';
+  'flex items-center rounded-sm whitespace-nowrap text-quiet hover:bg-sunken hover:text-ink aria-[current=page]:font-medium aria-[current=page]:text-ink';
 
 /** A plain link: the service serves the docs, outside of this application. */
 function DocsLink({ className }: { readonly className: string }) {

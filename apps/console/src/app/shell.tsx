@@ -43,7 +43,7 @@ export function Shell() {
           </Link>
           {!isMainnet && <span className="rounded-sm border px-1.5 text-xs text-quiet">{environment.cluster}</span>}
           <MainMenu />
-          <div className="ml-auto flex items-center gap-1.5">
+          <div className="ml-auto flex items-center gap-1 sm:gap-1.5">
             <button
               type="button"
               onClick={() => setPaletteOpen(true)}
@@ -51,7 +51,7 @@ export function Shell() {
             >
               <Search size={15} aria-hidden />
               <span className="sr-only md:not-sr-only">Find</span>
-              <kbd className="hidden font-mono text-xs md:inline">{PALETTE_KEYS}</kbd>
+              <kbd className="hidden font-mono text-xs lg:inline">{PALETTE_KEYS}</kbd>
             </button>
             <ThemeButton />
             {!isAuditDocument && <WalletMenu />}

@@ -40,7 +40,7 @@ export function Table<Row>({ label, columns, rows, keyOf, under }: TableProps<Ro
               key={name}
               role="columnheader"
               scope="col"
-              className={cn('px-4 py-2 font-medium whitespace-nowrap', isAmount && 'text-right')}
+              className={cn('px-4 py-2 font-medium whitespace-nowrap md:max-lg:px-3', isAmount && 'text-right')}
             >
               {name}
             </th>
@@ -81,7 +81,9 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
       className={cn(
         'px-4 py-2.5 align-middle max-md:min-h-11 max-md:flex-wrap max-md:items-center max-md:justify-between max-md:gap-x-4 max-md:py-1',
         isExtra || content === null ? 'max-md:hidden' : 'max-md:flex',
-        isAmount && 'tabular md:text-right md:whitespace-nowrap',
+        // An upright tablet has no room for a time or an amount of each row on one line.
+        'md:max-lg:px-3 md:max-lg:[&_time]:whitespace-normal',
+        isAmount && 'tabular md:text-right lg:whitespace-nowrap',
         isNarrow && 'md:w-0 md:whitespace-nowrap',
       )}
     >

@@ -160,7 +160,7 @@ async function assertAccessible(page: Page): Promise<void> {
 }
 
 /** Asserts that neither the page nor an open dialog is wider than its window, which would cut text off. */
-async function assertFitsWidth(page: Page): Promise<void> {
+export async function assertFitsWidth(page: Page): Promise<void> {
   const tooWide = await page.evaluate(
     "[document.documentElement, ...document.querySelectorAll('dialog[open]')].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.localName + ': ' + it.scrollWidth + ' px in ' + it.clientWidth + ' px')",
   );

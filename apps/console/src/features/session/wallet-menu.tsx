@@ -31,7 +31,7 @@ export function WalletMenu() {
   const signOutAndGoHome = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
   return (
     <>
-      <Button popoverTarget={MENU_ID} className="max-sm:px-2.5" aria-label={`Signed in as ${shorten(session.wallet)}`}>
+      <Button popoverTarget={MENU_ID} className="max-sm:px-2" aria-label={`Signed in as ${shorten(session.wallet)}`}>
         <Wallet size={15} aria-hidden className="hidden sm:block" />
         <span className="font-mono text-sm">{shorten(session.wallet)}</span>
       </Button>

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { noBrowser } from '@flywheel/testing/browser';
+import { airdropPipeline } from '@flywheel/testing/client';
+import { generateKeyPairSigner } from '@solana/kit';
+import {
+  askApi,
+  assertFitsWidth,
+  initByApi,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
+
+/** The least width that must do without scrolling sideways (WCAG 1.4.10). */
+const NARROWEST = 320;
+/** A tablet held upright. */
+const TABLET = 768;
+
+describe('a narrow window', { skip: noBrowser }, () => {
+  let story: Story;
+  let person: Person;
+  let project: Registered;
+  before(async () => {
+    story = await openStory();
+    person = await story.visit();
+    await signIn(person);
+    project = await register(person);
+    const to = (await generateKeyPairSigner()).address;
+    await initByApi(story, project, [airdropPipeline(to, 123.456789)]);
+    const expiresAt = new Date(Date.now() + 100 * 86_400_000).toISOString();
+    const key = { name: 'backend, production', scopes: ['burn', 'airdrop'], expiresAt };
+    assert.equal((await askApi(person, `/projects/${project.projectId}/keys`, key)).status, 200);
+  });
+  after(() => story.stop());
+
+  for (const [name, path, text, widths] of [
+    ['the overview', '', 'Recent batches', [TABLET]],
+    ['the batches', '/batches', 'Batch 1', [NARROWEST, TABLET]],
+    ['the vault', '/vault', 'Needed by open batches', [NARROWEST, TABLET]],
+    ['the keys', '/keys', 'backend, production', [TABLET, NARROWEST]],
+    ['the settings', '/settings', 'Change history', [NARROWEST, TABLET]],
+  ] as const) {
+    it(`has room for ${name}`, async () => {
+      const { page } = person;
+      await page.goto(`/p/${project.projectId}${path}`);
+      await page.getByText(text).first().waitFor();
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        await assertFitsWidth(page);
+      }
+    });
+  }
+});
