@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const PROGRAM = process.env.PROMTOOL ?? 'promtool';
 const RULES = fileURLToPath(new URL('../deploy/prometheus/alerts.yaml', import.meta.url));
 
-/** A series of a service that needs nobody, each with its first value and, for a counter, what a minute adds. */
+/** The series of a healthy service, each with its first value and, for a counter, what a minute adds. */
 const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_operator_balance_lamports{instance="work"}': '50e9',
   'flywheel_database_oldest_query_seconds{instance="serve"}': '0.1',

@@ -101,7 +101,7 @@ describe('a batch of a project with manual approval', () => {
     const project = await createManualProject(world, { burnLimit: '5' });
     const batch = await setUpBatch(world, project, [burnPipeline(5)]);
     await ask(project, batch);
-    // As most people type it; the message ends it as a sentence.
+    // Most people type it without a full stop; the message ends it as a sentence.
     const reason = 'The order was placed twice';
     const verdict = requireOk(await reject(world, operator(second), batch.id, reason));
     assert.deepEqual(verdict, { batchId: batch.id, status: 'FAILED' });

@@ -18,7 +18,7 @@ describe('the recovery from a lost operator', () => {
     const lost = world.operator.address;
     const projectIds = [await createProject(world), await createProject(world)].map(({ projectId }) => projectId);
     await finalizeSlots(world);
-    // As in a database that knows nothing of a rotation, or in a row that a thief of `serve` has written.
+    // A database that knows nothing of a rotation has such a row, and a thief of `serve` can write one.
     const flywheels = world.db.selectFrom('flywheels').orderBy('multisig');
     const [first, second] = await flywheels.select(['project_id as projectId', 'multisig']).execute();
     assert.ok(first && second && projectIds.includes(second.projectId));

@@ -46,7 +46,7 @@ describe('flywheel start', () => {
 describe('every other process of the database', () => {
   it('refuses to begin with an empty one if DATABASE_URL is forgotten', async (t) => {
     const folder = await makeFolder(t);
-    // As docs/tutorial.md writes one, before or without `npm start`.
+    // docs/tutorial.md writes one, before or without `npm start`.
     await writeFile(join(folder, 'wallet.json'), '[]');
     const forgotten =
       /^DATABASE_URL is not set, and there is no database in .*\. Set DATABASE_URL, or set FLYWHEEL_DATA_DIR /;

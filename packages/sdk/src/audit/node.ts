@@ -167,7 +167,7 @@ const GET_SIGNATURES = 'getSignaturesForAddress';
 /** An audit makes thousands of calls, and public nodes refuse some of them for a while: six waits add up to 16 s. */
 const MAX_ATTEMPTS = 7;
 
-/** Of several nodes behind one URL, one lists that has not reached the slot in which another has shown the balances. */
+/** Asks again while a node is behind: of several nodes behind one URL, one lists and another has shown the balances. */
 async function askUntilReached(ask: () => Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -44,7 +44,7 @@ export type HeldUp =
   /** `items` is the number of events, of which several may share a pipeline. */
   | { readonly kind: 'approvalNeeded'; readonly batchId: string; readonly items: number };
 
-/** What has become of a batch. */
+/** The end of a payment. */
 export interface PayOutcome {
   /** `tooBig` if the batch was dissolved because of a limit that a smaller one may pass. */
   readonly kind: 'ended' | 'dissolved' | 'tooBig';
@@ -227,7 +227,7 @@ async function followPerson(
     const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
     const setUp = await watchBatch(client, batchId, { signal, until: isSetUp, onChange: show });
     if (isFinal(setUp)) return setUp;
-    // As before a signature: another process that has taken over may pay these events in other batches.
+    // Another process that has taken over may pay these events in other batches, as before a signature.
     await journal.requireEpoch();
     onHeldUp({ kind: 'approvalNeeded', batchId, items });
     const isOver = (batch: Batch) => isFinal(batch) || checkErrorOf(batch) !== null;

@@ -58,7 +58,7 @@ describe('a collector whose batches a person approves', () => {
       () => asked,
       (alarms) => alarms.some(({ kind }) => kind === 'stopped'),
     );
-    assert.deepEqual(service.inits.at(-1), ['a', 'b'], 'the request of before has created its batch');
+    assert.deepEqual(service.inits.at(-1), ['a', 'b'], 'the earlier request has created its batch');
     assert.deepEqual(
       asked.map(({ kind }) => kind),
       ['stopped'],

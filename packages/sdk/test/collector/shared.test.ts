@@ -78,7 +78,7 @@ it('a collector that stood still before init does not sign what another has divi
     async () => service.inits,
     (inits) => inits.length > length,
   );
-  assert.deepEqual(service.inits.at(-1), ids, 'the request of before has created its batch');
+  assert.deepEqual(service.inits.at(-1), ids, 'the earlier request has created its batch');
   // The next claim of the process shows that its term has ended.
   await frozen.hasClaimed();
   assert.deepEqual(service.paid.toSorted(), ids, 'and nothing of it was signed');
