@@ -119,7 +119,7 @@ export function createSeizableMint(world: World): Promise<OwnMint> {
   }));
 }
 
-/** Creates a Token-2022 mint with 6 decimals that its authority can close while nobody holds a token of it. */
+/** Creates a Token-2022 mint with 6 decimals that its authority can close while no token of it exists. */
 export function createClosableMint(world: World): Promise<OwnMint> {
   return createExtendedMint(world, (mint, authority) => ({
     extension: { __kind: 'MintCloseAuthority', closeAuthority: authority },
