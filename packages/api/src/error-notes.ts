@@ -15,7 +15,7 @@ export const ERROR_NOTES: {
 } = {
   ERR_INVALID_REQUEST: {
     remedy:
-      'Correct the field that the message names. The same request always gets the same answer. A request that does not arrive within 30 seconds gets this code with the status 408.',
+      'Correct the field that the message names. The same request always gets the same answer. A request whose headers take longer than 10 seconds, or that takes longer than 30 in all, gets this code with the status 408.',
     example: { place: 'headers.x-idempotency-key', problem: 'is missing; send a UUID of your own, one per batch.' },
   },
   ERR_FLYWHEEL_NO_INSTRUCTIONS: { remedy: 'Send at least one pipeline.', example: undefined },
