@@ -91,7 +91,7 @@ describe('flywheel company', () => {
     assert.match(other.stderr, new RegExp(`has the content ${content}, not ffff`));
     assert.equal((await untilPending()).id, id);
     const approved = await company('approve', id, '--content', content);
-    assert.equal(approved.stdout, `Batch ${batchIndex} approved. It is executing now.\n`, approved.stderr);
+    assert.equal(approved.stdout, `Batch ${batchIndex} approved. It will be executed.\n`, approved.stderr);
     const { exitCode, stderr } = await running;
     assert.equal(exitCode, 0, stderr);
     assert.match((await company('approve', id)).stderr, /does not wait for the company\. See flywheel company pending/);

@@ -38,7 +38,7 @@ describe('a narrow window', { skip: noBrowser }, () => {
   after(() => story.stop());
 
   for (const [name, path, text, widths] of [
-    ['the overview', '', 'Recent batches', [TABLET]],
+    ['the overview', '', 'Recent batches', [NARROWEST, TABLET]],
     ['the batches', '/batches', 'Batch 1', [NARROWEST, TABLET]],
     ['the vault', '/vault', 'Needed by open batches', [NARROWEST, TABLET]],
     ['the keys', '/keys', 'backend, production', [TABLET, NARROWEST]],

@@ -116,7 +116,7 @@ describe('the company’s rules in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: /^Approve batch/ }).click();
     await page.getByText(/^Burns 3 tokens of the mint /).waitFor();
     await page.getByRole('button', { name: 'Sign and approve' }).click();
-    await page.getByText('It is executing now.').waitFor();
+    await page.getByText('It will be executed.').waitFor();
     await checkScreen(operator, 'rules-approved');
   });
 });

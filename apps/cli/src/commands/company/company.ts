@@ -172,7 +172,7 @@ async function decide(context: Context, batchId: string, { options, reason }: Ve
 
 function describeVerdict({ approvals }: CompanyVerdict, reason: string | null): string {
   if (reason !== null) return 'rejected. The project can read the reason.';
-  if (!approvals) return 'approved. It is executing now.';
+  if (!approvals) return 'approved. It will be executed.';
   return `has ${approvals.given} of ${approvals.required} approvals. It waits for another operator.`;
 }
 

@@ -64,7 +64,7 @@ function DecisionNotice({ decision }: { readonly decision: Decision }) {
 
 function outcomeOf({ isApproved, isPartial }: Pick<Decision, 'isApproved' | 'isPartial'>): string {
   if (isPartial) return 'It waits for another operator.';
-  return isApproved ? 'It is executing now.' : 'It has failed, and the project can read the reason.';
+  return isApproved ? 'It will be executed.' : 'It has failed, and the project can read the reason.';
 }
 
 function EmptyQueue() {

@@ -74,7 +74,12 @@ export function LocalDeposit({ vault, mint, decimals }: DepositPanelProps) {
   if (bankUrl === null) return null;
   return (
     <>
-      <Button size="small" isBusy={deposit.isPending} onClick={() => deposit.mutate()}>
+      <Button
+        size="small"
+        className="max-sm:whitespace-normal"
+        isBusy={deposit.isPending}
+        onClick={() => deposit.mutate()}
+      >
         Local cluster: deposit 1 SOL, {amounts}
       </Button>
       {deposit.isSuccess && (
