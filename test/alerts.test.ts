@@ -27,6 +27,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_webhook_attempts_total{outcome="exhausted"}': '0',
   'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+900',
   'flywheel_http_request_duration_seconds_count{route="a",status="500"}': '0+1',
+  'flywheel_http_errors_total{code="ERR_INTERNAL",status="500"}': '0+1',
   'flywheel_state_readable{instance="work",source="cluster"}': '1',
 };
 
@@ -68,6 +69,19 @@ const CASES: readonly Case[] = [
       'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0x50 1x10',
     },
     raised: ['FlywheelSharedCapFull', 'FlywheelWebhooksExhausted'],
+  },
+  {
+    name: 'that one request in ten fails',
+    series: { 'flywheel_http_errors_total{code="ERR_INTERNAL",status="500"}': '0+90x60' },
+    raised: ['FlywheelErrors'],
+  },
+  {
+    name: 'no error while the company pauses projects, whose requests are refused with 503',
+    series: {
+      'flywheel_http_request_duration_seconds_count{route="a",status="503"}': '0+450x60',
+      'flywheel_http_errors_total{code="ERR_PAUSED",status="503"}': '0+450x60',
+    },
+    raised: [],
   },
   {
     name: 'a pool without a free nonce',

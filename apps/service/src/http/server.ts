@@ -36,7 +36,7 @@ export interface ServerDeps extends OperationRouteDeps, SiteDeps, EmbedDeps {
   /** Tells that no node of the cluster can answer. */
   readonly isNodeUnavailable: IsUnavailable;
   readonly log: Logger;
-  readonly metrics: Pick<Metrics, 'requestSeconds'>;
+  readonly metrics: Pick<Metrics, 'requestSeconds' | 'httpErrors'>;
   /** The service's public URL; null: the host that a request names. */
   readonly publicUrl: string | null;
   /** Proxies with trusted X-Forwarded-* headers: none by default, because anyone can send these headers. */
@@ -203,11 +203,10 @@ function logAnswer({ metrics }: Pick<ServerDeps, 'metrics'>, request: FastifyReq
   const { context, caller, errorCode } = request.exchange;
   const route =
     request.is404 || request.routeOptions.url === undefined ? null : `${request.method} ${request.routeOptions.url}`;
-  metrics.requestSeconds.observe({ route: route ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1_000);
-  context.log.info(
-    { route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, errorCode, ...caller },
-    'answered',
-  );
+  const status = reply.statusCode;
+  metrics.requestSeconds.observe({ route: route ?? 'none', status }, reply.elapsedTime / 1_000);
+  if (errorCode !== null) metrics.httpErrors.inc({ code: errorCode, status });
+  context.log.info({ route, status, ms: Math.round(reply.elapsedTime * 10) / 10, errorCode, ...caller }, 'answered');
 }
 
 /** Adds routes, and answers 405 with the allowed methods for every other method of their paths. */

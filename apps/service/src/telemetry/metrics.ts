@@ -66,6 +66,13 @@ export function createMetrics() {
       registers,
     }),
 
+    httpErrors: new Counter({
+      name: 'flywheel_http_errors_total',
+      help: 'Requests that were answered with an error, by its code and status.',
+      labelNames: ['code', 'status'],
+      registers,
+    }),
+
     /** The landing rate is landed / all. */
     bundlesSettled: fromZero(
       new Counter({

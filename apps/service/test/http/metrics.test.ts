@@ -26,6 +26,7 @@ describe('/metrics', () => {
     const signedTx = await signWith(project.wallet, executed.proposalApproveTx);
     requireOk(await execute(world.url, project.apiKey, executed.batch.id, signedTx));
     requireOk(await init(world.url, project.apiKey, [burnPipeline(1)]));
+    assert.equal((await init(world.url, 'fw_unknown', [burnPipeline(1)])).status, 401);
 
     // The nonces of the executed batch return once its end is final.
     const samples = await waitUntil(
@@ -37,6 +38,7 @@ describe('/metrics', () => {
       samples.get('flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}'),
       2,
     );
+    assert.equal(samples.get('flywheel_http_errors_total{code="ERR_UNAUTHORIZED",status="401"}'), 1);
     assert.ok((samples.get('flywheel_bundles_settled_total{phase="execution",outcome="landed"}') ?? 0) >= 1);
     assert.ok((samples.get('flywheel_job_duration_seconds_count{type="setup",outcome="done"}') ?? 0) >= 1);
     const open = [...samples].filter(([name]) => name.startsWith('flywheel_open_batches{'));
