@@ -20,9 +20,11 @@ import { callRpc, createRpcTransport, type TransportOptions } from './transport.
 /** URL of a node; or URLs of several nodes of one cluster, the preferred one first. */
 export type RpcUrl = string | readonly string[];
 
-export interface NodesOptions extends Omit<TransportOptions, 'url'> {
+export interface NodesOptions extends Omit<TransportOptions, 'url' | 'maxAttempts'> {
   /** One URL for each node of one cluster, the preferred one first. */
   readonly urls: readonly string[];
+  /** Attempts at each node, the first included; 4 by default with one URL, 2 with several. */
+  readonly maxAttempts?: number;
 }
 
 /** Several nodes of one cluster. One that cannot answer is asked last from then on. */
