@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { shorten } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { address } from '@solana/kit';
+import { addWallet, holdSignatures } from './alterations.ts';
 import { openStory, type Story, signIn } from './story.ts';
 
 describe('signing in with a browser', { skip: noBrowser }, () => {
@@ -24,6 +26,45 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
       assert.equal(await page.evaluate('globalThis.timesAsked'), attempt);
       await page.getByRole('button', { name: 'Close' }).click();
     }
+  });
+
+  it('signs nobody in when the wallet answers after the dialog was closed', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    const connect = page.getByRole('button', { name: /^Connect/ }).first();
+    const late = await holdSignatures(page);
+    await connect.click();
+    await page.getByRole('button', { name: /Test wallet in this browser/ }).click();
+    await late.reached;
+    await page.getByRole('button', { name: 'Close' }).click();
+    const sent = page.waitForRequest('**/console/api/sign-in', { timeout: 1_000 });
+    late.release();
+    await assert.rejects(sent, { name: 'TimeoutError' }, 'a late signature was sent');
+    await connect.waitFor();
+    await signIn(person);
+  });
+
+  it('signs in with the wallet that was chosen last, whichever answers first', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    const senders: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/console/api/sign-in')) senders.push(request.postDataJSON().wallet);
+    });
+    const chosen = await addWallet(person, 'Second wallet');
+    const late = await holdSignatures(page);
+    await page
+      .getByRole('button', { name: /^Connect/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: /Test wallet in this browser/ }).click();
+    await late.reached;
+    const asked = page.waitForResponse('**/sign-in/challenge');
+    await page.getByRole('button', { name: 'Second wallet' }).click();
+    await asked;
+    late.release();
+    await page.getByRole('button', { name: `Signed in as ${shorten(chosen)}` }).waitFor();
+    assert.deepEqual(senders, [chosen]);
   });
 
   it('lasts on a computer whose clock is a day ahead', async () => {

@@ -1,5 +1,5 @@
 import { ExternalLink } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { loadSignIn, useSignIn, useSignInToShard } from '../../lib/api/session.ts';
 import { LOCAL_WALLET_NAME, type SolanaWallet, useWallets } from '../../lib/wallet/wallets.ts';
 import { Button } from '../../ui/button.tsx';
@@ -29,10 +29,18 @@ function WalletDialog({
   signIn,
 }: SignInDialogProps & { readonly signIn: ReturnType<typeof useSignIn> }) {
   const wallets = useWallets();
+  const attempt = useRef(new AbortController());
   useEffect(() => {
+    if (!isOpen) return;
     // Preloads the code. The click loads it again and reports an error.
-    if (isOpen) loadSignIn().catch(() => null);
+    loadSignIn().catch(() => null);
+    return () => attempt.current.abort();
   }, [isOpen]);
+  const select = (wallet: SolanaWallet) => {
+    attempt.current.abort();
+    attempt.current = new AbortController();
+    signIn.mutate({ wallet, signal: attempt.current.signal }, { onSuccess: onClose });
+  };
   // A wallet whose window was closed may never answer: who opens the dialog again can ask it again.
   const close = () => {
     signIn.reset();
@@ -49,8 +57,8 @@ function WalletDialog({
             <li key={wallet.name}>
               <WalletButton
                 wallet={wallet}
-                isBusy={signIn.isPending && signIn.variables === wallet}
-                onSelect={() => signIn.mutate(wallet, { onSuccess: onClose })}
+                isBusy={signIn.isPending && signIn.variables.wallet === wallet}
+                onSelect={() => select(wallet)}
               />
             </li>
           ))}

@@ -3,9 +3,9 @@ import { isFlywheelError } from '@flywheel/sdk';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { isAuditDocument } from '../document-policy.ts';
 import { loadCode } from '../load-code.ts';
-import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call, callForReply } from './call.ts';
 import { environmentQuery } from './environment.ts';
+import type { SignInRequest } from './sign-in.ts';
 
 /** The current session; null when signed out. Another tab may have signed another wallet in: who returns to this one sees that. */
 export const sessionQuery = {
@@ -27,7 +27,7 @@ export const loadSignIn = () => loadCode(() => import('./sign-in.ts'));
 export function useSignIn() {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async (wallet: SolanaWallet) => (await loadSignIn()).signIn(wallet),
+    mutationFn: async (request: SignInRequest) => (await loadSignIn()).signIn(request),
     onSuccess: (session) => queries.setQueryData(sessionQuery.queryKey, session),
   });
 }
@@ -37,7 +37,7 @@ export function useSignInToShard(shard: number) {
   const queries = useQueryClient();
   const address = useSession()?.wallet;
   return useMutation({
-    mutationFn: async (wallet: SolanaWallet) => (await loadSignIn()).signIn(wallet, { shard, address }),
+    mutationFn: async (request: SignInRequest) => (await loadSignIn()).signIn(request, { shard, address }),
     onSuccess: () => queries.invalidateQueries(),
   });
 }

@@ -12,13 +12,20 @@ export interface SignInPlace {
   readonly address: string | undefined;
 }
 
+export interface SignInRequest {
+  readonly wallet: SolanaWallet;
+  /** Drops the answers of the wallet that come later: nothing is sent then. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Signs in with a wallet: signs the service’s challenge through `solana:signIn` if the wallet supports it, or else as a
  * plain message.
  * @param at the shard to sign in to; the reverse proxy chooses by default.
  * @throws Error when the wallet has no account or another one, or the person declines; FlywheelError
+ * @throws the signal's reason if it is aborted.
  */
-export async function signIn(wallet: SolanaWallet, at?: SignInPlace): Promise<Session> {
+export async function signIn({ wallet, signal }: SignInRequest, at?: SignInPlace): Promise<Session> {
   const [account] = await connect(wallet);
   if (!account) throw new Error(`${wallet.name} has no account. Create or unlock one, then retry.`);
   if (at !== undefined && account.address !== at.address) {
@@ -26,13 +33,11 @@ export async function signIn(wallet: SolanaWallet, at?: SignInPlace): Promise<Se
   }
   const headers = at === undefined ? {} : headersFor(at.shard);
   const asked = { headers, body: { wallet: account.address } };
-  const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, asked);
+  const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, asked, { signal });
   requireSignInMessage(message, account.address);
   const signature = (await signByFeature(wallet, account, message)) ?? (await signAsText(wallet, account, message));
-  return call(IDENTITY_OPERATIONS.signIn, {
-    headers,
-    body: { wallet: account.address, message, signature: encodeBase58(signature) },
-  });
+  const signed = { wallet: account.address, message, signature: encodeBase58(signature) };
+  return call(IDENTITY_OPERATIONS.signIn, { headers, body: signed }, { signal });
 }
 
 /** Rejects every text but the wallet's sign-in message for this host: another host's would sign the wallet in there. */
