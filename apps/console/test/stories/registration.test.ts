@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
-import { holdSignatures } from './alterations.ts';
+import { addWallet, holdSignatures } from './alterations.ts';
 import { asksBeforeItIsLeft, openRegistrationReview, openStory, type Person, type Story, signIn } from './story.ts';
 
 describe('a registration in a browser', { skip: noBrowser }, () => {
@@ -38,6 +38,34 @@ describe('a registration in a browser', { skip: noBrowser }, () => {
     await limit.fill('12.5');
     await next();
     await page.getByRole('button', { name: 'Continue without proof types' }).waitFor();
+  });
+
+  it('keeps its input when the page is loaded again, for its wallet alone, until the person leaves it', async () => {
+    const { page } = person;
+    const mint = page.getByLabel('Mint address');
+    const cost = page.getByText('One-time cost, paid by your wallet');
+    await openRegistrationReview(page, { burnLimit: '12.5', isManual: true });
+    await cost.waitFor();
+    await page.reload();
+    await cost.waitFor();
+    await page.getByText('12.5 tokens').waitFor();
+    await page.goBack();
+    assert.ok(await page.getByRole('radio', { name: 'Manual' }).isChecked());
+    await story.world.db.deleteFrom('sessions').execute();
+    await page.reload();
+    await page.getByText('Sign in first').waitFor();
+    await addWallet(person, 'Second wallet');
+    await page.locator('main').getByRole('button', { name: 'Connect wallet' }).click();
+    await page.getByRole('button', { name: 'Second wallet' }).click();
+    assert.equal(await mint.inputValue(), '', 'another wallet sees it');
+    await story.world.db.deleteFrom('sessions').execute();
+    await page.goto('/register');
+    await signIn(person);
+    assert.notEqual(await mint.inputValue(), '', 'it is lost with the session');
+    page.once('dialog', (dialog) => void dialog.accept());
+    await page.locator('header').getByRole('link', { name: 'Flywheel' }).click();
+    await page.getByRole('link', { name: 'Register a project' }).first().click();
+    assert.equal(await mint.inputValue(), '', 'it is kept although the person has left it');
   });
 
   it('can stop waiting for a wallet that does not answer, sends nothing when it answers late, and can ask it again', async () => {

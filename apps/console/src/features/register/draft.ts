@@ -29,6 +29,28 @@ export const EMPTY_DRAFT: RegistrationDraft = {
   approvalMode: 'automatic',
 };
 
+/** Key in the storage of the tab, which lives through a reload. A draft holds no secret. */
+const STORAGE_KEY = 'flywheel.registration';
+
+interface KeptDraft {
+  readonly wallet: string;
+  readonly draft: RegistrationDraft;
+}
+
+/** Reads the draft that this tab keeps of a wallet; the initial values if it keeps none. */
+export function recallDraft(wallet: string): RegistrationDraft {
+  const text = sessionStorage.getItem(STORAGE_KEY);
+  if (text === null) return EMPTY_DRAFT;
+  const kept: KeptDraft = JSON.parse(text); // written by keepDraft, in this tab
+  return kept.wallet === wallet ? kept.draft : EMPTY_DRAFT;
+}
+
+/** Keeps a draft in this tab, instead of the one before. @returns a function that forgets it. */
+export function keepDraft(kept: KeptDraft): () => void {
+  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(kept));
+  return () => sessionStorage.removeItem(STORAGE_KEY);
+}
+
 /** The steps of the form, in order. */
 export const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 

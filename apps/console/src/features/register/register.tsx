@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useInsertionEffect, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -10,7 +10,7 @@ import { useLeaveQuestion } from '../../ui/leave-question.ts';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
 import { SignedIn } from '../session/signed-in.tsx';
-import { EMPTY_DRAFT, firstOpenStep, type RegistrationDraft, STEPS } from './draft.ts';
+import { EMPTY_DRAFT, firstOpenStep, keepDraft, type RegistrationDraft, recallDraft, STEPS } from './draft.ts';
 import { type RegistrationStage, ReviewStep } from './review-step.tsx';
 import { ApprovalStep, LimitsStep, ProofTypesStep } from './rule-steps.tsx';
 import { TokenStep } from './token-step.tsx';
@@ -24,7 +24,7 @@ export function Register() {
 
 function Steps({ wallet }: { readonly wallet: string }) {
   const registration = useEnvironment()?.registration;
-  const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
+  const [draft, setDraft] = useState(() => recallDraft(wallet));
   const [stage, setStage] = useState<RegistrationStage>('draft');
   const [step, goTo] = useStep(draft, stage);
   useLeaveQuestion({
@@ -32,6 +32,12 @@ function Steps({ wallet }: { readonly wallet: string }) {
     isNeeded: stage === 'signed' || (stage === 'draft' && draft !== EMPTY_DRAFT),
     nextPath: '/register',
   });
+  // Like the question, it outlasts the end of the session, which stops all other effects. A draft that is signed is not
+  // kept: the project may exist, and a second registration would be paid for too.
+  useInsertionEffect(() => {
+    if (stage !== 'draft' || draft === EMPTY_DRAFT) return;
+    return keepDraft({ wallet, draft });
+  }, [wallet, draft, stage]);
   const props = {
     draft,
     onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
