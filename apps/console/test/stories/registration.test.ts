@@ -68,6 +68,26 @@ describe('a registration in a browser', { skip: noBrowser }, () => {
     assert.equal(await mint.inputValue(), '', 'it is kept although the person has left it');
   });
 
+  it('moves the focus to the heading of each step, and of the new project', async () => {
+    const { page } = person;
+    const isFocused = (name: string) => page.locator('main h2:focus').filter({ hasText: name }).waitFor();
+    await page.goto('/register');
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    await page.getByText('Registration cost', { exact: true }).waitFor();
+    assert.equal(await page.locator('h2:focus').count(), 0, 'the focus is moved while the person fills in a step');
+    for (const step of ['Limits', 'Proof types', 'Approval', 'Review']) {
+      await page.getByRole('button', { name: /^Continue/ }).press('Enter');
+      await isFocused(step);
+    }
+    await page.goBack();
+    await isFocused('Approval');
+    await page.getByRole('navigation', { name: 'Steps' }).getByRole('button', { name: 'Limits' }).press('Enter');
+    await isFocused('Limits');
+    await page.goBack();
+    await page.goForward();
+    await isFocused('Limits');
+  });
+
   it('can stop waiting for a wallet that does not answer, sends nothing when it answers late, and can ask it again', async () => {
     const { page } = person;
     await openRegistrationReview(page);
@@ -80,7 +100,8 @@ describe('a registration in a browser', { skip: noBrowser }, () => {
     const sent = page.waitForRequest(/\/confirm$/, { timeout: 1_000 });
     wallet.release();
     await assert.rejects(sent, { name: 'TimeoutError' }, 'a late signature was sent');
+    await page.locator('main h2:focus').filter({ hasText: 'Review' }).waitFor();
     await sign.click();
-    await page.getByText('Project created').waitFor();
+    await page.locator('main h2:focus').filter({ hasText: 'Project created' }).waitFor();
   });
 });

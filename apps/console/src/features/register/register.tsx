@@ -1,10 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { type ReactNode, useEffect, useInsertionEffect, useState } from 'react';
+import { type ReactNode, useEffect, useInsertionEffect, useRef, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { EmptyState, Notice } from '../../ui/feedback.tsx';
+import { focusHeading } from '../../ui/focus-heading.ts';
 import { Page } from '../../ui/layout.tsx';
 import { useLeaveQuestion } from '../../ui/leave-question.ts';
 import { Ring } from '../../ui/ring.tsx';
@@ -38,6 +39,7 @@ function Steps({ wallet }: { readonly wallet: string }) {
     if (stage !== 'draft' || draft === EMPTY_DRAFT) return;
     return keepDraft({ wallet, draft });
   }, [wallet, draft, stage]);
+  useHeadingFocus(`${stage} ${step}`);
   const props = {
     draft,
     onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
@@ -56,6 +58,7 @@ function Steps({ wallet }: { readonly wallet: string }) {
         <StepList current={stage === 'created' ? STEPS.length : step} onGoTo={stage === 'draft' ? goTo : null} />
         <div className="flex max-w-2xl min-w-0 flex-col gap-5">
           {registration === 'approval' && <NeedsAdmission />}
+          {stage !== 'created' && <h2 className="text-lg font-semibold">{STEPS[step]}</h2>}
           {screens[step]}
         </div>
       </div>
@@ -80,6 +83,16 @@ function useStep(draft: RegistrationDraft, stage: RegistrationStage): [step: num
     if (asked > last) void navigate({ search: searchOf(last), replace: true });
   }, [navigate, asked, last]);
   return [stage === 'draft' ? Math.min(asked, last) : last, (step) => void navigate({ search: searchOf(step) })];
+}
+
+/** Moves the focus to the heading of another part of the form: the button that led there is gone. */
+function useHeadingFocus(part: string): void {
+  const shown = useRef(part);
+  useEffect(() => {
+    if (shown.current === part) return;
+    shown.current = part;
+    return focusHeading('main h2');
+  }, [part]);
 }
 
 function searchOf(step: number): { readonly step?: string } {
@@ -117,7 +130,7 @@ function StepList({ current, onGoTo }: StepListProps) {
     <nav aria-label="Steps">
       <div className="flex min-h-8 items-center gap-2 text-sm text-quiet md:hidden">
         <Ring size={18} progress={Math.min(1, (current + 1) / STEPS.length)} className="text-accent" />
-        {current < STEPS.length ? `Step ${current + 1} of ${STEPS.length}: ${STEPS[current]}` : 'Created'}
+        {current < STEPS.length ? `Step ${current + 1} of ${STEPS.length}` : 'Created'}
         {current > 0 && onGoTo && (
           <Button size="small" className="ml-auto" onClick={() => onGoTo(current - 1)}>
             <ArrowLeft size={14} aria-hidden /> Back
