@@ -41,8 +41,9 @@ interface KeptDraft {
 export function recallDraft(wallet: string): RegistrationDraft {
   const text = sessionStorage.getItem(STORAGE_KEY);
   if (text === null) return EMPTY_DRAFT;
-  const kept: KeptDraft = JSON.parse(text); // written by keepDraft, in this tab
-  return kept.wallet === wallet ? kept.draft : EMPTY_DRAFT;
+  const kept: KeptDraft = JSON.parse(text); // written by keepDraft
+  // An older release of the page may have written fewer fields.
+  return kept.wallet === wallet ? { ...EMPTY_DRAFT, ...kept.draft } : EMPTY_DRAFT;
 }
 
 /** Keeps a draft in this tab, instead of the one before. @returns a function that forgets it. */
