@@ -36,7 +36,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
   const project = await requireVisibleProject(deps, wallet, projectId);
   const now = clock.now();
   const open = await findOpenBatches(db, projectId);
-  const [[summary], names, batches, used, taken, expiringKeys, needs, { tokenAccount }] = await Promise.all([
+  const [[summary], names, batches, used, taken, expiringKeys, needs] = await Promise.all([
     findProjectSummaries(db, { projectId }),
     tokenNames.of([project.token.mint]),
     deps.countBatches(db, projectId),
@@ -44,7 +44,6 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
     readLamportsUse(db, utcDay(now), projectId),
     findExpiringKeys(db, projectId, { now, before: new Date(now.getTime() + EXPIRY_NOTICE_MS) }),
     readVaultNeeds(deps, project, open),
-    vaultOf(project),
   ]);
   if (!summary) throw new Error(`Project ${projectId} disappeared while its overview was read.`);
   const limits = presentLimits(project, used, startOfNextUtcDay(now));
@@ -63,7 +62,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
       lookupTable: lookupTable.address,
     },
     ...(summary.pauseReason !== null && { pauseReason: summary.pauseReason }),
-    vaultTokenAccount: tokenAccount,
+    vaultTokenAccount: vaultOf(project).tokenAccount,
     funds: needs && presentFunds(needs, project.token),
     limits,
     exposure: presentExposure(deps.caps, taken, startOfNextUtcDay(now)),

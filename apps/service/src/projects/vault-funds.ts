@@ -60,20 +60,19 @@ export function presentFunds({ tokens, lamports }: VaultNeeds, { decimals }: Pic
 async function computeNeeds(deps: FundsDeps, project: Project, open: readonly OpenBatch[]): Promise<VaultNeeds> {
   const { token, flywheel } = project;
   const { whole, partial } = split(open);
-  const [remaining, tokenAccounts, { tokenAccount }] = await Promise.all([
+  const [remaining, tokenAccounts] = await Promise.all([
     findRemainingPipelines(deps.db, partial),
     findTokenAccountsToCreate(
       deps.db,
       whole.map(({ id }) => id),
       { creator: ASSOCIATED_TOKEN_PROGRAM_ADDRESS, limit: MAX_TOKEN_ACCOUNTS },
     ),
-    vaultOf(project),
   ]);
   const rest = requirements(remaining, token);
   const funds = await readVaultFunds(deps.chain, {
     vault: flywheel.multisig.vault,
     token,
-    tokenAccount,
+    tokenAccount: vaultOf(project).tokenAccount,
     recipientTokenAccounts: [...rest.tokenAccounts.map(({ address }) => address), ...tokenAccounts].slice(
       0,
       MAX_TOKEN_ACCOUNTS,

@@ -276,10 +276,8 @@ async function prepareBundle(
 ): Promise<{ readonly bundle: BundleToSend; readonly end: number }> {
   const { multisig } = project.flywheel;
   const { start, isSingle, attempt } = next;
-  const [groups, terms] = await Promise.all([
-    executionGroups(multisig, batch, positionsOf(deps, batch, next), computeUnits),
-    deps.bundles.terms(multisig.lookupTable.addresses, attempt),
-  ]);
+  const groups = executionGroups(multisig, batch, positionsOf(deps, batch, next), computeUnits);
+  const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
   const signed = approvalOf(next);
   const limits = operatorLimits(multisig, 'execution', terms, { isCareful: isSingle, taken: signed.length });
   const left = planTransactions(groups, limits);
