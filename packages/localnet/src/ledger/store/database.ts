@@ -38,10 +38,10 @@ const TABLES = `
   ) strict;
 `;
 
-/** The file of a ledger. Only the store uses it. */
 /** The error of a ledger that cannot be opened. Its message names the directory and the reason. */
 export class LedgerError extends Error {}
 
+/** The file of a ledger. Only the store uses it. */
 export interface LedgerDatabase {
   value(key: string): bigint | Uint8Array | null;
   /** Every account that was written, one or more times; the last row counts. */
