@@ -83,7 +83,8 @@ export async function computeAsked(
  * caller must hold the lock of the project's flywheel, and must roll back when this throws or returns `unread`.
  * @param asked from `computeAsked`.
  * @throws ApiError ERR_UNAUTHORIZED for a key that was revoked meanwhile, ERR_ROTATION_OPEN, ERR_TOO_MANY_OPEN_BATCHES,
- * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED, ERR_ROTATION_REFUSED
+ * ERR_CAP_REACHED, ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED, ERR_POLICY_REFUSED, ERR_POLICY_CAP_REACHED, ERR_ROTATION_REFUSED,
+ * ERR_NONCE_POOL_EMPTY
  */
 export async function admitBatch(
   deps: LimitDeps,

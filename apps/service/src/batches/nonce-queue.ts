@@ -47,7 +47,7 @@ const MAX_WAIT_MS = 10_000;
 const MAX_TURN_MS = 30_000;
 /** Longer than an attempt: a line without success for this time waits for nonces. */
 const STALLED_MS = 2_000;
-/** More than a project may have open, so that its own limit answers first. */
+/** More than a project may have open by default (MAX_OPEN_BATCHES), so that its own limit answers first. */
 const MAX_WAITING_PER_PROJECT = 64;
 /** Each holds a compiled batch in memory. */
 const MAX_WAITING = 256;

@@ -13,7 +13,7 @@ export interface FlightWindow {
 const FIRST_WINDOW = 4;
 const MAX_WINDOW = 16;
 
-/** Opens a window. A `careful` one lets each bundle land before the next: after a failure, nothing depends on another one. */
+/** Opens a window. With `isCareful` each bundle lands before the next: after a failure, nothing depends on another one. */
 export function openWindow({ isCareful }: { readonly isCareful: boolean } = { isCareful: false }): FlightWindow {
   return { bundles: isCareful ? 1 : FIRST_WINDOW };
 }

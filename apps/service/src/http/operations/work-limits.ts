@@ -52,7 +52,7 @@ export type PipelineReader = { readonly keyId: string; readonly projectId: strin
 
 /** A preview, or a check before an execution, makes about ten requests to the cluster, a proof check up to twenty. */
 const MAX_AT_ONCE = 8;
-/** A project may execute all of its open batches at once (MAX_OPEN_BATCHES). */
+/** A project may execute all of its open batches at once: 50 by default (MAX_OPEN_BATCHES). */
 const MAX_WAITING = 50;
 /** Each takes about a second. */
 const RETRY_AFTER_SECONDS = 1;

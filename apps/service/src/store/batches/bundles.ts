@@ -126,7 +126,7 @@ export async function findNewestLanding(
   return row === undefined || row.landed_slot === null ? null : { slot: row.landed_slot, sentAt: row.created_at };
 }
 
-/** As many as a project may have open (MAX_OPEN_BATCHES). */
+/** As many as a project may have open by default (MAX_OPEN_BATCHES). */
 const NEWEST_BATCHES = 50;
 
 /** A bundle as the console shows it. Its signatures are not checked. */

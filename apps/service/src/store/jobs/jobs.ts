@@ -179,7 +179,7 @@ const QUEUES = [
 
 const SUPERVISION_SECONDS = 5;
 /**
- * A worker skips such a queue while its job was running at its last check of the queue (default every 60 s), so a
+ * A worker skips a queue of single jobs if one was running at its last check of the queue (every 60 s by default), so a
  * shorter interval is needed for the next job to begin at once.
  */
 const QUEUE_LOOKUP_SECONDS = 1;
@@ -201,7 +201,7 @@ function createBoss(
     schedule: false,
     superviseIntervalSeconds: SUPERVISION_SECONDS,
     monitorIntervalSeconds: SUPERVISION_SECONDS,
-    // Only a worker needs the queues' counts, see there; a sender needs their settings, which a release changes.
+    // Only a worker needs the queues' counts, see `QUEUE_LOOKUP_SECONDS`; a sender needs their settings, which a release changes.
     ...(own.supervise && { queueCacheIntervalSeconds: QUEUE_LOOKUP_SECONDS }),
   });
   boss.on('error', (error) => log.error({ err: error }, 'job queue error'));
