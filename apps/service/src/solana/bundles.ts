@@ -33,7 +33,10 @@ export interface BundleSenderOptions {
   readonly maxTipLamports: bigint;
   /** Highest price of a compute unit, in micro-lamports. */
   readonly maxComputeUnitPrice: bigint;
-  /** Shortest time between requests to the block engine; 1,000 ms by default, Jito’s limit without an agreement. */
+  /**
+   * Shortest time between requests to the block engine; 1,000 ms by default, Jito’s limit without an agreement,
+   * and none for an engine on this machine.
+   */
   readonly requestIntervalMs?: number;
   /** Number in [0, 1) that picks the tip account. */
   readonly random?: () => number;
