@@ -107,7 +107,10 @@ export async function mayMigrate(db: Db): Promise<boolean> {
   return rows[0]?.may === true;
 }
 
-/** The login of a connection, and whether it is the role or may become it with `set role`. */
+/**
+ * Makes sure that the login of a connection may take on a role with `set role`; grants that if it must.
+ * @throws Error if the role does not exist, or with the statement that an administrator must run if the login may not grant it.
+ */
 export async function prepareRole(db: Db, name: string): Promise<void> {
   const { rows } = await sql<{ login: string; may: boolean }>`
     select current_user as login, pg_has_role(oid, 'SET') as may from pg_roles where rolname = ${name}

@@ -75,8 +75,8 @@ export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolea
 /**
  * Records why a batch cannot be executed. Without `keepRequest` the approval is removed, so that execute can be
  * requested again.
- * @returns false, and changes nothing, while a bundle of the execution is in flight or after any of it landed, if
- * another approval than `judged` has arrived since, or if the batch has ended.
+ * @returns false, and changes nothing, if the batch has ended, if another approval than `judged` has arrived since, or,
+ * without `keepRequest`, if a bundle of the execution has landed or may still land.
  */
 export async function recordExecutionIssue(
   db: Db,

@@ -45,7 +45,7 @@ interface KeySuccessionsTable {
   signed_at: Date;
 }
 
-/** Decisions that operators signed about terms, a pause or an admission. HTTP processes write them. */
+/** Decisions that operators signed about terms, rules, a pause or an admission. HTTP processes write them. */
 interface CompanyChangesTable {
   id: Generated<bigint>;
   /** null: all projects. */
@@ -69,7 +69,7 @@ interface CompanyChangesTable {
   requested_at: Date;
 }
 
-/** Results of a worker's review of each decision. Only workers write this table and the four after it. */
+/** Results of a worker's review of each decision. Only workers write this table and those after it, up to `company_uses`. */
 interface CompanyReviewsTable {
   change_id: bigint;
   /** null: refused. */

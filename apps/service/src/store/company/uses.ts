@@ -36,7 +36,7 @@ export async function readSignedUse(
   return { movedBaseUnits: totals[0]?.moved ?? 0n, uses: new Map(rows.map(({ key, used }) => [key, used])) };
 }
 
-/** Counts what a batch uses of a day, in place of what was counted of it before. */
+/** Counts what a batch uses of a day, once: what is counted of it already stays as it is. */
 export async function recordUses(
   trx: Db,
   { multisig, batchIndex }: BatchOnChain,

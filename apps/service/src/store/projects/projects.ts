@@ -5,7 +5,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { DailyTotals, NewProject, Project, Token } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
 
-/** Finds the project of an API key: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
+/** A project as a search finds it: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
 export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
 /** Stores everything of a registration, or nothing. */
