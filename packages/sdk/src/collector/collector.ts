@@ -70,7 +70,7 @@ export interface CollectorOptions extends ReportHandlers {
 export interface CollectorMetrics extends ItemCounts {
   /** Batches that are not executed yet. */
   readonly openBatches: number;
-  /** What a batch waited for last, until a batch was executed; null if nothing. */
+  /** What a batch waited for last, until a batch has ended; null if nothing. */
   readonly waitingFor: HeldUp | null;
 }
 

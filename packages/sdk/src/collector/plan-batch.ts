@@ -21,7 +21,10 @@ export interface Plan {
   readonly changes: StoreChanges | null;
   /** The batch that `changes` opens. Without one, plan again after the write. */
   readonly batch: StoredBatch | null;
-  /** Milliseconds until the oldest item is old enough; null if none waits. */
+  /**
+   * Milliseconds until the oldest item is old enough, or a deferred one may be tried; null if none waits, and beside
+   * `changes`.
+   */
   readonly dueInMs: number | null;
 }
 

@@ -125,7 +125,7 @@ export interface CollectorStore {
   /**
    * Keeps the vault of the project whose events the store holds, unless it keeps one already, and returns the one that it
    * keeps. Of concurrent calls the first one wins, and what is returned is durable. A collector that gets another vault than
-   * its own refuses to start: it would pay the events from the wrong vault. Optional, so that stores that were written before
+   * its own pays nothing: it would pay the events from the wrong vault. Optional, so that stores that were written before
    * 0.3 still work, without this protection; `storeConformance` demands it.
    */
   bindProject?(vaultAddress: string): Promise<string>;
