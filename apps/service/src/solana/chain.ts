@@ -83,8 +83,8 @@ export interface Chain extends PastReads {
    */
   send(transaction: Base64EncodedWireTransaction): Promise<Signature>;
   /**
-   * Reads for each recent block, 128 at most, the lowest price (micro-lamports per compute unit) of a transaction that
-   * writes these accounts.
+   * Reads for each recent block, 150 at most, the lowest price (micro-lamports per compute unit) of a transaction that
+   * writes these accounts, of which there may be 128.
    */
   recentPrioritizationFees(accounts: readonly Address[]): Promise<readonly bigint[]>;
   /**
