@@ -165,6 +165,12 @@ describe('statements beside a long past', () => {
     const rows = await countRowsRead((trx) => judgePast(trx, project, NO_POLICY, new Date(0)));
     assert.ok(rows < PAST, `${rows} rows and index entries were read`);
   });
+
+  it('know the slot in which an old batch has landed that is still open', async () => {
+    await db.updateTable('batches').set({ closed_at: null }).where('id', '=', PACKED).execute();
+    await db.updateTable('bundles').set({ landed_slot: 9n }).where('batch_id', '=', PACKED).execute();
+    assert.equal(await findLandedSlot(db, project.flywheel.id), 9n);
+  });
 });
 
 describe('the numbers of batches by status', () => {

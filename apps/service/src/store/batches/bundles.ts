@@ -1,5 +1,5 @@
 import type { BatchStatus } from '@flywheel/api';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Bundle } from '../../model/batch.ts';
 import { awaitsCompanySql } from '../batch-waits.ts';
 import { checkSignatures, DamagedRecord } from '../damaged-record.ts';
@@ -88,21 +88,18 @@ export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase
 }
 
 /**
- * Reads the highest slot in which a transaction of a flywheel's newest batches has landed; 0 if there is none. A node that
- * has not reached it does not know the state that these left.
+ * Reads the highest slot in which a transaction of a flywheel's newest batches has landed, or of those that are not closed; 0 if
+ * there is none. A node that has not reached it does not know the state that these left.
  */
 export async function findLandedSlot(db: Db, flywheelId: string): Promise<bigint> {
-  const newest = db
-    .selectFrom('batches')
-    .select('batches.id as batch_id')
-    .where('flywheel_id', '=', flywheelId)
-    .orderBy('batch_index', 'desc')
-    .limit(NEWEST_BATCHES)
-    .as('newest');
+  const batches = db.selectFrom('batches').select('id').where('flywheel_id', '=', flywheelId);
+  const newest = batches.orderBy('batch_index', 'desc').limit(NEWEST_BATCHES);
+  // An old batch may be executed after many newer ones. As an array they are never joined with all bundles.
+  const ids = sql`array(${batches.where('closed_at', 'is', null)} union all (${newest}))`;
   const { slot } = await db
-    .selectFrom(newest)
-    .innerJoin('bundles', 'bundles.batch_id', 'newest.batch_id')
+    .selectFrom('bundles')
     .select(({ fn }) => fn.max<bigint | null>('landed_slot').as('slot'))
+    .where('batch_id', '=', sql<string>`any(${ids})`)
     .executeTakeFirstOrThrow();
   return slot ?? 0n;
 }
@@ -126,7 +123,7 @@ export async function findNewestLanding(
   return row === undefined || row.landed_slot === null ? null : { slot: row.landed_slot, sentAt: row.created_at };
 }
 
-/** As many as a project may have open by default (MAX_OPEN_BATCHES). */
+/** Closed batches are among them: their newest landings may be unknown to a node, too. */
 const NEWEST_BATCHES = 50;
 
 /** A bundle as the console shows it. Its signatures are not checked. */
