@@ -12,12 +12,12 @@ export const MAX_PIPELINES_PER_BATCH = 1_000;
 /** Bytes of UTF-8. A payload is proof data, not storage. */
 export const MAX_PAYLOAD_BYTES = 65_536;
 
-const amount = z
-  .number()
-  .positive()
-  .describe(
+const amount = z.number().positive().meta({
+  // Without it, generated Go clients hold an amount as a float of 32 bits and send 16777218 for 16777217.25.
+  format: 'double',
+  description:
     'Whole tokens, greater than zero, with at most 15 significant digits and no more fraction digits than the mint has decimals.',
-  );
+});
 
 export const BurnAction = z.strictObject({ action: z.literal('BURN'), amount }).meta({ id: 'BurnAction' });
 

@@ -87,6 +87,13 @@ describe('openapi()', () => {
     assert.deepEqual([limit.schema, limit.example], [{ type: 'integer', minimum: 1, maximum: 100 }, 1]);
   });
 
+  it('declares amounts as doubles, because generated clients would round them to floats of 32 bits', () => {
+    for (const action of ['BurnAction', 'AirdropAction']) {
+      const { type, format } = document.components.schemas[action].properties.amount;
+      assert.deepEqual([type, format], ['number', 'double'], action);
+    }
+  });
+
   it('says which operations share a rate limit', () => {
     const { description } = document.info;
     assert.match(description, /`executeBatch` and `cancelBatch` share `execute`/);
