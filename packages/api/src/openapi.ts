@@ -176,6 +176,7 @@ const HEADERS = {
   Location: textHeader('Path of the batch.'),
   'Retry-After': { schema: { type: 'integer' }, description: 'Seconds to wait before the next request.' },
   'WWW-Authenticate': textHeader('Names the header of the API key.'),
+  'Accept-Encoding': textHeader('`identity` if the body was compressed; otherwise absent.'),
 };
 
 type HeaderName = keyof typeof HEADERS;
@@ -197,11 +198,16 @@ function successHeaders({ headers: requested }: Operation, status: number) {
 function errorHeaders(status: number, codes: readonly ErrorCode[]) {
   if (status === UNAUTHORIZED) return headerReferences(['X-Request-Id', 'WWW-Authenticate']);
   const mayPass = PASSING_STATUSES.has(status) || codes.includes('ERR_ROTATION_OPEN');
-  return headerReferences([...COUNTED, ...(mayPass ? (['Retry-After'] as const) : [])]);
+  return headerReferences([
+    ...COUNTED,
+    ...(mayPass ? (['Retry-After'] as const) : []),
+    ...(status === UNSUPPORTED_MEDIA_TYPE ? (['Accept-Encoding'] as const) : []),
+  ]);
 }
 
 const ACCEPTED = 202;
 const UNAUTHORIZED = 401;
+const UNSUPPORTED_MEDIA_TYPE = 415;
 
 function headerReferences(names: readonly HeaderName[]) {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -77,6 +77,7 @@ describe('openapi()', () => {
     assert.deepEqual(headersOf(init, 401), ['WWW-Authenticate']);
     for (const status of [409, 429, 500, 503]) assert.deepEqual(headersOf(init, status), [...counted, 'Retry-After']);
     assert.deepEqual(headersOf(execute, 409), counted);
+    assert.deepEqual(headersOf(init, 415), [...counted, 'Accept-Encoding']);
     const references = JSON.stringify(document).matchAll(/"#\/components\/headers\/([^"]+)"/g);
     for (const [, name = ''] of references) assert.ok(name in document.components.headers, name);
   });
