@@ -209,6 +209,16 @@ export function storeConformance(
       equal(await store.count(), { accepted: 3, pending: 2, paid: 0, quarantined: 0, dropped: 1 }, 'the counts');
     }),
 
+    test('write changes nothing if one of its items is in another batch than it was', async (store) => {
+      const epoch = await begin(store);
+      const [a, b] = await three(store);
+      await store.write(epoch, { items: [{ item: b, to: { batchKey: KEY, position: 0 } }] });
+      const stale = [a, b].map((each) => ({ item: each, to: { batchKey: OTHER_KEY, position: 0 } }));
+      await rejects(() => store.write(epoch, { items: stale }), 'a write with an item that another batch has');
+      equal(await store.read({ batchKey: OTHER_KEY }), [], 'the items of the refused batch');
+      equal((await store.read({ batchKey: KEY })).length, 1, 'the number of items that its batch keeps');
+    }),
+
     test('a store belongs to the project that it is bound to first', async (store, reopen) => {
       equal(await bind(store, 'vault one'), 'vault one', 'the vault of the first project');
       const other = await reopen();
@@ -268,6 +278,7 @@ export function storeConformance(
 }
 
 const KEY = '0198a3c2-7d1e-8c3a-9b1f-2f6f0c6d1e2a';
+const OTHER_KEY = '0198a3c2-7d1e-8c3a-9b1f-2f6f0c6d1e2b';
 
 const PENDING: ItemProgress = {
   ...{ state: 'pending', lane: 'together', attempts: 0, batchKey: null, position: null, batchId: null },
