@@ -22,6 +22,31 @@ describe('a collector whose signed approval was lost', () => {
     assert.ok(isFlywheelError(error, 'ERR_COLLECTOR_REPLACED'), String(error));
     assert.equal(signatures, 1);
   });
+
+  it('keeps its batch whole when the service refuses it because of a limit', async () => {
+    const world = await openCollectorWorld();
+    const service = world.serve();
+    let isLost = false;
+    let refusals = 3;
+    const lossy: typeof fetch = async (input, init) => {
+      const { pathname } = new URL(String(input));
+      if (pathname.endsWith('/execute') && !isLost) {
+        isLost = true;
+        return refusal(503, 'ERR_UNAVAILABLE');
+      }
+      if (!pathname.endsWith('/init') || !isLost || refusals === 0) return service.fetch(input, init);
+      refusals -= 1;
+      return refusal(400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED');
+    };
+    const options = { maxItems: 2, maxAgeMs: 600_000 };
+    const collector = await world.open({ fetch: lossy }, createVolatileMemoryStore(), options);
+    await Promise.all(['a', 'b'].map((id) => collector.collect(event(id, 'ada'))));
+    await collector.idle();
+    await collector.stop();
+    assert.equal(refusals, 0);
+    assert.deepEqual(service.inits, [['a', 'b']]);
+    assert.deepEqual(service.paid, ['a', 'b']);
+  });
 });
 
 interface LostApproval {
