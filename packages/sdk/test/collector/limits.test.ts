@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { isFlywheelError } from '@flywheel/sdk';
+import type { InitBatchRequest } from '@flywheel/api';
+import { airdrop, isFlywheelError } from '@flywheel/sdk';
 import { type Collector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { waitUntil } from '@flywheel/testing/batches';
 import { type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
@@ -64,6 +65,45 @@ describe('a collector that a limit refuses', () => {
     assert.equal(new Set(service.paid).size, 4);
     await collector.stop();
     await idle;
+  });
+});
+
+describe('a collector that pays events together', () => {
+  const options = { mergeAirdrops: true, maxItems: 1_000, maxAgeMs: 600_000 };
+
+  it('lists at most 900 of them in one payload', async () => {
+    const service = world.serve();
+    const events = Array.from({ length: 901 }, (_, i) => event(`e${i}`, 'ada'));
+    nameEvents(service, events);
+    const collector = await world.open(service, createVolatileMemoryStore(), options);
+    await Promise.all(events.map((each) => collector.collect(each)));
+    await collector.idle();
+    await collector.stop();
+    assert.equal(service.inits.length, 1);
+    assert.equal(service.paid.length, 901);
+  });
+
+  it('adds up no amounts whose sum has more digits than an amount may have', async () => {
+    const service = world.serve();
+    const amounts: unknown[] = [];
+    const reading: typeof fetch = (input, init) => {
+      if (String(input).endsWith('/init')) {
+        const { pipelines } = JSON.parse(String(init?.body)) as InitBatchRequest;
+        amounts.push(
+          ...pipelines.flatMap(({ actions }) => actions.map((each) => each.action === 'AIRDROP' && each.amount)),
+        );
+      }
+      return service.fetch(input, init);
+    };
+    const collector = await world.open({ fetch: reading }, createVolatileMemoryStore(), options);
+    const asked = [999_999_999_999_999, 0.5];
+    await Promise.all(
+      asked.map((amount, i) => collector.collect({ ...event(`e${i}`, 'ada'), actions: [airdrop('ada', amount)] })),
+    );
+    void collector.idle().catch(() => undefined);
+    await until(() => amounts.length > 0 || collector.stopped.error !== null);
+    await collector.stop();
+    assert.deepEqual(amounts, asked);
   });
 });
 
