@@ -198,6 +198,31 @@ test('an execution can be requested again until its first bundle is recorded', a
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: ISSUE, updatedAt: later(6) });
 });
 
+test('an issue of one approval leaves a newer one in place', async () => {
+  const { batch } = await stored('FINALIZED');
+  const newer = 'bmV3ZXI=' as Base64EncodedWireTransaction;
+  await requestExecution(db, batch.id, newer, later(1));
+  const options = { keepRequest: false, judged: SIGNED_TX } as const;
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, options, later(2)), false);
+  assert.deepEqual(await request(batch), { signedTx: newer, executionError: null, updatedAt: later(1) });
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { ...options, judged: newer }, later(3)), true);
+  assert.deepEqual(await request(batch), { signedTx: null, executionError: ISSUE, updatedAt: later(3) });
+});
+
+test('an issue releases a request after a bundle that failed, unless a part of it has landed', async () => {
+  for (const [landed, isReleased] of [
+    [{ signatures: [], slot: null }, true],
+    [{ signatures: SIGNATURES.slice(0, 1), slot: 7n }, false],
+  ] as const) {
+    const { batch } = await stored('FINALIZED');
+    await requestExecution(db, batch.id, SIGNED_TX, NOW);
+    const { id } = await insertBundle(db, newBundle(batch, { phase: 'execution' }));
+    await settleBundle(db, id, 'failed', landed, NOW);
+    const released = await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: false }, NOW);
+    assert.equal(released, isReleased);
+  }
+});
+
 test('a request and the first bundle at once store the bundle of the stored request', async () => {
   for (let i = 0; i < 10; i++) {
     const { batch } = await stored('FINALIZED');
