@@ -21,6 +21,7 @@ import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch, finalizeExecution, findBatch } from '../../src/store/batches/batches.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { askCompanyAgain } from '../../src/store/batches/company-approvals.ts';
 import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
 import { findLedgerEntries, findUnrecorded, insertLedgerEntries } from '../../src/store/batches/ledger.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
@@ -221,6 +222,15 @@ test('an issue releases a request after a bundle that failed, unless a part of i
     const released = await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: false }, NOW);
     assert.equal(released, isReleased);
   }
+});
+
+test('a batch that waits for the company again sends no further part, although its execution has begun', async () => {
+  const { batch } = await stored('FINALIZED');
+  await requestExecution(db, batch.id, SIGNED_TX, NOW);
+  await insertBundle(db, newBundle(batch, { phase: 'execution' }));
+  await askCompanyAgain(db, batch.id, NOW);
+  const next = newBundle(batch, { phase: 'execution', firstPipeline: 1 });
+  await assert.rejects(insertBundle(db, next), /waits for a person to approve it for the company/);
 });
 
 test('a request and the first bundle at once store the bundle of the stored request', async () => {
