@@ -1,6 +1,7 @@
+import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { Button } from './button.tsx';
-import { Dialog, DialogButtons } from './dialog.tsx';
+import { Dialog, DialogButtons, useHeldDialog } from './dialog.tsx';
 import { ErrorNotice } from './feedback.tsx';
 import { TextField } from './fields.tsx';
 
@@ -14,9 +15,8 @@ export interface ConfirmDialogProps {
   /** Label of the button that closes the dialog; `Cancel` by default, and another one where `verb` cancels something. */
   readonly dismissLabel?: string;
   readonly isOpen: boolean;
-  readonly isBusy: boolean;
-  readonly error: Error | null;
-  readonly onConfirm: () => void;
+  /** Does the action; the dialog stays open until then, and shows its error. */
+  readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -34,27 +34,29 @@ function ConfirmForm({
   name,
   verb,
   dismissLabel = 'Cancel',
-  isBusy,
-  error,
   onConfirm,
   onClose,
 }: Omit<ConfirmDialogProps, 'title' | 'isOpen'>) {
   const [typed, setTyped] = useState('');
+  const action = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
+  useHeldDialog(action.isPending);
   const isSame = asShown(typed) === asShown(name);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (isSame) onConfirm();
+    if (isSame) action.mutate();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <div>{children}</div>
       <TextField label={`Type “${name}” to confirm`} value={typed} onChange={({ target }) => setTyped(target.value)} />
-      {error && <ErrorNotice error={error} />}
+      {action.error && <ErrorNotice error={action.error} />}
       <DialogButtons>
-        <Button type="submit" tone="danger" isBusy={isBusy} disabled={!isSame}>
+        <Button type="submit" tone="danger" isBusy={action.isPending} disabled={!isSame}>
           {verb}
         </Button>
-        <Button onClick={onClose}>{dismissLabel}</Button>
+        <Button disabled={action.isPending} onClick={onClose}>
+          {dismissLabel}
+        </Button>
       </DialogButtons>
     </form>
   );

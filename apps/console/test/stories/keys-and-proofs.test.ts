@@ -114,6 +114,36 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByText('1 inactive key').waitFor();
   });
 
+  it('keep the dialog of a revocation open until the answer, which would close another one, and no error for the next key', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    for (const name of ['morning', 'evening'])
+      assert.equal((await askApi(person, `/projects/${projectId}/keys`, { name })).status, 200);
+    await page.goto(`/p/${projectId}/keys`);
+    const dialog = page.getByRole('dialog');
+    const restore = await alterAnswers(page, { of: /keys\/[\w-]+$/, change: () => '{}', status: 500 });
+    await page.getByRole('button', { name: 'Revoke morning' }).click();
+    await page.getByLabel(/^Type/).fill('morning');
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await restore();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Revoke evening' }).click();
+    assert.equal(await dialog.getByRole('alert').count(), 0, 'it shows the error of another key');
+    const revocation = await holdRequests(page, /keys\/[\w-]+$/, 'DELETE');
+    await page.getByLabel(/^Type/).fill('evening');
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await revocation.reached;
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    assert.ok(await dialog.isVisible());
+    assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());
+    revocation.release();
+    await dialog.waitFor({ state: 'hidden' });
+  });
+
   it('rotate a key without an overlap, and show the new one, which expires when the old one would', async () => {
     const person = await story.visit(PHONE);
     const { page } = person;

@@ -108,14 +108,11 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
   const { id: batchId, status, batchIndex } = batch.batch;
   const kind = batchKindName(batch.kind);
   const name = `${kind} ${batchIndex}`;
-  const cancel = useMutation({
-    mutationFn: () => cancelBatch(projectId, batchId),
-    onSuccess: async (answer) => {
-      await queries.invalidateQueries(progressQuery(projectId, batchId));
-      onCancelled('cancelTx' in answer && answer.cancelTx !== undefined);
-      setOpen(false);
-    },
-  });
+  const cancel = async () => {
+    const answer = await cancelBatch(projectId, batchId);
+    await queries.invalidateQueries(progressQuery(projectId, batchId));
+    onCancelled('cancelTx' in answer && answer.cancelTx !== undefined);
+  };
   if (isFinalStatus(status) || !isOwner) return null;
   return (
     <>
@@ -128,9 +125,7 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
         verb={`Cancel the ${kind.toLowerCase()}`}
         dismissLabel={`Keep the ${kind.toLowerCase()}`}
         isOpen={isOpen}
-        isBusy={cancel.isPending}
-        error={cancel.error}
-        onConfirm={() => cancel.mutate()}
+        onConfirm={cancel}
         onClose={() => setOpen(false)}
       >
         <p>

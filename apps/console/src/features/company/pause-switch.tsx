@@ -1,6 +1,6 @@
 import { address } from '@flywheel/protocol';
 
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
 import { pauseProject, resumeProject } from '../../lib/api/company.ts';
@@ -67,24 +67,18 @@ export interface PauseDialogProps {
 export function PauseDialog({ name, pause, isOpen, onClose }: PauseDialogProps) {
   const [reason, setReason] = useState('');
   const queries = useQueryClient();
-  const change = useMutation({
-    mutationFn: () => pause(reason === '' ? {} : { reason }),
-    onSuccess: () => {
-      setReason('');
-      onClose();
-    },
+  const confirm = async () => {
     // Also after an error: some shards may have done it.
-    onSettled: () => queries.invalidateQueries(),
-  });
+    await pause(reason === '' ? {} : { reason }).finally(() => queries.invalidateQueries());
+    setReason('');
+  };
   return (
     <ConfirmDialog
       title={`Pause ${name}?`}
       name={name}
       verb="Pause"
       isOpen={isOpen}
-      isBusy={change.isPending}
-      error={change.error}
-      onConfirm={() => change.mutate()}
+      onConfirm={confirm}
       onClose={onClose}
     >
       <div className="flex flex-col gap-4">

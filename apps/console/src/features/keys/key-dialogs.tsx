@@ -206,13 +206,10 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
 export function RevokeKeyDialog({ projectId, apiKey, isOpen, onClose }: KeyDialogProps) {
   const queries = useQueryClient();
   const name = displayName(apiKey);
-  const revoke = useMutation({
-    mutationFn: () => revokeKey(projectId, apiKey.keyId),
-    onSuccess: async () => {
-      await queries.invalidateQueries(keysQuery(projectId));
-      onClose();
-    },
-  });
+  const revoke = async () => {
+    await revokeKey(projectId, apiKey.keyId);
+    await queries.invalidateQueries(keysQuery(projectId));
+  };
   return (
     <ConfirmDialog
       // A key and the one that replaces it have the same name.
@@ -220,9 +217,7 @@ export function RevokeKeyDialog({ projectId, apiKey, isOpen, onClose }: KeyDialo
       name={name}
       verb="Revoke the key"
       isOpen={isOpen}
-      isBusy={revoke.isPending}
-      error={revoke.error}
-      onConfirm={() => revoke.mutate()}
+      onConfirm={revoke}
       onClose={onClose}
     >
       <p>

@@ -97,6 +97,7 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
       onClose();
     },
   });
+  useHeldDialog(change.isPending);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     change.mutate();
@@ -121,7 +122,9 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
         >
           Save webhook
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button disabled={change.isPending} onClick={onClose}>
+          Cancel
+        </Button>
       </DialogButtons>
     </form>
   );
@@ -213,6 +216,7 @@ function DisableForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, '
       onClose();
     },
   });
+  useHeldDialog(disable.isPending);
   return (
     <div className="flex flex-col gap-4">
       <p>
@@ -224,7 +228,9 @@ function DisableForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, '
         <Button tone="danger" isBusy={disable.isPending} onClick={() => disable.mutate()}>
           Disable the webhook
         </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button disabled={disable.isPending} onClick={onClose}>
+          Cancel
+        </Button>
       </DialogButtons>
     </div>
   );
@@ -234,22 +240,18 @@ function DisableForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, '
 export function DeleteWebhookDialog({ projectId, webhook, isOpen, onClose }: WebhookDialogProps) {
   const queries = useQueryClient();
   const { host } = new URL(webhook.url);
-  const remove = useMutation({
-    mutationFn: () => deleteWebhook(projectId, webhook.webhookId),
-    onSuccess: async () => {
-      onClose();
-      await queries.invalidateQueries({ queryKey: ['project', projectId] });
-    },
-  });
+  const remove = async () => {
+    await deleteWebhook(projectId, webhook.webhookId);
+    // Not awaited: with its webhook the list loses the dialog too, which closes before.
+    void queries.invalidateQueries({ queryKey: ['project', projectId] });
+  };
   return (
     <ConfirmDialog
       title="Delete the webhook?"
       name={host}
       verb="Delete the webhook"
       isOpen={isOpen}
-      isBusy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
+      onConfirm={remove}
       onClose={onClose}
     >
       <p>
