@@ -177,14 +177,20 @@ function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void
 
 /** Finds errors that need no body, so that an unknown route answers 404 whatever is sent to it. */
 function findRequestError(request: FastifyRequest, missing: MissingPage): ApiError | undefined {
-  if (!URL.canParse(`http://${request.host}`) && !isProbeWithoutHost(request)) {
-    const problem = request.headers.host === undefined ? 'is missing.' : 'names no host.';
-    return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
-  }
+  const problem = findHostProblem(request);
+  if (problem !== null) return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
   if (request.is404 && !missing.isAsked(request)) {
     return new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: pathOf(request) });
   }
   return undefined;
+}
+
+/** A request has one valid Host (RFC 9112, 3.2). Node takes the first of several; a proxy in front may have taken another one. */
+function findHostProblem(request: FastifyRequest): string | null {
+  const timesSent = request.raw.headersDistinct.host?.length ?? 0;
+  if (timesSent > 1) return `was sent ${timesSent} times; send it once.`;
+  if (URL.canParse(`http://${request.host}`) || isProbeWithoutHost(request)) return null;
+  return timesSent === 0 ? 'is missing.' : 'names no host.';
 }
 
 /** HTTP/1.0 requires no Host, and the default probes of load balancers send none. The health routes use no host; others may. */

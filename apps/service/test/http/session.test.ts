@@ -115,4 +115,11 @@ describe('a Host header', () => {
       assert.match(answer, /^HTTP\/1\.1 400 .*ERR_INVALID_REQUEST","message":"headers\.host/s, host);
     }
   });
+
+  it('that is sent twice is rejected, because a proxy may take the other one', async () => {
+    const answer = await server.send(
+      'GET /openapi.json HTTP/1.1\r\nhost: one.example\r\nhost: two.example\r\nconnection: close\r\n\r\n',
+    );
+    assert.match(answer, /^HTTP\/1\.1 400 .*"message":"headers\.host was sent 2 times; send it once\."/s);
+  });
 });
