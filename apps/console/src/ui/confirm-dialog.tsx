@@ -62,7 +62,14 @@ function ConfirmForm({
   );
 }
 
-/** A text as a page shows it: without spaces at its ends, and with one for several. A phone adds one after a word. */
+/**
+ * A text as a page shows it: without spaces at its ends, and with one for several, because a phone adds one after a word; without
+ * marks that are not seen, such as those of a direction; and with each accent in the one form that a keyboard types.
+ */
 function asShown(text: string): string {
-  return text.trim().replace(/\s+/g, ' ');
+  return text
+    .normalize('NFC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .trim()
+    .replace(/\s+/g, ' ');
 }
