@@ -6,7 +6,7 @@ import { noBrowser } from '@flywheel/testing/browser';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
-import { addWallet, holdSignatures } from './alterations.ts';
+import { addWallet, holdRequests, holdSignatures } from './alterations.ts';
 import {
   approve,
   checkScreen,
@@ -98,6 +98,24 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
       await waitUntil('the new wallet', wallet, (found) => found === next.address);
     });
   }
+
+  it('leaves a person where they have gone while a withdrawal was created', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    const to = await signIn(person);
+    const project = await register(person);
+    await fund(person, project);
+    await page.getByLabel('Recipient’s wallet').fill(to);
+    await page.getByLabel('Amount, SOL').fill('0.1');
+    const creation = await holdRequests(page, '**/withdrawals');
+    await page.getByRole('button', { name: 'Create withdrawal' }).click();
+    await creation.reached;
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
+    creation.release();
+    await page.getByText('To withdraw').first().waitFor();
+    assert.match(page.url(), new RegExp(`/p/${project.projectId}/?$`));
+  });
 
   it('does not rotate the wallet when the new one signs after the person has cancelled', async () => {
     const person = await story.visit();

@@ -145,11 +145,20 @@ function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
   const error = newWalletError(to, project);
   const text = rotationMessage({ projectId, multisig: project.multisig.address, from, to });
   const request = useWalletRequest();
+  const navigate = useNavigate();
   const ask = useRotate(projectId, request);
   const isReady = to !== '' && error === null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (isReady) ask.mutate({ to, text, pasted });
+    if (!isReady) return;
+    ask.mutate(
+      { to, text, pasted },
+      // Given here, it is not called for a person who has left this form meanwhile.
+      {
+        onSuccess: ({ batchId }) =>
+          void navigate({ to: '/p/$projectId/approve/$batchId', params: { projectId, batchId } }),
+      },
+    );
   };
   const cancel = () => {
     request.stop();
@@ -202,17 +211,13 @@ interface RotationInput {
 }
 
 function useRotate(projectId: string, request: WalletRequest) {
-  const navigate = useNavigate();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: async ({ to, text, pasted }: RotationInput) => {
       const signature = pasted === '' ? await request.ask(signMessage(to, text)) : pasted;
       return rotateWallet(projectId, crypto.randomUUID(), { newWallet: to, signature });
     },
-    onSuccess: async ({ batchId }) => {
-      void queries.invalidateQueries({ queryKey: ['project', projectId] });
-      await navigate({ to: '/p/$projectId/approve/$batchId', params: { projectId, batchId } });
-    },
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
 }
 

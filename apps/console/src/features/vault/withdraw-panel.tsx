@@ -21,13 +21,17 @@ export function WithdrawPanel({ project }: { readonly project: ProjectOverview }
   const queries = useQueryClient();
   const [key, setKey] = useState(newKey);
   const withdrawal = useMutation({
-    mutationFn: (request: Parameters<typeof withdraw>[2]) => withdraw(project.id, key, request),
-    onSuccess: async ({ batchId, warnings }) => {
-      void queries.invalidateQueries({ queryKey: ['project', project.id] });
-      const params = { projectId: project.id, batchId };
-      if (warnings.length === 0) await navigate({ to: '/p/$projectId/approve/$batchId', params });
-    },
+    mutationFn: (request: WithdrawalRequest) => withdraw(project.id, key, request),
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['project', project.id] }),
   });
+  const create = (request: WithdrawalRequest) =>
+    withdrawal.mutate(request, {
+      // Given here, it is not called for a person who has left this screen meanwhile.
+      onSuccess: ({ batchId, warnings }) => {
+        const params = { projectId: project.id, batchId };
+        if (warnings.length === 0) void navigate({ to: '/p/$projectId/approve/$batchId', params });
+      },
+    });
   const startOver = () => {
     setKey(newKey());
     withdrawal.reset();
@@ -43,7 +47,7 @@ export function WithdrawPanel({ project }: { readonly project: ProjectOverview }
           isBusy={withdrawal.isPending}
           error={withdrawal.error}
           onChange={() => withdrawal.isError && startOver()}
-          onSubmit={(request) => withdrawal.mutate(request)}
+          onSubmit={create}
         />
       )}
     </Panel>
