@@ -116,6 +116,24 @@ export async function addWallet({ page }: Pick<Person, 'page'>, name: string): P
   return values.address;
 }
 
+/** Adds a wallet whose window the person closes: it never answers. As a script of a page it comes before all others. */
+export const ADD_SILENT_WALLET = `(() => {
+  globalThis.timesAsked = 0;
+  const chains = ['solana:localnet'];
+  const connect = () => {
+    globalThis.timesAsked += 1;
+    return new Promise(() => {});
+  };
+  const features = {
+    'standard:connect': { version: '1.0.0', connect },
+    'solana:signMessage': { version: '1.1.0' },
+    'solana:signTransaction': { version: '1.0.0', supportedTransactionVersions: [0] },
+  };
+  const wallet = { version: '1.0.0', name: 'Silent wallet', icon: 'data:image/svg+xml,', chains, accounts: [], features };
+  addEventListener('wallet-standard:app-ready', ({ detail }) => detail.register(wallet));
+  dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: ({ register }) => register(wallet) }));
+})()`;
+
 /** Loses the answers to requests that change something: the service acts on them. @returns a function that ends it. */
 export async function loseAnswers(page: Page, of: string | RegExp): Promise<() => Promise<void>> {
   await page.route(of, async (route) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
-import { holdRequests, holdSignatures } from './alterations.ts';
+import { ADD_SILENT_WALLET, holdRequests, holdSignatures } from './alterations.ts';
 import {
   approve,
   fund,
@@ -157,5 +157,14 @@ describe('a batch whose answers overtake each other', { skip: noBrowser }, () =>
     await page.unrouteAll();
     await page.getByRole('region', { name: 'Batch status' }).getByText('Waiting for you').waitFor();
     assert.ok(reads < EVENTS / 10, `${reads} reads for ${EVENTS} events`);
+  });
+
+  it('is approved with the wallet that holds its address while another one of the browser never answers', async () => {
+    const { page, visit } = person;
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    await visit.context.addInitScript(ADD_SILENT_WALLET);
+    await openApproval(person, project, batchId);
+    await approve(person);
+    await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { shorten } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { address } from '@solana/kit';
-import { addWallet, holdSignatures } from './alterations.ts';
+import { ADD_SILENT_WALLET, addWallet, holdSignatures } from './alterations.ts';
 import { openStory, type Story, signIn } from './story.ts';
 
 describe('signing in with a browser', { skip: noBrowser }, () => {
@@ -15,7 +15,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
 
   it('asks a wallet again that has not answered, once the dialog was closed', async () => {
     const { page } = await story.visit();
-    await page.evaluate(addSilentWallet);
+    await page.evaluate(ADD_SILENT_WALLET);
     for (const attempt of [1, 2]) {
       await page
         .getByRole('button', { name: /^Connect/ })
@@ -90,20 +90,3 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     await page.getByText('Your session expires at').waitFor();
   });
 });
-
-/** Adds a wallet whose window the person closes: it never answers. */
-const addSilentWallet = `(() => {
-  globalThis.timesAsked = 0;
-  const chains = ['solana:localnet'];
-  const connect = () => {
-    globalThis.timesAsked += 1;
-    return new Promise(() => {});
-  };
-  const features = {
-    'standard:connect': { version: '1.0.0', connect },
-    'solana:signMessage': { version: '1.1.0' },
-    'solana:signTransaction': { version: '1.0.0', supportedTransactionVersions: [0] },
-  };
-  const wallet = { version: '1.0.0', name: 'Silent wallet', icon: 'data:image/svg+xml,', chains, accounts: [], features };
-  dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail: ({ register }) => register(wallet) }));
-})()`;

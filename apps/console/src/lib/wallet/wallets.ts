@@ -27,20 +27,40 @@ export async function connect(wallet: SolanaWallet, isSilent = false): Promise<r
   return accounts;
 }
 
+/** An account, and the wallet that signs for it. */
+export interface FoundAccount {
+  readonly wallet: SolanaWallet;
+  readonly account: WalletAccount;
+}
+
 /**
  * Finds the wallet and account of an address.
  * @throws Error when no wallet in this browser has it.
  */
-export async function findAccount(
-  address: string,
-): Promise<{ readonly wallet: SolanaWallet; readonly account: WalletAccount }> {
-  for (const isSilent of [true, false]) {
-    // Reads the registry itself: `known` is up to date only while a screen lists wallets.
-    for (const wallet of wallets.get().filter(isSolanaWallet)) {
-      const accounts = wallet.accounts.length > 0 ? wallet.accounts : await connect(wallet, isSilent).catch(() => []);
-      const account = accounts.find((candidate) => candidate.address === address);
-      if (account) return { wallet, account };
-    }
+export async function findAccount(address: string): Promise<FoundAccount> {
+  // Reads the registry itself: `known` is up to date only while a screen lists wallets.
+  const all = wallets.get().filter(isSolanaWallet);
+  const pick = (wallet: SolanaWallet, accounts: readonly WalletAccount[]): FoundAccount | null => {
+    const account = accounts.find((candidate) => candidate.address === address);
+    return account === undefined ? null : { wallet, account };
+  };
+  for (const wallet of all) {
+    const connected = pick(wallet, wallet.accounts);
+    if (connected) return connected;
+  }
+  const isUnconnected = ({ accounts }: SolanaWallet) => accounts.length === 0;
+  // All at once: one that never answers must not keep the page from the one that holds the address.
+  const silent = all.filter(isUnconnected).map(async (wallet) => {
+    const found = pick(wallet, await connect(wallet, true));
+    if (found) return found;
+    throw new Error(`${wallet.name} does not hold it.`);
+  });
+  const allowed = await Promise.any(silent).catch(() => null);
+  if (allowed) return allowed;
+  // One after the other, because each opens a window.
+  for (const wallet of all.filter(isUnconnected)) {
+    const chosen = pick(wallet, await connect(wallet).catch(() => []));
+    if (chosen) return chosen;
   }
   throw new Error(`No wallet in this browser holds ${address}. Open the wallet that does, then retry.`);
 }
