@@ -17,6 +17,10 @@ import {
 
 /** The least width that must do without scrolling sideways (WCAG 1.4.10). */
 const NARROWEST = 320;
+/** A window of 1,280 by 800 pixels at a zoom of 200 % (WCAG 1.4.4). */
+const ZOOMED = { width: 640, height: 400 };
+/** Presses of Tab: more than the longest of the screens has controls. */
+const STEPS = 60;
 /** A tablet held upright. */
 const TABLET = 768;
 
@@ -54,4 +58,34 @@ describe('a narrow window', { skip: noBrowser }, () => {
       }
     });
   }
+
+  it('shows whatever has the focus beside its header and its buttons, also at a zoom of 200 %', async () => {
+    const { page } = person;
+    await page.setViewportSize(ZOOMED);
+    for (const [path, text] of [
+      ['', 'Recent batches'],
+      ['/settings', 'Change history'],
+      ['/new', 'How to compose'],
+    ] as const) {
+      await page.goto(`/p/${project.projectId}${path}`);
+      await page.getByText(text).first().waitFor();
+      for (const key of ['Tab', 'Shift+Tab']) {
+        for (let step = 0; step < STEPS; step += 1) {
+          await page.keyboard.press(key);
+          assert.equal(await page.evaluate(COVERED), null, `${key} on ${page.url()}`);
+        }
+      }
+    }
+  });
 });
+
+/** Returns the element with the focus if something else covers all of it (WCAG 2.4.11), or else null. */
+const COVERED = `(() => {
+  const it = document.activeElement;
+  if (it === document.body) return null;
+  const { left, top, width, height } = it.getBoundingClientRect();
+  const isSeen = [[0.5, 0.5], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]]
+    .map(([x, y]) => document.elementFromPoint(left + width * x, top + height * y))
+    .some((found) => found !== null && (it.contains(found) || found.contains(it)));
+  return isSeen ? null : it.outerHTML.slice(0, 200);
+})()`;
