@@ -9,15 +9,18 @@ import {
   later,
   NO_EXPOSURE,
   NOW,
+  newBundle,
   newPipeline,
   RESERVED,
   randomAddress,
   randomNonce,
+  SIGNED_TX,
   storeBatch,
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
 import { AccountRole } from '@solana/kit';
+import type { Batch } from '../../src/model/batch.ts';
 import {
   endBatch,
   finalizeBatch,
@@ -27,10 +30,13 @@ import {
   findBatchWithoutPipelines,
   findCurrentBatch,
 } from '../../src/store/batches/batches.ts';
+import { insertBundle } from '../../src/store/batches/bundles.ts';
 import { readCapUse } from '../../src/store/batches/cap-use.ts';
+import { requestExecution } from '../../src/store/batches/executions.ts';
 import { insertBatch, takeBatchIndex } from '../../src/store/batches/new-batches.ts';
 import { findMissedRotation } from '../../src/store/batches/rotations.ts';
 import { leaseNonce, updateNonceValue } from '../../src/store/nonces.ts';
+import { insertApiKey, revokeApiKey } from '../../src/store/projects/api-keys.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 100);
@@ -236,6 +242,35 @@ test('a rebuilt approval’s nonce value is stored with the batch and its lease,
   await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await updateNonceValue(db, batch.id, randomNonce(), ANY_SLOTS);
   assert.deepEqual(await values(), [value, value]);
+});
+
+test('a batch of a revoked key counts as open and for the day from the wallet’s approval, or the execution, on', async () => {
+  const none = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
+  for (const proceed of [
+    (batch: Batch) => requestExecution(db, batch.id, SIGNED_TX, NOW),
+    // The wallet has voted on chain by itself.
+    (batch: Batch) => insertBundle(db, newBundle(batch, { phase: 'execution' })),
+  ]) {
+    const project = await storeProject(db);
+    const keyId = randomUUID();
+    const key = {
+      prefix: keyId.slice(0, 12),
+      hash: new Uint8Array(32),
+      name: null,
+      scopes: new Set(['burn'] as const),
+    };
+    await insertApiKey(db, { ...key, id: keyId, projectId: project.id, createdAt: NOW, expiresAt: null });
+    const batch = await storeBatch(db, project, { keyId });
+    await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
+    await revokeApiKey(db, project.id, keyId, NOW);
+    const held = async () => {
+      const { project: open, returningTotals } = await readUse(project.id, []);
+      return [open.batches, open.openTotals, returningTotals];
+    };
+    assert.deepEqual(await held(), [0, none, RESERVED]);
+    await proceed(batch);
+    assert.deepEqual(await held(), [1, RESERVED, none]);
+  }
 });
 
 test('a rotation that has ended since the members of a flywheel were read is found', async () => {
