@@ -20,6 +20,7 @@ import {
   type ApiKeyRecord,
   findApiKey,
   insertApiKey,
+  replaceApiKey,
   revokeApiKey,
   touchApiKey,
 } from '../../src/store/projects/api-keys.ts';
@@ -62,6 +63,14 @@ test('another project’s API key cannot be revoked', async () => {
   const stranger = await storeProject(db);
   assert.equal(await revokeApiKey(db, stranger.id, key.id, NOW), false);
   assert.equal((await findApiKey(db, key.prefix))?.revokedAt, null);
+});
+
+test('another project’s API key cannot be replaced', async () => {
+  const [key, own] = [await storeKey(await storeProject(db)), await storeProject(db)];
+  const { id: replacedBy } = await storeKey(own);
+  const request = { projectId: own.id, keyId: key.id, replacedBy, endsAt: NOW, now: NOW };
+  assert.equal(await replaceApiKey(db, request), null);
+  assert.deepEqual((await findApiKey(db, key.prefix))?.expiresAt, key.expiresAt);
 });
 
 test('the last use of an API key is its latest use', async () => {
