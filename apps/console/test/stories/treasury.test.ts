@@ -6,7 +6,7 @@ import { noBrowser } from '@flywheel/testing/browser';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
-import { addWallet, holdRequests, holdSignatures } from './alterations.ts';
+import { ADD_SILENT_WALLET, addWallet, holdRequests, holdSignatures } from './alterations.ts';
 import {
   approve,
   checkScreen,
@@ -133,6 +133,23 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
     const sent = page.waitForRequest((request) => request.method() === 'POST', { timeout: 1_000 });
     wallet.release();
     await assert.rejects(sent, { name: 'TimeoutError' }, 'the replacement was sent after it was cancelled');
+  });
+
+  it('opens the window of a wallet that answers nothing without it', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    await register(person);
+    await page.getByRole('link', { name: 'Settings' }).first().click();
+    await page.evaluate(ADD_SILENT_WALLET);
+    await page.getByRole('button', { name: 'Replace', exact: true }).click();
+    await page.getByLabel('Address of the new wallet').fill((await generateKeyPairSigner()).address);
+    await page.getByRole('button', { name: 'Sign with the new wallet' }).click();
+    await waitUntil(
+      'the window',
+      () => page.evaluate('globalThis.timesAsked'),
+      (times) => times === 2,
+    );
   });
 
   /** Approves by the wallet in the browser, then by an operator of the company. */

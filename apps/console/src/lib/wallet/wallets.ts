@@ -27,6 +27,9 @@ export async function connect(wallet: SolanaWallet, isSilent = false): Promise<r
   return accounts;
 }
 
+/** A wallet answers at once without its person, if it may. */
+const SILENT_ANSWER_MS = 3_000;
+
 /** An account, and the wallet that signs for it. */
 export interface FoundAccount {
   readonly wallet: SolanaWallet;
@@ -55,7 +58,8 @@ export async function findAccount(address: string): Promise<FoundAccount> {
     if (found) return found;
     throw new Error(`${wallet.name} does not hold it.`);
   });
-  const allowed = await Promise.any(silent).catch(() => null);
+  const late = new Promise<null>((resolve) => setTimeout(resolve, SILENT_ANSWER_MS, null));
+  const allowed = await Promise.race([Promise.any(silent).catch(() => null), late]);
   if (allowed) return allowed;
   // One after the other, because each opens a window.
   for (const wallet of all.filter(isUnconnected)) {
