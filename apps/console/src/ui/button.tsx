@@ -1,5 +1,5 @@
 import { createLink, type LinkComponent } from '@tanstack/react-router';
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, Ref } from 'react';
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes, MouseEvent, Ref } from 'react';
 import { cn } from './cn.ts';
 import { Ring } from './ring.tsx';
 
@@ -9,24 +9,30 @@ interface ButtonStyle {
 }
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, ButtonStyle {
-  /** Shows the spinning ring and disables the button. */
+  /** Shows the spinning ring; a press does nothing. The button keeps the focus, which `disabled` would take from it. */
   readonly isBusy?: boolean;
 }
 
 /** A button. A screen has at most one `primary` button. */
-export function Button({ tone, size, isBusy = false, children, className, disabled, ...rest }: ButtonProps) {
+export function Button({ tone, size, isBusy = false, children, className, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
-      disabled={disabled || isBusy}
+      aria-disabled={isBusy || undefined}
       aria-busy={isBusy}
+      onClick={isBusy ? ignorePress : onClick}
       className={buttonClasses({ tone, size }, className)}
     >
       {isBusy && <Ring size={15} progress={0.7} isSpinning />}
       {children}
     </button>
   );
+}
+
+/** Also of Enter in a field, which presses the button of its form. */
+function ignorePress(event: MouseEvent): void {
+  event.preventDefault();
 }
 
 interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, ButtonStyle {

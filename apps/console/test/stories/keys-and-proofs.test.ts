@@ -134,22 +134,29 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     const restore = await alterAnswers(page, { of: /keys\/[\w-]+$/, change: () => '{}', status: 500 });
     await page.getByRole('button', { name: 'Revoke morning' }).click();
     await page.getByLabel(/^Type/).fill('morning');
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    const revoke = page.getByRole('button', { name: 'Revoke the key' });
+    await revoke.press('Enter');
     await dialog.getByRole('alert').waitFor();
+    await revoke.and(page.locator(':focus')).waitFor({ timeout: 5_000 });
     await restore();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Revoke evening' }).click();
     assert.equal(await dialog.getByRole('alert').count(), 0, 'it shows the error of another key');
     const revocation = await holdRequests(page, /keys\/[\w-]+$/, 'DELETE');
+    const sent: string[] = [];
+    page.on('request', (request) => request.method() === 'DELETE' && sent.push(request.url()));
     await page.getByLabel(/^Type/).fill('evening');
-    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByLabel(/^Type/).press('Enter');
     await revocation.reached;
+    await revoke.press('Enter');
+    await page.getByLabel(/^Type/).press('Enter');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     assert.ok(await dialog.isVisible());
     assert.ok(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled());
     revocation.release();
     await dialog.waitFor({ state: 'hidden' });
+    assert.equal(sent.length, 1, 'it was sent again');
   });
 
   it('rotate a key without an overlap, and show the new one, which expires when the old one would', async () => {
