@@ -227,7 +227,11 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('The daily burn limit 18446744073710 exceeds 18446744073709.551615').waitFor();
     await page.getByLabel('Daily burn limit, tokens').fill('2500.5');
+    const change = await holdRequests(page, '**/limits');
     await page.getByRole('button', { name: 'Save limits' }).click();
+    await change.reached;
+    assert.ok(await page.getByRole('button', { name: 'Cancel' }).isDisabled(), 'it cannot be cancelled any more');
+    change.release();
     await page.getByText('Changed the daily limits').waitFor();
     assert.equal(await page.locator('s').first().textContent(), '1,000 tokens');
     await checkScreen(person, 'settings-changed');

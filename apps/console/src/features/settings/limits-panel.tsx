@@ -125,7 +125,9 @@ function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
         <Button type="submit" tone="primary" isBusy={save.isPending} disabled={!isReady}>
           Save limits
         </Button>
-        <Button onClick={onDone}>Cancel</Button>
+        <Button disabled={save.isPending} onClick={onDone}>
+          Cancel
+        </Button>
       </div>
     </form>
   );

@@ -107,7 +107,9 @@ function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
         <Button type="submit" tone="primary" isBusy={save.isPending} disabled={problem !== null}>
           Save proof types
         </Button>
-        <Button onClick={onDone}>Cancel</Button>
+        <Button disabled={save.isPending} onClick={onDone}>
+          Cancel
+        </Button>
       </div>
     </form>
   );
