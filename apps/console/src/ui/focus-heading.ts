@@ -1,3 +1,19 @@
+import { useEffect, useRef } from 'react';
+
+/**
+ * Moves the focus to the heading of another part of a screen: the button that led there is gone.
+ * @param part names the part that is shown.
+ * @param selector of its heading.
+ */
+export function useHeadingFocus(part: string, selector: string): void {
+  const shown = useRef(part);
+  useEffect(() => {
+    if (shown.current === part) return;
+    shown.current = part;
+    return focusHeading(selector);
+  }, [part, selector]);
+}
+
 /**
  * Focuses a heading as soon as the screen has it: many show a placeholder until their data is there. It leaves the focus alone
  * if the person has moved it meanwhile.

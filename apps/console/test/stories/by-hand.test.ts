@@ -93,6 +93,10 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await page.getByText(/bytes; one transaction holds/).waitFor();
     await second.getByLabel('Text').fill('Thank you.');
     await checkScreenOnBoth(person, 'by-hand');
+    await review.press('Enter');
+    await page.locator('main h2:focus').filter({ hasText: 'Review' }).waitFor();
+    await page.getByRole('button', { name: 'Back to editing' }).press('Enter');
+    await page.locator('main h1:focus').waitFor();
     await review.click();
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await page.locator('article button[aria-expanded=false]').first().click();

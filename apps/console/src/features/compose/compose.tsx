@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { useHeadingFocus } from '../../ui/focus-heading.ts';
 import { Page } from '../../ui/layout.tsx';
 import { useLeaveQuestion } from '../../ui/leave-question.ts';
 import { RadioGroup } from '../../ui/radio-group.tsx';
@@ -55,6 +56,7 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
     question: 'What you have composed is not created yet. Leave without it?',
     isNeeded: () => !isCreated.current && (drafts !== initial || file.file !== null),
   });
+  useHeadingFocus(isReviewing ? 'review' : 'editor', isReviewing ? 'main h2' : 'main h1');
   if (isReviewing) {
     return (
       <Review

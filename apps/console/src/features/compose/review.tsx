@@ -64,7 +64,8 @@ export function Review({ projectId, token, batches, onBack, onSend, onCreated }:
     .map((pipeline, position) => ({ ...pipeline, ...sizes[position] }));
   return (
     <div className="flex flex-col gap-6">
-      <div>
+      <div className="flex flex-wrap-reverse items-center justify-between gap-3">
+        <h2 className="text-lg font-semibold">Review</h2>
         {/* Going back would not end the creation: batches that the person means to correct would be created all the same. */}
         <Button size="small" disabled={create.isPending} onClick={onBack}>
           <ArrowLeft size={14} aria-hidden /> Back to editing

@@ -1,11 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { type ReactNode, useEffect, useInsertionEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useInsertionEffect, useState } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { EmptyState, Notice } from '../../ui/feedback.tsx';
-import { focusHeading } from '../../ui/focus-heading.ts';
+import { useHeadingFocus } from '../../ui/focus-heading.ts';
 import { Page } from '../../ui/layout.tsx';
 import { useLeaveQuestion } from '../../ui/leave-question.ts';
 import { Ring } from '../../ui/ring.tsx';
@@ -39,7 +39,7 @@ function Steps({ wallet }: { readonly wallet: string }) {
     if (stage !== 'draft' || draft === EMPTY_DRAFT) return;
     return keepDraft({ wallet, draft });
   }, [wallet, draft, stage]);
-  useHeadingFocus(`${stage} ${step}`);
+  useHeadingFocus(`${stage} ${step}`, 'main h2');
   const props = {
     draft,
     onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
@@ -83,16 +83,6 @@ function useStep(draft: RegistrationDraft, stage: RegistrationStage): [step: num
     if (asked > last) void navigate({ search: searchOf(last), replace: true });
   }, [navigate, asked, last]);
   return [stage === 'draft' ? Math.min(asked, last) : last, (step) => void navigate({ search: searchOf(step) })];
-}
-
-/** Moves the focus to the heading of another part of the form: the button that led there is gone. */
-function useHeadingFocus(part: string): void {
-  const shown = useRef(part);
-  useEffect(() => {
-    if (shown.current === part) return;
-    shown.current = part;
-    return focusHeading('main h2');
-  }, [part]);
 }
 
 function searchOf(step: number): { readonly step?: string } {
