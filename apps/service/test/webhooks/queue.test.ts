@@ -4,11 +4,12 @@ import { describe, it } from 'node:test';
 import { WebhookEvent } from '@flywheel/api';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { later, NOW, RESERVED, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
-import { deliveriesOf, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
+import { deliveriesOf, queueEvent, storeEndpoint } from '@flywheel/testing/webhook-deliveries';
 import type { Address } from '@solana/kit';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
 import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
+import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { claimDueVaults, emitVaultLow, recordVaultSufficient } from '../../src/store/webhooks/vault-balance-checks.ts';
 
@@ -102,6 +103,19 @@ describe('an event of a batch', () => {
     assert.ok(first?.type === 'batch.failed' && second?.type === 'batch.expired');
     assert.deepEqual([first.data.status, first.data.executedPipelines], ['FAILED', 1]);
     assert.equal(first.data.error?.message, 'The company rejected it.');
+  });
+});
+
+describe('a delivery', () => {
+  it('is not sent again through the webhook of another project', async () => {
+    const [project, stranger] = await Promise.all([storeProject(db), storeProject(db)]);
+    const own = await storeEndpoint(db, project, 'http://own.example');
+    const theirs = await storeEndpoint(db, stranger, 'http://theirs.example');
+    await queueEvent(db, stranger);
+    const [delivery] = await deliveriesOf(db, theirs);
+    assert.ok(delivery);
+    assert.equal(await repeatDelivery(db, own, delivery.id, NOW), null);
+    assert.deepEqual(await deliveriesOf(db, theirs), [delivery]);
   });
 });
 
