@@ -8,6 +8,7 @@ import {
   type KeyPairSigner,
   verifySignature,
 } from '@solana/kit';
+import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { type ApprovalOptions, buildApproval, PROPOSAL, transfer, vote, voteWithMemo } from './approvals.ts';
 
 let operator: KeyPairSigner;
@@ -121,6 +122,14 @@ describe('signApproval', () => {
     await assert.rejects(
       signApproval(await approval({ nonceAuthority: stranger }), wallet, proposal),
       refusal(new RegExp(`It is also signed by ${stranger}, which does not vote`)),
+    );
+  });
+
+  it('rejects an approval that advances a second nonce, whoever may advance it', async () => {
+    const second = getAdvanceNonceAccountInstruction({ nonceAccount: company.address, nonceAuthority: operator });
+    await assert.rejects(
+      signApproval(await approval({ extra: [second] }), wallet, proposal),
+      refusal(/Instruction 5 advances another nonce/),
     );
   });
 
