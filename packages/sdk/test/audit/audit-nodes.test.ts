@@ -74,6 +74,19 @@ describe('the nodes of an audit', () => {
     assert.deepEqual(gaps, []);
   });
 
+  it('are not taken to show the beginning of an account whose older history they have deleted', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    await using short = await openNode(vault.node.url, (method, result) => {
+      const isEnd = method === 'getSignaturesForAddress' && Array.isArray(result) && result.length === 0;
+      const error = { code: -32011, message: 'Transaction history is not available from this node' };
+      return isEnd ? { status: 200, body: { jsonrpc: '2.0', id: 1, error } } : answerOf(result);
+    });
+    const { gaps } = await auditVault(short.url, { vault: vault.vault, multisig: vault.multisig });
+    const [gap] = gaps.filter(({ account }) => account === vault.tokens);
+    assert.match(gap?.reason ?? '', /begins here, with 0 tokens, and the node has deleted what is older/);
+  });
+
   it('put no text of theirs in the place of a signature or an address, for a report or a spreadsheet', async () => {
     await using vault = await openSyntheticVault();
     vault.depositTokens(1_000n);
