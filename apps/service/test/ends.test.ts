@@ -154,9 +154,10 @@ describe('a batch that is never approved', () => {
     const { id } = await initialize(project, [burnPipeline(1)]);
     const { executeResult } = await until(project, id, ({ status }) => status === 'FAILED');
     assert.equal(executeResult.failedTxMsg, 'The batch expired.');
-    await until(project, id, ({ ledger }) => ledger.isComplete);
-    await initialize(project, [burnPipeline(1)]);
     await world.restart();
+    // On a busy machine it expires before it is set up: then the next batch uses up its index.
+    await initialize(project, [burnPipeline(1)]);
+    await until(project, id, ({ ledger }) => ledger.isComplete);
   });
 });
 

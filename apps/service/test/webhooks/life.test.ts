@@ -142,8 +142,10 @@ describe('a project’s webhook', () => {
     await using hook = await openHook();
     await world.restart({ BATCH_EXPIRY_SECONDS: '1' });
     const batch = await openBatch(world, hook.project, [burnPipeline()]);
-    const events = await hook.until(2);
-    const expired = events.find(({ type }) => type === 'batch.expired');
+    const isExpiry = ({ type }: WebhookEvent) => type === 'batch.expired';
+    // On a busy machine it expires before it is finalized.
+    const first = await hook.until(1);
+    const expired = (first.some(isExpiry) ? first : await hook.until(2)).find(isExpiry);
     assert.ok(expired?.type === 'batch.expired');
     assert.deepEqual([expired.data.batchId, expired.data.status], [batch.id, 'FAILED']);
     await world.restart();
