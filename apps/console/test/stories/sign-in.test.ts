@@ -28,7 +28,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     }
   });
 
-  it('signs nobody in when the wallet answers after the dialog was closed', async () => {
+  it('does not sign in when the wallet answers after the dialog was closed', async () => {
     const person = await story.visit();
     const { page } = person;
     const connect = page.getByRole('button', { name: /^Connect/ }).first();

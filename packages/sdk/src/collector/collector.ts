@@ -70,7 +70,7 @@ export interface CollectorOptions extends ReportHandlers {
 export interface CollectorMetrics extends ItemCounts {
   /** Batches that are not executed yet. */
   readonly openBatches: number;
-  /** What a batch waited for last, until a batch has ended; null if nothing. */
+  /** The reason for which a batch waited last, until a batch has ended; null if there is none. */
   readonly waitingFor: HeldUp | null;
 }
 
