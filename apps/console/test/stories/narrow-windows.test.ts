@@ -59,6 +59,15 @@ describe('a narrow window', { skip: noBrowser }, () => {
     });
   }
 
+  it('has room for the first steps of a project', async () => {
+    const { page } = person;
+    const { projectId } = await register(person);
+    await page.setViewportSize({ width: NARROWEST, height: 900 });
+    await page.goto(`/p/${projectId}`);
+    await page.getByRole('button', { name: /^Local cluster: deposit/ }).waitFor();
+    await assertFitsWidth(page);
+  });
+
   it('shows whatever has the focus beside its header and its buttons, also at a zoom of 200 %', async () => {
     const { page } = person;
     await page.setViewportSize(ZOOMED);
