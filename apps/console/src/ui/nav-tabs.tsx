@@ -1,5 +1,5 @@
 import { createLink, type LinkComponent, useLocation } from '@tanstack/react-router';
-import { type AnchorHTMLAttributes, type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { type AnchorHTMLAttributes, type ReactNode, type Ref, useLayoutEffect, useRef } from 'react';
 import { cn } from './cn.ts';
 
 /**
@@ -10,7 +10,7 @@ export function NavTabs({ label, children }: { readonly label: string; readonly 
   const row = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the current link changes with the address.
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Sideways only: a phone's window changes its height while a person scrolls, and the page must stay where it is.
     const show = () => {
       const link = row.current?.querySelector('[aria-current=page]')?.parentElement;

@@ -150,6 +150,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await revocation.reached;
     await revoke.press('Enter');
     await page.getByLabel(/^Type/).press('Enter');
+    await page.getByRole('button', { name: 'Close' }).waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     assert.ok(await dialog.isVisible());

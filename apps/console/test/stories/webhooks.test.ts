@@ -88,6 +88,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     const change = await holdRequests(page, /webhooks\/[\w-]+$/);
     await page.getByRole('button', { name: 'Save webhook' }).click();
     await change.reached;
+    await page.getByRole('button', { name: 'Close' }).waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     assert.ok(await page.getByRole('dialog').isVisible());
