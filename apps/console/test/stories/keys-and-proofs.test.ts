@@ -231,7 +231,8 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     const change = await holdRequests(page, '**/limits');
     await page.getByRole('button', { name: 'Save limits' }).click();
     await change.reached;
-    assert.ok(await page.getByRole('button', { name: 'Cancel' }).isDisabled(), 'it cannot be cancelled any more');
+    // It cannot be cancelled any more.
+    await page.getByRole('button', { name: 'Cancel', disabled: true }).waitFor();
     change.release();
     await page.getByText('Changed the daily limits').waitFor();
     assert.equal(await page.locator('s').first().textContent(), '1,000 tokens');

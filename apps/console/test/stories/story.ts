@@ -162,7 +162,7 @@ async function assertAccessible(page: Page): Promise<void> {
 /** Asserts that neither the page nor an open dialog is wider than its window, which would cut text off. */
 export async function assertFitsWidth(page: Page): Promise<void> {
   // A page hears of its new size before its next frame, and scrolls to the current tab then.
-  await page.waitForFunction('innerWidth === ' + page.viewportSize()?.width);
+  await page.waitForFunction(`innerWidth === ${page.viewportSize()?.width}`);
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
   const tooWide = await page.evaluate(
     "[document.documentElement, ...document.querySelectorAll('dialog[open]')].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.localName + ': ' + it.scrollWidth + ' px in ' + it.clientWidth + ' px')",
