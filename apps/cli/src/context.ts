@@ -56,7 +56,7 @@ export function openConsole(context: Context, options: UrlOption): ConsoleClient
 
 /** The service’s URL: `--url`, FLYWHEEL_URL, or the default port of this machine. */
 export function serviceUrl({ environment }: Context, { url }: UrlOption): string {
-  const text = url ?? environment.FLYWHEEL_URL ?? LOCAL_SERVICE_URL;
+  const text = url ?? (environment.FLYWHEEL_URL || LOCAL_SERVICE_URL);
   if (isHttpUrl(text)) return text;
   throw new CliError('ERR_USAGE', `${text} is not an http(s) URL. Set FLYWHEEL_URL to one like ${LOCAL_SERVICE_URL}.`);
 }

@@ -279,6 +279,11 @@ describe('an error', () => {
     assert.deepEqual([exitCode, stdout], [4, '']);
   });
 
+  it('is not that FLYWHEEL_URL is empty, as in a file of settings that leaves it out', async () => {
+    const { stderr } = await runCommand(['status', BATCH], { ...NOWHERE, FLYWHEEL_URL: '' });
+    assert.doesNotMatch(stderr, /is not an http/);
+  });
+
   it('of a file that is not JSON says why', async () => {
     await using folder = await makeTemporaryFolder();
     const file = await folder.write('request.json', '{"pipelines": [}');

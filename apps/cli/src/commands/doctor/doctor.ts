@@ -30,7 +30,7 @@ export function addDoctorCommand(program: Command, context: Context): void {
     )
     .action(async ({ url, cluster }: UrlOption & { readonly cluster?: string }) => {
       const { environment, output } = context;
-      const isNamed = url !== undefined || environment.FLYWHEEL_URL !== undefined;
+      const isNamed = url !== undefined || Boolean(environment.FLYWHEEL_URL);
       const checks = await runChecks({
         environment,
         cluster: cluster ?? null,
