@@ -104,8 +104,8 @@ async function writeModules(): Promise<string[]> {
   const groups = lanes.flatMap((lane) => split(byLane.get(lane) ?? [], FILES_PER_PROCESS[lane] ?? 1));
   return Promise.all(
     [...groups, ...named.map((file) => [file])].map(async (group, position) => {
-      const [only] = group;
-      if (group.length === 1 && only !== undefined) return join(ROOT, only);
+      const [first = ''] = group;
+      if (NEEDS_PROCESS.includes(first)) return join(ROOT, first);
       const path = join(directory, `${position}.mjs`);
       const paths = group.map((file) => join(ROOT, file));
       const suites = JSON.stringify(new URL('suites.ts', import.meta.url));
