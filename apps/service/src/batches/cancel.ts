@@ -130,7 +130,7 @@ const MAX_READ_MS = 3_000;
  * Finds the batches that have no approval on chain, in one read; none if no node answers in time. After a restore from a
  * backup, the database may show an executed batch as not begun. For a batch that is not found here, a job reads the chain again.
  */
-async function findUnapprovedOnChain(
+export async function findUnapprovedOnChain(
   { chain, db, clock, log }: Pick<Deps, 'chain' | 'db' | 'clock' | 'log'>,
   { flywheel: { id, multisig } }: Project,
   batches: readonly Batch[],

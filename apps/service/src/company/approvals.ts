@@ -1,5 +1,6 @@
 import { ApiError, type Approvals, asSentence, type DecisionSignature, isFinalStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
+import { findUnapprovedOnChain } from '../batches/cancel.ts';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
 import { throwIfUnrelated } from '../batches/check/simulate.ts';
@@ -114,7 +115,8 @@ export async function approveBatch(
 /**
  * Rejects a batch for the company: it ends FAILED with the reason and releases its limits; the worker rejects its proposal
  * on chain and closes its accounts. A batch of which a bundle was sent, before the company was asked again, ends after that
- * bundle, with the result that the chain shows then. Repeating the rejection returns the same and keeps the first reason.
+ * bundle, with the result that the chain shows then; so does one that the chain shows as approved, as after a restore from a
+ * backup. Repeating the rejection returns the same and keeps the first reason.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING; ERR_INVALID_REQUEST as `approveBatch`
  */
 export async function rejectBatch(
@@ -247,17 +249,19 @@ async function recordApproval(
 async function recordRejection(
   deps: Deps,
   project: Project,
-  { id: batchId, projectId }: Batch,
+  waiting: Batch,
   signed: SignedCompanyDecision,
   reason: string,
 ): Promise<void> {
+  const { id: batchId, projectId } = waiting;
+  const unapproved = await findUnapprovedOnChain(deps, project, [waiting]);
   const now = deps.clock.now();
   await deps.db.transaction().execute(async (trx) => {
     // The lock keeps an execution from beginning before the end is committed.
     const isUnbegun = await lockUnbegun(trx, batchId);
     if (!(await decideOnce(trx, batchId, signed, now))) return;
     const { batch } = await requireAnyBatch(trx, batchId);
-    if (isUnbegun) {
+    if (isUnbegun && unapproved.has(batchId)) {
       const failure = { failedTxMsg: describeRejection(reason) };
       await recordEnd(deps, trx, project, batch, {
         event: 'ENDED_UNEXECUTED',

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, readBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { executeSigned, readBatch, rewindBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { changeTerms } from '@flywheel/testing/decisions';
 import { type GateAnswer, type GatedWorld, interceptBundles } from '@flywheel/testing/gate';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
-import { type Operator, openCompanyWorld, reject } from '../company/operators.ts';
+import { sql } from 'kysely';
+import { approve, createManualProject, type Operator, openCompanyWorld, reject } from '../company/operators.ts';
 
 describe('a batch that the company rejects after a bundle of its execution was sent', WITH_BUNDLES, () => {
   let world: GatedWorld;
@@ -68,6 +69,31 @@ describe('a batch that the company rejects after a bundle of its execution was s
     world.gate.clear();
     requireOk(await reject(world, operator, batch.id, 'Not these.'));
     return { batchId: batch.id, landLate };
+  }
+});
+
+it('a batch that a restored database shows as waiting, and that the company rejects then, reads executed if it was', async () => {
+  const { world, operators } = await openCompanyWorld();
+  try {
+    const project = await createManualProject(world, { burnLimit: '1' });
+    const { id, signedTx } = await setUpBatch(world, project, [burnPipeline(1)]);
+    assert.equal((await executeSigned(world, project, { id, signedTx })).status, 202);
+    requireOk(await approve(world, operators[0], id));
+    const row = world.db.selectFrom('batches').select('closed_at').where('id', '=', id);
+    const read = () => row.executeTakeFirstOrThrow();
+    await waitUntil('the closing', read, ({ closed_at }) => closed_at !== null);
+    await rewindBatch(world, id);
+    await world.db.deleteFrom('company_decisions').where('batch_id', '=', id).execute();
+    await sql`
+      update batches set status = 'FINALIZED', signed_tx = ${signedTx}, signed_at = now(), company_asked_at = now(),
+        company_decided_at = null, company_operator = null
+      where id = ${id}
+    `.execute(world.db);
+    requireOk(await reject(world, operators[0], id, 'It looks forgotten.'));
+    const { status, executeResult } = await waitForBatch(world, project, id, ({ status }) => status !== 'FINALIZED');
+    assert.deepEqual([status, executeResult?.totalSuccessful], ['EXECUTED', 1]);
+  } finally {
+    await world.stop();
   }
 });
 
