@@ -19,6 +19,7 @@ import { type BundleSenderOptions, createBundleSender } from './solana/bundles.t
 import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts';
 import { findLandedSlot } from './store/batches/bundles.ts';
 import { Cancelled } from './store/batches/cancellations.ts';
+import { Ended } from './store/batches/ends.ts';
 import { beginRun } from './store/batches/runs.ts';
 import { Moving, Paused } from './store/company/pauses.ts';
 import { countSignedTerms } from './store/company/terms.ts';
@@ -210,12 +211,12 @@ async function runBatchJob(
     await checkMultisig(runDeps, project.flywheel.multisig);
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
-    if (!(error instanceof Paused || error instanceof Moving || error instanceof Cancelled)) {
+    if (!isStop(error)) {
       await reportFailure(runDeps, found, error);
       throw error;
     }
-    // Resuming the project enqueues the job again; the job that cancels the batch waits behind this one. Bundles in flight are
-    // still followed to their end.
+    // Resuming the project enqueues the job again; the job that cancels the batch, or closes its accounts, waits behind this one.
+    // Bundles in flight are still followed to their end.
     deps.log.info({ batchId: found.id, job: job.type }, error.message);
     await settleBundles(runDeps, found);
     // The job moves with the project; if it does not move after all, it runs again here.
@@ -225,6 +226,11 @@ async function runBatchJob(
   const { size: shared, perAdmitted } = deps.noncePool;
   const pool = { authority: operator.address, least: { shared, perAdmitted } };
   if (await isRefillDue(deps.db, pool)) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+}
+
+/** Returns true if a job was stopped, and has not failed. */
+function isStop(error: unknown): error is Error {
+  return [Paused, Moving, Cancelled, Ended].some((stop) => error instanceof stop);
 }
 
 /** Returns the previous signers for projects that were not rotated to the present ones yet. */

@@ -25,7 +25,7 @@ export interface Flight<Content> {
    * if it reached a validator before. What it achieves is decided later, when it is confirmed.
    * @param content what the caller needs to know about the bundle.
    * @returns false if nothing may follow, because a bundle did not land.
-   * @throws Paused, Cancelled before anything is recorded or sent.
+   * @throws Paused, Cancelled, Ended before anything is recorded or sent.
    */
   send(toSend: BundleToSend, content: Content): Promise<boolean>;
   /** Waits until all bundles have landed, or one has not. @returns the first that has not, or null. */

@@ -39,7 +39,7 @@ export interface BundleToSend {
 /**
  * Records a bundle, sends it and waits for its fate. Its row is committed before anything is sent.
  * @param onProcessed is called once a block of the node has all of its transactions, which a fork may still take away.
- * @throws Paused, Cancelled before anything is recorded or sent.
+ * @throws Paused, Cancelled, Ended before anything is recorded or sent.
  */
 export async function landBundle(
   deps: RunDeps,

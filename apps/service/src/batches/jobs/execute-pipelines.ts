@@ -32,7 +32,7 @@ const MAX_LOST_BUNDLES = 5;
 /**
  * Job `execute`: approves a batch and executes its pipelines to the end. It may be repeated at any time and by any
  * process: the cursor on chain says which pipelines are left, and the chain never executes a pipeline twice.
- * @throws Paused, Cancelled
+ * @throws Paused, Cancelled, Ended
  */
 export async function executePipelines(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   if (batch.status === 'AVAILABLE_TO_QUEUE') return executeAfterSetup(deps, project, batch);
@@ -81,7 +81,7 @@ type Delayed = Extract<RunOutcome, { kind: 'delayed' }>;
 /**
  * Sends what is left of an execution until every pipeline is executed, at commitment `confirmed`, or one has failed for
  * good, at `finalized`. What a fork took away is sent again, setup included.
- * @throws Paused, Cancelled
+ * @throws Paused, Cancelled, Ended
  */
 export async function runPipelines(deps: RunDeps, project: Project, batch: Batch): Promise<RunOutcome> {
   const { multisig } = project.flywheel;

@@ -9,7 +9,7 @@ import { accountSizes } from '../../squads/rent.ts';
 import { isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
-import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
+import { Ended, findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { hasExecutionBegun, isExecutionRequested, recordHoldUp } from '../../store/batches/executions.ts';
 import { setExposure } from '../../store/batches/exposure.ts';
 import type { Db } from '../../store/db.ts';
@@ -50,9 +50,16 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
     await setExposure(deps.db, next.id, await boundExposure(deps.prices, multisig, next));
     // A withdrawal, a rotation and an execution that a fork has undone go on, and with them the batches before them.
     const isFree = hasBegun || isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
-    const blocker = await setUpOne(deps, project, next, { isFree });
+    const blocker = await setUpOne(deps, project, next, { isFree }).catch((error) => unlessEnded(deps, next, error));
     if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
   }
+}
+
+/** A batch may end while it is set up, as when a client cancels it: then those behind it go on. */
+function unlessEnded({ log }: RunDeps, { id: batchId }: Batch, error: unknown): null {
+  if (!(error instanceof Ended)) throw error;
+  log.info({ batchId }, error.message);
+  return null;
 }
 
 /** Returns true if no fork can take the setup of a batch away, so that nothing of it is missing. */

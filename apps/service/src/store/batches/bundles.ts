@@ -7,6 +7,7 @@ import { type Db, inTransaction } from '../db.ts';
 import type { BundlesTable } from '../schema.ts';
 import { SENT_TRANSACTIONS } from './archive.ts';
 import { askCompany } from './company-approvals.ts';
+import { Ended } from './ends.ts';
 import { recordEvent } from './events.ts';
 
 export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatures' | 'landedSlot'> {
@@ -15,7 +16,8 @@ export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatur
 
 /**
  * Records a bundle that is about to be sent. Commit before sending: what is recorded here is what may be on chain.
- * @throws Error when the batch is past the bundle's phase. A batch that ended can never be recorded for sending again.
+ * @throws Ended for a batch that is FAILED, unless the bundle closes its accounts; Error when it is past the phase otherwise.
+ * A batch that ended can never be recorded for sending again.
  */
 export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
   return inTransaction(db, async (trx) => {
@@ -162,6 +164,7 @@ async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): 
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
   const statuses = STATUSES_OF_PHASE[phase];
+  if (status === 'FAILED' && phase !== 'close') throw new Ended(batchId, phase);
   if (!statuses.includes(status)) {
     throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${statuses.join(' or ')}.`);
   }

@@ -1,7 +1,16 @@
 import { sql } from 'kysely';
+import type { Bundle } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
 import { releaseExposure } from './exposure.ts';
+
+/** A batch has ended while a worker was about to send for it, e.g. because a client has cancelled it. */
+export class Ended extends Error {
+  constructor(batchId: string, phase: Bundle['phase']) {
+    super(`Batch ${batchId} is FAILED: nothing is sent for its ${phase}.`);
+    this.name = 'Ended';
+  }
+}
 
 /** Locks a batch and returns true if it is open and no bundle of its execution is recorded. */
 export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
