@@ -73,7 +73,7 @@ export async function changeAdmission(
 /**
  * Sets the company's rules for a project, as an operator has signed them. A worker verifies and applies them.
  * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST as `changeTerms` and `parsePolicy`, for a version that is not
- * the next one, and for a rule about two operators in a company of one.
+ * the next one, and for a rule about two operators in a company of which only one may approve.
  */
 export async function changePolicy(
   deps: Deps,
@@ -83,8 +83,11 @@ export async function changePolicy(
 ): Promise<ChangeState> {
   const project = await requireVisibleProject(deps, operator, projectId);
   const policy = parsePolicy(asked, project.token);
-  if (policy.twoOperatorsPerBatch !== null && deps.companyOperators.size < 2) {
-    const problem = 'needs two operators, and COMPANY_OPERATORS has one: no batch above it could be approved.';
+  // The one who has the project's wallet approves none of its batches.
+  const others = [...deps.companyOperators].filter((each) => each !== project.wallet).length;
+  if (policy.twoOperatorsPerBatch !== null && others < 2) {
+    const has = others === deps.companyOperators.size ? 'one' : `${others} besides the wallet of the project`;
+    const problem = `needs two operators, and COMPANY_OPERATORS has ${has}: no batch above it could be approved.`;
     throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.policy.twoOperatorsPerBatch', problem });
   }
   return requestChange(deps, operator, { project, change: { type: 'policy', projectId, version, policy }, signature });

@@ -180,6 +180,13 @@ describe('the company’s rules for a project', () => {
     assert.equal((await companyStep(project, batch))?.note, `By ${operators[1].address}`);
   });
 
+  it('need no two operators of whom one has the wallet of the project: that one approves none of its batches', async () => {
+    const project = await createProject(world, { wallet: operators[1].wallet });
+    const refused = await setPolicy(world, operator, project, { twoOperatorsPerBatch: '4' });
+    assertError(refused, 400, 'ERR_INVALID_REQUEST', /COMPANY_OPERATORS has 1 besides the wallet of the project/);
+    requireOk(await setPolicy(world, operator, project, { personPerBatch: '4' }));
+  });
+
   it('make a batch wait outside of their hours, and say until when', async () => {
     const project = await createProject(world);
     const hour = (new Date().getUTCHours() + 2) % 24;
