@@ -218,7 +218,7 @@ function wouldFail(problem: string): ExecutionIssue {
  * @returns null if the batch is decided; otherwise the approvals that count.
  */
 async function recordApproval(
-  { db, jobs, clock }: Deps,
+  { db, jobs, clock, companyOperators }: Deps,
   project: Project,
   batch: Batch,
   signed: SignedCompanyDecision,
@@ -230,7 +230,7 @@ async function recordApproval(
     // Approvals of one batch follow each other, so that the second one sees the first.
     if (!(await lockWaiting(trx, batchId))) return null;
     const { required } = judge(await findBoundVersions(trx, project, batch), project, batch);
-    const earlier = await findApprovers(trx, batchId, now);
+    const earlier = await findApprovers(trx, batchId, companyOperators, now);
     const approvals = { given: new Set(earlier).add(signed.operator).size, required };
     if (approvals.given < required) {
       const added = earlier.has(signed.operator) ? null : approvals;

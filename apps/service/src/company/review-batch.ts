@@ -18,7 +18,7 @@ import { findNewTokenAccounts, findPolicyUses } from '../store/company/policy-us
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
 import { requireAnyBatch } from './find-batch.ts';
 
-type ReviewDeps = Pick<Deps, 'db' | 'chain' | 'clock' | 'log'>;
+type ReviewDeps = Pick<Deps, 'db' | 'chain' | 'clock' | 'log' | 'companyOperators'>;
 
 /**
  * Describes a batch for the operator who decides on it: what it does, the rules of the company that it meets now, and what is
@@ -26,7 +26,7 @@ type ReviewDeps = Pick<Deps, 'db' | 'chain' | 'clock' | 'log'>;
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING
  */
 export async function reviewBatch(deps: ReviewDeps, batchId: string): Promise<BatchReview> {
-  const { db, clock } = deps;
+  const { db, clock, companyOperators } = deps;
   const { batch, project } = await requireAnyBatch(db, batchId);
   const { token } = project;
   const now = clock.now();
@@ -34,7 +34,7 @@ export async function reviewBatch(deps: ReviewDeps, batchId: string): Promise<Ba
   const [versions, unusual, approvers, rules] = await Promise.all([
     findBoundVersions(db, project, batch),
     findUnusual(deps, project, batch),
-    findApprovers(db, batchId, now),
+    findApprovers(db, batchId, companyOperators, now),
     findRules(deps, project, batch),
   ]);
   return {

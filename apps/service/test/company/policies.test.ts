@@ -231,6 +231,20 @@ describe('the company’s rules for a project', () => {
     assert.equal(requireOk(await read(project)).version, 0);
   });
 
+  it('that need two operators do not count the approval of one who has left the company', async () => {
+    const project = await createProject(world);
+    await setRules(world, operator, project, { twoOperatorsPerBatch: '0' });
+    const batch = await setUp(project, [burnPipeline()]);
+    assert.equal((await executeSigned(world, project, batch, NO_WAIT)).status, 202);
+    await untilWaiting(batch);
+    requireOk(await approve(world, operators[1], batch.id));
+    await world.restart({ COMPANY_OPERATORS: `${operator.address},${await newAddress()}` });
+    const first = { given: 1, required: 2 };
+    assert.deepEqual(requireOk(await approve(world, operator, batch.id)).approvals, first);
+    const review = requireOk(await askCompany(world, operator, 'GET', `batches/${batch.id}/review`));
+    assert.deepEqual(review.approvals, first);
+  });
+
   function read(reader: TestProject, projectId = reader.projectId) {
     const headers = { cookie: reader.cookie };
     return send(world.url, 'GET', `/console/api/projects/${projectId}/policy`, { headers });

@@ -153,17 +153,21 @@ export async function lockWaiting(trx: Db, batchId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Lists the operators whose approvals of a batch have not expired. */
-export async function findApprovers(db: Db, batchId: string, now: Date): Promise<ReadonlySet<Address>> {
+/** Lists those of the operators whose approvals of a batch have not expired. */
+export async function findApprovers(
+  db: Db,
+  batchId: string,
+  operators: ReadonlySet<Address>,
+  now: Date,
+): Promise<ReadonlySet<Address>> {
   const rows = await db
     .selectFrom('company_decisions')
     .select('operator')
-    .distinct()
     .where('batch_id', '=', batchId)
     .where('decision', '=', 'approve')
     .where('expires_at', '>', now)
     .execute();
-  return new Set(rows.map(({ operator }) => operator));
+  return new Set(rows.map(({ operator }) => operator).filter((operator) => operators.has(operator)));
 }
 
 /** State of the company's approval of a batch by a person, and the operator who decided. */
