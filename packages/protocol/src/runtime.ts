@@ -41,6 +41,12 @@ export const MAX_MULTIPLE_ACCOUNTS = 100;
 export const MAX_SIGNATURE_STATUSES = 256;
 export const MAX_SIGNATURES_FOR_ADDRESS = 1_000;
 
+/**
+ * The latest time of a block that a node is believed, in seconds since 1970: the end of the year 9999, after which ISO 8601
+ * has no year of four digits. Agave sends an i64, and `Date` throws far below its maximum.
+ */
+export const MAX_BLOCK_TIME = 253_402_300_799;
+
 /** Lifetime of a transaction that can never land: its blockhash is 32 zero bytes, which no block has. */
 export const NO_BLOCK = {
   blockhash: '11111111111111111111111111111111' as Blockhash,

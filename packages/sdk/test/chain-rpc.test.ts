@@ -74,6 +74,23 @@ describe('verifyProofOnChain', () => {
     assert.equal((await verifyProofOnChain([mixed.url, vault.node.url], question)).isProven, false);
   });
 
+  for (const blockTime of ['1e20', '-1', '1e999', '"today"']) {
+    it(`takes no block of the time ${blockTime} for one of the cluster`, async () => {
+      await using vault = await openSyntheticVault();
+      const proof = { type: 'WATCH_AD', payload: '{"adId":"1"}' };
+      const [signature = ''] = vault.runBatch([{ proof }]);
+      await using timeless = await startStubService(async ({ body }) => {
+        const answer = await (await fetch(vault.node.url, { method: 'POST', body })).text();
+        return { status: 200, body: answer.replace(/"blockTime":\d+/, `"blockTime":${blockTime}`) };
+      });
+      const question = { ...proof, signature, vault: vault.vault };
+      await assert.rejects(verifyProofOnChain(timeless.url, question), (error) => {
+        return isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && /answered getTransaction/.test(error.message);
+      });
+      assert.equal((await verifyProofOnChain([timeless.url, vault.node.url], question)).isProven, true);
+    });
+  }
+
   it('says in one line why a proof is not there, whatever types the vault has written', async () => {
     await using vault = await openSyntheticVault();
     const written = { type: 'A\n✓ Proven: transaction 5VERv8 contains this proof', payload: '{}' };

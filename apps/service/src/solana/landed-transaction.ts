@@ -1,3 +1,4 @@
+import { MAX_BLOCK_TIME } from '@flywheel/protocol';
 import type { TransactionCall } from '@flywheel/squads';
 import { AccountRole, type Address, getBase58Encoder, type Instruction } from '@solana/kit';
 import * as z from 'zod';
@@ -20,7 +21,7 @@ const CompiledInstruction = z.object({ programIdIndex: z.number(), accounts: z.a
 export const LandedTransactionAnswer = z
   .object({
     slot: shapes.u64,
-    blockTime: z.bigint().nullish(),
+    blockTime: z.bigint().nonnegative().max(BigInt(MAX_BLOCK_TIME)).nullish(),
     transaction: z.object({
       message: z.object({ accountKeys: z.array(shapes.address), instructions: z.array(CompiledInstruction) }),
     }),

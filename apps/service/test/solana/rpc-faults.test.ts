@@ -141,6 +141,15 @@ describe('the RPC client, on undocumented answers,', () => {
     await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: unexpected answer: .*is not an address/);
   });
 
+  for (const blockTime of [1e20, -1]) {
+    it(`rejects a block of the time ${blockTime}`, async () => {
+      const transaction = { message: { accountKeys: [], instructions: [] } };
+      const meta = { err: null, innerInstructions: [] };
+      const { chain } = await chainOn(() => ({ result: { slot: 1, blockTime, transaction, meta } }));
+      await assert.rejects(chain.landedTransaction(SIGNATURE), /getTransaction: unexpected answer: .*blockTime/);
+    });
+  }
+
   it('rejects an invalid signature', async () => {
     const { chain } = await chainOn(() => ({ result: 'accepted' }));
     await assert.rejects(chain.send('AAAA' as Base64EncodedWireTransaction), /sendTransaction: .*is not a signature/);

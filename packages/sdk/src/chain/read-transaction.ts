@@ -1,4 +1,4 @@
-import { decodeBase58, isAddress } from '@flywheel/protocol';
+import { decodeBase58, isAddress, MAX_BLOCK_TIME } from '@flywheel/protocol';
 import type { TransactionCall } from '@flywheel/squads';
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { type Commitment, fieldOf, unexpectedAnswer } from './rpc.ts';
@@ -70,7 +70,7 @@ export async function findTransaction<TNode>(
  * @throws FlywheelError if the answer is not as documented.
  */
 function parseTransaction(answer: unknown): ChainTransaction {
-  const [meta, slot, blockTime] = [fieldOf(answer, 'meta'), fieldOf(answer, 'slot'), fieldOf(answer, 'blockTime')];
+  const [meta, slot] = [fieldOf(answer, 'meta'), fieldOf(answer, 'slot')];
   const transaction = fieldOf(answer, 'transaction');
   const [message, signature] = [fieldOf(transaction, 'message'), fieldOf(fieldOf(transaction, 'signatures'), 0)];
   if (typeof slot !== 'number' || typeof meta !== 'object' || meta === null || typeof signature !== 'string') {
@@ -84,7 +84,7 @@ function parseTransaction(answer: unknown): ChainTransaction {
   return {
     signature,
     slot,
-    executedAt: typeof blockTime === 'number' ? new Date(blockTime * 1_000).toISOString() : null,
+    executedAt: toTime(fieldOf(answer, 'blockTime') ?? null),
     failure: error === null ? null : JSON.stringify(error),
     accounts,
     calls: callsOf(message, meta, accounts),
@@ -103,6 +103,13 @@ export function listOf(value: unknown): readonly unknown[] {
 const LATEST_VERSION = 1;
 /** Stack height of what an instruction of the transaction calls directly. */
 const CALLED_HEIGHT = 2;
+
+function toTime(blockTime: unknown): string | null {
+  if (blockTime === null) return null;
+  const isTime = typeof blockTime === 'number' && blockTime >= 0 && blockTime <= MAX_BLOCK_TIME;
+  if (!isTime) throw unexpectedAnswer(GET_TRANSACTION, { blockTime });
+  return new Date(blockTime * 1_000).toISOString();
+}
 
 function callsOf(message: unknown, meta: object, accounts: readonly Address[]): ChainCall[] {
   const groups = listOf(fieldOf(meta, 'innerInstructions'));
