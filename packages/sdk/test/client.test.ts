@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFlywheelClient, type FlywheelClientOptions, isFlywheelError, type Retry } from '@flywheel/sdk';
+import {
+  createFlywheelClient,
+  type FlywheelClient,
+  type FlywheelClientOptions,
+  isFlywheelError,
+  type Retry,
+} from '@flywheel/sdk';
+import { MAX_ANSWER_BYTES } from '@flywheel/solana-rpc';
 import { BATCH, BATCH_ID, initAnswer, PIPELINES } from './batches.ts';
 import { type Answer, type Respond, type StubService, startStubService } from './stub-service.ts';
 
 const INIT_ANSWER = initAnswer('AQID');
+const MEGABYTE = new TextEncoder().encode(' '.repeat(1_024 * 1_024));
 
 describe('a client’s request', () => {
   it('has the API key, and init a fresh UUID as idempotency key', async () => {
@@ -38,6 +46,18 @@ describe('a client’s request', () => {
     await using service = await startStubService(() => ({ status: 200, body: BATCH }));
     await client(service).getBatch('a/b', { include: ['pipelines', 'approval'] });
     assert.equal(service.received[0]?.path, '/v1/flywheel/batch/a%2Fb?include=pipelines%2Capproval');
+  });
+
+  it('reads the answers of a fetch that has no streams', async () => {
+    const answer = { status: 200, headers: new Headers(), text: async () => JSON.stringify(BATCH) };
+    for (const body of [undefined, { pipe: () => undefined }]) {
+      // It is what libraries before Node 18, React Native and doubles of tests give.
+      const fetch = async () => ({ ...answer, body }) as unknown as Response;
+      assert.deepEqual(
+        await createFlywheelClient({ url: 'http://service', apiKey: 'k', fetch }).getBatch(BATCH_ID),
+        BATCH,
+      );
+    }
   });
 
   it('accepts null as the current batch', async () => {
@@ -81,6 +101,26 @@ describe('a client’s error', () => {
     assert.ok(isFlywheelError(error, 'ERR_UNEXPECTED_REPLY'));
     assert.match(error.message, /status/);
   });
+
+  for (const [name, status, read] of [
+    ['a batch', 200, (client) => client.getBatch(BATCH_ID)],
+    ['a refusal', 404, (client) => client.getBatch(BATCH_ID)],
+    ['a refused stream', 404, (client) => client.streamBatchEvents(BATCH_ID).next()],
+  ] satisfies [string, number, (client: FlywheelClient) => Promise<unknown>][]) {
+    it(`comes before ${name} is larger than what a client can hold`, async () => {
+      let bytes = 0;
+      const pull = (stream: ReadableStreamDefaultController<Uint8Array>) => {
+        bytes += MEGABYTE.length;
+        if (bytes < 2 * MAX_ANSWER_BYTES) stream.enqueue(MEGABYTE);
+        else stream.close();
+      };
+      const fetch = async () => new Response(new ReadableStream({ pull }), { status });
+      const error = await rejection(read(createFlywheelClient({ url: 'http://service', apiKey: 'k', fetch })));
+      assert.ok(isFlywheelError(error, 'ERR_UNEXPECTED_REPLY'), String(error));
+      assert.match(error.message, new RegExp(`answered ${status} .*\\(more than ${MAX_ANSWER_BYTES} bytes\\)`));
+      assert.ok(bytes <= MAX_ANSWER_BYTES + 2 * MEGABYTE.length, `${bytes} bytes were read`);
+    });
+  }
 
   it('is thrown at its creation for a url that is not an address of the web', () => {
     for (const url of ['nope', 'localhost:4000', 'ws://localhost', JSON.parse('[null]')[0]]) {

@@ -27,6 +27,13 @@ describe('streamEvents', () => {
     assert.equal(retries.length, 1);
   });
 
+  it('holds no event that is larger than an answer may be, and continues over another connection', async () => {
+    const endless = ['data: ', ...Array<string>(65).fill(' '.repeat(1_024 * 1_024)), '\n\n', frame(1, 'batch.closed')];
+    const { client, asked } = clientOf([{ pieces: endless }, { pieces: [frame(2, 'batch.closed')] }]);
+    assert.deepEqual(await idsOf(client.streamBatchEvents(BATCH_ID)), ['2']);
+    assert.equal(asked.length, 2);
+  });
+
   it('closes the connection when the caller leaves the loop', async () => {
     const { client, signals } = clientOf([{ pieces: [frame(1, 'batch.initialized'), frame(2, 'batch.finalized')] }]);
     for await (const { id } of client.streamBatchEvents(BATCH_ID)) {

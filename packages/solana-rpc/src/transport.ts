@@ -1,5 +1,6 @@
 import type { RpcResponse, RpcTransport } from '@solana/kit';
 import { parseJson } from './json.ts';
+import { MAX_ANSWER_BYTES, readText } from './read-text.ts';
 import { createRedactor, RpcError } from './rpc-error.ts';
 import { sleep } from './sleep.ts';
 
@@ -235,29 +236,9 @@ async function attemptCall<TResponse>(
 async function postByFetch(url: string, request: PostRequest): Promise<PostAnswer> {
   const response = await fetch(url, { method: 'POST', ...request });
   const { status, statusText, headers } = response;
-  return { status, statusText, headers, text: await readText(response) };
-}
-
-/**
- * Bounds what a node can make a client hold: 1.6 MB of gzip can be 1 GB of text. What a client asks for stays far below: 1,000
- * signatures or 10,000 token accounts take a few megabytes.
- */
-export const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
-
-async function readText({ body }: Response): Promise<string> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  for (let bytes = 0; ; ) {
-    const { value } = (await reader?.read()) ?? {};
-    if (value === undefined) return text + decoder.decode();
-    bytes += value.length;
-    if (bytes > MAX_ANSWER_BYTES) {
-      await reader?.cancel();
-      throw new Error(`The answer is larger than ${MAX_ANSWER_BYTES} bytes.`);
-    }
-    text += decoder.decode(value, { stream: true });
-  }
+  const text = await readText(response);
+  if (text === null) throw new Error(`The answer is larger than ${MAX_ANSWER_BYTES} bytes.`);
+  return { status, statusText, headers, text };
 }
 
 /** `fetch` reports every broken connection as a TypeError; its cause names the reason. Neither is passed on as it is. */

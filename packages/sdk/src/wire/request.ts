@@ -1,5 +1,6 @@
 import { ErrorBody, type Operation, type OperationReply, type OperationRequest, SHARD_HEADER } from '@flywheel/api';
 import { firstParseIssue, tryParseJson } from '@flywheel/protocol';
+import { MAX_ANSWER_BYTES, readText } from '@flywheel/solana-rpc';
 import { FlywheelError, isErrorCode } from '../errors.ts';
 import { type Retry, readRetryAfter, retry } from './retry.ts';
 
@@ -76,10 +77,10 @@ export function urlOf(
  * Reads an answer as its operation documents it.
  * @throws FlywheelError with the service's code, or `ERR_UNEXPECTED_REPLY`.
  */
-function readReply<O extends Operation>(operation: O, response: Response, text: string): OperationReply<O> {
+function readReply<O extends Operation>(operation: O, response: Response, text: string | null): OperationReply<O> {
   const { status } = response;
   const expected = operation.responses[status];
-  if (!expected) throw errorOf(operation, response, text);
+  if (!expected || text === null) throw errorOf(operation, response, text);
   const body = tryParseJson(text);
   const checked = expected.schema.safeParse(body);
   if (!checked.success) {
@@ -100,7 +101,7 @@ async function sendOnce<O extends Operation>(
   const bodyText = options.bodyText ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   let response: Response;
-  let text: string;
+  let text: string | null;
   try {
     response = await (connection.fetch ?? fetch)(urlOf(connection, operation, request), {
       method: operation.method,
@@ -113,7 +114,7 @@ async function sendOnce<O extends Operation>(
       ...(bodyText === undefined ? {} : { body: bodyText }),
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     });
-    text = await response.text();
+    text = await readText(response);
   } catch (cause) {
     options.signal?.throwIfAborted();
     throw connectionError(connection.url, timeout.aborted, options, cause);
@@ -139,8 +140,12 @@ function isWorthRetrying({ code, status, retryAfterSeconds }: FlywheelError, { r
   return code === 'ERR_UNREACHABLE' || code === 'ERR_TIMED_OUT' || (status !== null && TRANSIENT_STATUSES.has(status));
 }
 
-/** Creates the error of an answer whose status the operation does not document. */
-export function errorOf(operation: Operation, response: Response, text: string): FlywheelError {
+/**
+ * Creates the error of an answer whose status the operation does not document, or that is too large.
+ * @param text null if it is larger than `MAX_ANSWER_BYTES`.
+ */
+export function errorOf(operation: Operation, response: Response, text: string | null): FlywheelError {
+  if (text === null) return unexpected(operation, response, `more than ${MAX_ANSWER_BYTES} bytes`);
   const body = tryParseJson(text);
   const parsed = ErrorBody.safeParse(body);
   if (!parsed.success || !isErrorCode(parsed.data.error)) {

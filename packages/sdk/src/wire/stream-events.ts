@@ -1,5 +1,5 @@
 import { BatchEvent, OPERATIONS } from '@flywheel/api';
-import { sleep } from '@flywheel/solana-rpc';
+import { MAX_ANSWER_BYTES, readText, sleep } from '@flywheel/solana-rpc';
 import { createParser } from 'eventsource-parser';
 import { FlywheelError, isFlywheelError } from '../errors.ts';
 import { type Connection, errorOf, urlOf } from './request.ts';
@@ -82,7 +82,7 @@ async function openStream(
   }
   if (response.status === 204) return null;
   if (response.status === 200 && response.body) return response.body;
-  throw errorOf(operation, response, await response.text());
+  throw errorOf(operation, response, await readText(response));
 }
 
 /**
@@ -94,7 +94,7 @@ async function* readEvents(
   onBytes: () => void,
 ): AsyncGenerator<string, void, undefined> {
   const arrived: string[] = [];
-  const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
+  const parser = createParser({ onEvent: ({ data }) => arrived.push(data), maxBufferSize: MAX_ANSWER_BYTES });
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {

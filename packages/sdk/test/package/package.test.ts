@@ -31,7 +31,7 @@ const EXPECTED = {
 const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 91_000,
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 71_000,
-  "export { createFlywheelClient } from '@flywheel/sdk'": 40_000,
+  "export { createFlywheelClient } from '@flywheel/sdk'": 40_200,
   "export { createCollector } from '@flywheel/sdk/collector'": 73_600,
   "export { proof } from '@flywheel/sdk'": 24_500,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 11_200,
