@@ -5,8 +5,14 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { readProposalContent, type VerificationInput, verifyApproval } from '@flywheel/sdk';
 import {
+  BATCH_DISCRIMINATOR,
+  batchDecoder,
+  batchEncoder,
+  type ConfigAction,
+  DISCRIMINATOR_BYTES,
   getConfigTransactionCreateInstruction,
   getProposalCreateInstruction,
+  hasDiscriminator,
   PERMISSION,
   proposalAddress,
   transactionAddress,
@@ -23,6 +29,8 @@ import {
 } from '@flywheel/testing/treasury';
 import { createSignerFile, openConsoleWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
+import { ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR, getTransferSolInstructionDataEncoder } from '@solana-program/system';
+import { asDraft, openAlteringProxy } from './altering-proxy.ts';
 import { buildApproval, vote } from './approvals.ts';
 
 describe('verifyApproval of withdrawals and rotations', () => {
@@ -57,6 +65,22 @@ describe('verifyApproval of withdrawals and rotations', () => {
     return { ...input, batch: { ...batch, pipelines } };
   }
 
+  /** Proposes a change of a multisig that has proposed nothing yet. */
+  async function proposeChange(multisig: Address, actions: ConfigAction[]) {
+    const { operator } = world;
+    await land(world, operator, [
+      getConfigTransactionCreateInstruction({
+        ...{ multisig, transaction: transactionAddress(multisig, 1n), memo: null, actions },
+        ...{ creator: operator.address, rentPayer: operator.address },
+      }),
+      getProposalCreateInstruction({
+        ...{ multisig, proposal: proposalAddress(multisig, 1n), transactionIndex: 1n, draft: false },
+        ...{ creator: operator.address, rentPayer: operator.address },
+      }),
+    ]);
+    return { multisig, batchIndex: '1' };
+  }
+
   const textOf = async (input: VerificationInput) => {
     const { mismatches, issues, isVerified } = await verifyApproval(world.localnet.url, input);
     assert.equal(isVerified, mismatches.length + issues.length === 0);
@@ -76,6 +100,32 @@ describe('verifyApproval of withdrawals and rotations', () => {
       );
       assert.match(await textOf(altered(input, { asset: asset === 'SOL' ? 'TOKEN' : 'SOL' })), /Shown: .*On chain: /);
     }
+  });
+
+  it('names what speaks against a proposal that the company decides about: a draft, another vault, a foreign instruction', async () => {
+    const project = await createProject(world);
+    const to = (await generateKeyPairSigner()).address;
+    const id = await setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '0.5' });
+    const { batch } = await inputOf(project, id);
+    const issuesOf = async (alter: (account: Buffer) => Buffer) => {
+      const proxy = await openAlteringProxy(world.localnet.url, alter);
+      try {
+        return (await readProposalContent(proxy.url, { ...batch, isRotation: false })).issues;
+      } finally {
+        proxy.stop();
+      }
+    };
+    assert.deepEqual(await issuesOf((account) => account), []);
+    assert.deepEqual(await issuesOf(asDraft), ['The proposal on chain is Draft, not Active.']);
+    assert.deepEqual(await issuesOf(withVaultIndex(3)), ['The batch spends from vault 3, not from vault 0.']);
+    const transfer = getTransferSolInstructionDataEncoder().encode({ amount: 500_000_000n });
+    const [issue = '', ...others] = await issuesOf((account) => {
+      const at = account.indexOf(Uint8Array.from(transfer));
+      if (at !== -1) account.writeUInt8(ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR, at);
+      return account;
+    });
+    assert.match(issue, /^No batch of the service does this: /);
+    assert.deepEqual(others, []);
   });
 
   it('verifies an honest rotation, and names who else would get the vote', async () => {
@@ -101,24 +151,12 @@ describe('verifyApproval of withdrawals and rotations', () => {
 
   it('finds a new voter in the place of a member without a vote, with whom the company would need no wallet', async () => {
     const { wallet, vaultAddress, mintAddress, ...project } = await createProject(world);
-    const { operator } = world;
     const multisig = address(project.multisig);
     const { company } = await findMultisig(world, project);
     const { address: to } = await generateKeyPairSigner();
-    const proposal = { multisig, batchIndex: '1' };
-    await land(world, operator, [
-      getConfigTransactionCreateInstruction({
-        ...{ multisig, transaction: transactionAddress(multisig, 1n), memo: null },
-        ...{ creator: operator.address, rentPayer: operator.address },
-        actions: [
-          { __kind: 'AddMember', newMember: { key: to, permissions: { mask: PERMISSION.vote } } },
-          { __kind: 'RemoveMember', oldMember: recovery },
-        ],
-      }),
-      getProposalCreateInstruction({
-        ...{ multisig, proposal: proposalAddress(multisig, 1n), transactionIndex: 1n, draft: false },
-        ...{ creator: operator.address, rentPayer: operator.address },
-      }),
+    const proposal = await proposeChange(multisig, [
+      { __kind: 'AddMember', newMember: { key: to, permissions: { mask: PERMISSION.vote } } },
+      { __kind: 'RemoveMember', oldMember: recovery },
     ]);
     const votes = await Promise.all([wallet.address, company].map((member) => vote(member, proposal)));
     const payer = await generateKeyPairSigner();
@@ -139,6 +177,27 @@ describe('verifyApproval of withdrawals and rotations', () => {
     );
     const { issues } = await readProposalContent(world.localnet.url, { ...proposal, isRotation: true });
     assert.deepEqual(issues, [`${recovery} is no approver of the multisig.`]);
+    const proxy = await openAlteringProxy(world.localnet.url, asDraft);
+    const draft = await readProposalContent(proxy.url, { ...proposal, isRotation: true });
+    proxy.stop();
+    assert.deepEqual(draft.issues, ['The proposal on chain is Draft, not Active.', ...issues]);
+  });
+
+  it('is no replacement for the company to decide about if it changes something beside', async () => {
+    const project = await createProject(world);
+    const { address: multisig, company, wallet } = await findMultisig(world, project);
+    const replacement: ConfigAction[] = [
+      { __kind: 'AddMember', newMember: { key: company, permissions: { mask: PERMISSION.vote } } },
+      { __kind: 'RemoveMember', oldMember: wallet },
+    ];
+    const proposal = await proposeChange(
+      multisig,
+      replacement.toSpliced(1, 0, { __kind: 'ChangeThreshold', newThreshold: 1 }),
+    );
+    await assert.rejects(
+      readProposalContent(world.localnet.url, { ...proposal, isRotation: true }),
+      /On chain: .* is added, then a change of the multisig’s configuration \(ChangeThreshold\), then/,
+    );
   });
 
   it('verifies an honest rotation of the operator, who gets no vote, and names what it is not', async (t) => {
@@ -175,3 +234,12 @@ describe('verifyApproval of withdrawals and rotations', () => {
     );
   });
 });
+
+/** Shows every batch as one of another vault of its multisig. */
+function withVaultIndex(vaultIndex: number): (account: Buffer) => Buffer {
+  return (account) => {
+    if (!hasDiscriminator(account, BATCH_DISCRIMINATOR)) return account;
+    const changed = batchEncoder.encode({ ...batchDecoder.decode(account, DISCRIMINATOR_BYTES), vaultIndex });
+    return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
+  };
+}
