@@ -68,6 +68,21 @@ describe('a collector that a limit refuses', () => {
   });
 });
 
+it('a collector sends no more bytes in one request than it may, and a larger event alone', async () => {
+  const service = world.serve();
+  const options = { maxBytes: 500, maxAgeMs: 600_000 };
+  const collector = await world.open(service, createVolatileMemoryStore(), options);
+  const sized = (id: string, length: number) => ({
+    ...event(id, `to ${id}`),
+    payload: { id, text: 'x'.repeat(length) },
+  });
+  const events = [...['a', 'b', 'c', 'd'].map((id) => sized(id, 100)), sized('large', 600), sized('e', 100)];
+  await Promise.all(events.map((each) => collector.collect(each)));
+  await collector.idle();
+  await collector.stop();
+  assert.deepEqual(service.inits.toSorted(), [['a', 'b'], ['c', 'd'], ['e'], ['large']]);
+});
+
 describe('a collector that pays events together', () => {
   const options = { mergeAirdrops: true, maxItems: 1_000, maxAgeMs: 600_000 };
 
