@@ -1,37 +1,40 @@
-import { ApiError, type PauseRequest } from '@flywheel/api';
+import type { PauseRequest } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
+import { projectNotFound } from '../projects/access.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { type NewPause, setPauseForAll, setProjectPause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 
+type PauseDeps = Pick<Deps, 'db' | 'jobs' | 'clock'>;
+
 /**
  * Pauses a project. Once this returns, no further bundle of its batches is sent; bundles in flight are followed to their
  * end. A worker records the pause, and after that only a resumption which an operator signed ends it.
- * @throws ApiError ERR_PROJECT_NOT_FOUND
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_PROJECT_MOVING for one that has left this shard, whose proxy then asks which has it.
  */
 export async function pauseProject(
-  deps: Deps,
+  deps: PauseDeps,
   operator: Address,
   projectId: string,
   request: PauseRequest,
 ): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
     const before = await setProjectPause(trx, projectId, newPause(deps, request));
-    if (before === undefined) throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
+    if (before === undefined) throw await projectNotFound(trx, projectId);
     await recordPause(deps, trx, { operator, request, before, projectId });
   });
 }
 
 /** Pauses all projects. A project with a pause of its own stays paused when all are resumed. */
-export async function pauseAll(deps: Deps, operator: Address, request: PauseRequest): Promise<void> {
+export async function pauseAll(deps: PauseDeps, operator: Address, request: PauseRequest): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
     const before = await setPauseForAll(trx, newPause(deps, request));
     await recordPause(deps, trx, { operator, request, before, projectId: null });
   });
 }
 
-function newPause({ clock }: Deps, { reason }: PauseRequest): NewPause {
+function newPause({ clock }: PauseDeps, { reason }: PauseRequest): NewPause {
   return { since: clock.now(), reason: reason ?? null };
 }
 
@@ -44,7 +47,7 @@ interface RequestedPause {
 
 /** Writes the audit entry and has a worker record the pause. Does nothing if the request changed nothing. */
 async function recordPause(
-  { jobs, clock }: Deps,
+  { jobs, clock }: PauseDeps,
   trx: Db,
   { operator, request: { reason }, before, projectId }: RequestedPause,
 ): Promise<void> {

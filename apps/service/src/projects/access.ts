@@ -15,7 +15,7 @@ export async function requireOwnProject(
   projectId: string,
 ): Promise<Project> {
   const project = await findProjectOfWallet(db, wallet, projectId);
-  if (!project) throw await notFound(db, projectId);
+  if (!project) throw await projectNotFound(db, projectId);
   return project;
 }
 
@@ -30,11 +30,12 @@ export async function requireVisibleProject(
 ): Promise<Project> {
   if (!companyOperators.has(wallet)) return requireOwnProject({ db }, wallet, projectId);
   const project = await findProject(db, projectId);
-  if (project === null || typeof project === 'string') throw await notFound(db, projectId);
+  if (project === null || typeof project === 'string') throw await projectNotFound(db, projectId);
   return project;
 }
 
-async function notFound(db: Db, projectId: string): Promise<ApiError> {
+/** Builds the error for a project that is not here: it does not exist, or has left this shard. */
+export async function projectNotFound(db: Db, projectId: string): Promise<ApiError> {
   return (await hasDeparted(db, { projectId }))
     ? projectMoving()
     : new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });

@@ -10,6 +10,7 @@ import { fastify } from 'fastify';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { streamEvents } from '../../src/batches/events.ts';
+import { pauseProject } from '../../src/company/pause.ts';
 import { sendEvents } from '../../src/http/operations/events.ts';
 import type { Project } from '../../src/model/project.ts';
 import { readHistory } from '../../src/projects/history.ts';
@@ -252,6 +253,17 @@ test('the audit log of all projects is in the order of time, also with entries t
   await moveProject({ from: to, to: from, clock: realClock }, project.id, none);
   const gone = readHistory({ db: to }, null, { cursor: nextCursor ?? '', limit: 1 });
   await assert.rejects(gone, /not in this log any more\. Begin with the first page/);
+});
+
+test('a pause of a project that has left is answered as one of a project that moves', async () => {
+  const project = await storeKnownProject();
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  const pause = (db: Db, projectId: string) =>
+    pauseProject({ db, jobs, clock: realClock }, randomAddress(), projectId, {});
+  await assert.rejects(pause(from, project.id), { code: 'ERR_PROJECT_MOVING' });
+  await assert.rejects(pause(from, randomUUID()), { code: 'ERR_PROJECT_NOT_FOUND' });
+  await pause(to, project.id);
+  assert.notEqual(await findHalt(to, project.id), null);
 });
 
 test('a project without an operator that the destination has does not move', async () => {
