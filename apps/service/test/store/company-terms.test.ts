@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MAX_BASE_UNITS } from '@flywheel/protocol';
+import { MAX_BASE_UNITS, NO_POLICY } from '@flywheel/protocol';
 import { openTestDatabase } from '@flywheel/testing/postgres';
-import { newProject, storeProject } from '@flywheel/testing/records';
+import { later, newProject, randomAddress, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
+import { findVersionsSince, insertPolicy } from '../../src/store/company/policies.ts';
+import { useKey } from '../../src/store/company/policy-uses.ts';
 import { findTerms, lockTerms, recordFirstTerms, termsOf, updateTerms } from '../../src/store/company/terms.ts';
-import { countBatch, recordSetupDay, uncountBatch } from '../../src/store/company/totals.ts';
+import { type BatchOnChain, countBatch, recordSetupDay, uncountBatch } from '../../src/store/company/totals.ts';
+import {
+  countTokenAccounts,
+  deleteUses,
+  readSignedUse,
+  recordTokenAccounts,
+  recordUses,
+} from '../../src/store/company/uses.ts';
 
 const { db } = await openTestDatabase();
 
@@ -76,6 +85,7 @@ describe('countBatch', () => {
     assert.equal(await count(4n, 1n), false);
     assert.equal(await count(4n, 0n, 0n), true);
     await uncountBatch(db, { multisig, batchIndex: 2n });
+    assert.equal(await count(4n, 41n), false, 'the others still count');
     assert.equal(await count(4n, 40n), true);
     assert.equal(await count(1n, 60n, 50n, TUESDAY), true, 'its day stays the one of its first setup');
   });
@@ -89,5 +99,69 @@ describe('countBatch', () => {
     assert.equal(await count(1n, MOST), true);
     assert.equal(await count(2n, MOST), false);
     assert.equal(await count(2n, null), true);
+  });
+});
+
+describe('readSignedUse', () => {
+  it('sums up the other batches of the day and of the multisig alone', async () => {
+    const [multisig, another] = [randomAddress(), randomAddress()];
+    const paid = (amount: bigint) => [{ kind: 'recipient', subject: 'alice', amount }] as const;
+    const sign = async (batch: BatchOnChain, day: string, amount: bigint) => {
+      await recordSetupDay(db, batch, day);
+      await countBatch(db, batch, { burnBaseUnits: 1n, airdropBaseUnits: amount }, null);
+      await recordUses(db, batch, day, paid(amount));
+    };
+    await sign({ multisig, batchIndex: 1n }, MONDAY, 5n);
+    await sign({ multisig, batchIndex: 2n }, MONDAY, 7n);
+    await sign({ multisig, batchIndex: 3n }, TUESDAY, 100n);
+    await sign({ multisig: another, batchIndex: 4n }, MONDAY, 1_000n);
+    const read = async (batchIndex: bigint) => {
+      const { movedBaseUnits, uses } = await readSignedUse(db, { multisig, batchIndex }, MONDAY, paid(1n));
+      return [movedBaseUnits, uses.get(useKey(paid(1n)[0]))];
+    };
+    assert.deepEqual(
+      [await read(1n), await read(9n)],
+      [
+        [8n, 7n],
+        [14n, 12n],
+      ],
+    );
+    await recordUses(db, { multisig, batchIndex: 1n }, MONDAY, paid(50n));
+    assert.deepEqual(await read(9n), [14n, 12n], 'what is counted stays');
+    await deleteUses(db, { multisig, batchIndex: 1n });
+    assert.deepEqual(await read(9n), [14n, 7n]);
+  });
+});
+
+describe('countTokenAccounts', () => {
+  it('counts those of the other batches for which the company has signed on the day', async () => {
+    const [multisig, another] = [randomAddress(), randomAddress()];
+    await recordTokenAccounts(db, { multisig, batchIndex: 1n }, MONDAY, 2);
+    await recordTokenAccounts(db, { multisig, batchIndex: 2n }, MONDAY, 3);
+    await recordTokenAccounts(db, { multisig: another, batchIndex: 1n }, MONDAY, 100);
+    const ads = { kind: 'type', subject: 'WATCH_AD', amount: 1_000n } as const;
+    await recordUses(db, { multisig, batchIndex: 1n }, MONDAY, [ads]);
+    const count = (batchIndex: bigint, day: string) => countTokenAccounts(db, { multisig, batchIndex }, day);
+    assert.deepEqual([await count(2n, MONDAY), await count(9n, MONDAY), await count(9n, TUESDAY)], [2, 5, 0]);
+    // Its next attempt is on the next day, and one of the accounts exists by then.
+    await recordTokenAccounts(db, { multisig, batchIndex: 1n }, TUESDAY, 1);
+    assert.deepEqual([await count(9n, MONDAY), await count(9n, TUESDAY)], [3, 1]);
+    const { uses } = await readSignedUse(db, { multisig, batchIndex: 9n }, MONDAY, [ads]);
+    assert.equal(uses.get(useKey(ads)), 1_000n);
+  });
+});
+
+describe('findVersionsSince', () => {
+  it('lists every version that was in force since then, and the present one in any case', async () => {
+    const multisig = randomAddress();
+    const apply = (version: number, appliedAt: Date, of = multisig) =>
+      insertPolicy(db, of, { version, mint: randomAddress(), policy: NO_POLICY, operator: randomAddress(), appliedAt });
+    for (const version of [1, 2, 3]) await apply(version, later(version * 1_000));
+    await apply(9, later(500), randomAddress());
+    const find = async (ms: number) => (await findVersionsSince(db, multisig, later(ms))).map(({ version }) => version);
+    assert.deepEqual(await find(0), [3, 2, 1]);
+    assert.deepEqual(await find(1_999), [3, 2, 1]);
+    assert.deepEqual(await find(2_000), [3, 2]);
+    assert.deepEqual([await find(3_000), await find(9_000)], [[3], [3]]);
   });
 });
