@@ -3,18 +3,22 @@ import { after, test } from 'node:test';
 import { realClock } from '@flywheel/testing/clock';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
-import { NOW, newBundle, newPipeline, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { DAY, NOW, newBundle, newPipeline, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { initResultOf } from '../../src/batches/bundles/results.ts';
 import type { RunDeps } from '../../src/batches/deps.ts';
 import { end } from '../../src/batches/jobs/end.ts';
+import { uncountUnexecuted } from '../../src/batches/terms.ts';
+import type { Batch } from '../../src/model/batch.ts';
 import { finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
 import { insertBundle } from '../../src/store/batches/bundles.ts';
 import { beginRun } from '../../src/store/batches/runs.ts';
+import { countBatch, recordSetupDay } from '../../src/store/company/totals.ts';
+import { readSignedUse } from '../../src/store/company/uses.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 const jobs = await startTestJobs({ poolConfig });
 after(() => jobs.stop());
-await storeNonces(db, 2);
+await storeNonces(db, 3);
 
 test('a setup that fails ends no batch whose execution has begun: its bundles may still land', async () => {
   const project = await storeProject(db);
@@ -34,4 +38,18 @@ test('a setup that fails ends no batch whose execution has begun: its bundles ma
   };
   assert.equal(await failed({ hasBegun: false }), 'FAILED');
   assert.equal(await failed({ hasBegun: true }), 'FINALIZED');
+});
+
+test('an ended batch counts for its day if a bundle of its execution was sent: its approval never expires', async () => {
+  const project = await storeProject(db);
+  const located = (batch: Batch) => ({ multisig: project.flywheel.multisig.address, batchIndex: batch.batchIndex });
+  const batch = await storeBatch(db, project);
+  await finalizeBatch(db, batch.id, initResultOf(batch, { bundles: [], failedTxMsg: null }), NOW);
+  await insertBundle(db, newBundle(batch, { phase: 'execution' }));
+  await recordSetupDay(db, located(batch), DAY);
+  await countBatch(db, located(batch), { burnBaseUnits: 7n, airdropBaseUnits: 0n }, null);
+  const deps = { db, chain: { accounts: () => assert.fail('no account tells it') } } as unknown as RunDeps;
+  assert.equal(await uncountUnexecuted(deps, project, batch), true);
+  const { movedBaseUnits } = await readSignedUse(db, { ...located(batch), batchIndex: 0n }, DAY, []);
+  assert.equal(movedBaseUnits, 7n);
 });

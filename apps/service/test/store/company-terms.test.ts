@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { MAX_BASE_UNITS, NO_POLICY } from '@flywheel/protocol';
 import { openTestDatabase } from '@flywheel/testing/postgres';
-import { later, newProject, randomAddress, storeProject } from '@flywheel/testing/records';
+import { later, NOW, newProject, randomAddress, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
+import {
+  type Change,
+  findLastExpiry,
+  insertChange,
+  insertReview,
+  type Review,
+} from '../../src/store/company/changes.ts';
+import { lockRecordedPause, recordPauses, setProjectPause } from '../../src/store/company/pauses.ts';
 import { findVersionsSince, insertPolicy } from '../../src/store/company/policies.ts';
 import { useKey } from '../../src/store/company/policy-uses.ts';
 import { findTerms, lockTerms, recordFirstTerms, termsOf, updateTerms } from '../../src/store/company/terms.ts';
@@ -163,5 +172,49 @@ describe('findVersionsSince', () => {
     assert.deepEqual(await find(1_999), [3, 2, 1]);
     assert.deepEqual(await find(2_000), [3, 2]);
     assert.deepEqual([await find(3_000), await find(9_000)], [[3], [3]]);
+  });
+});
+
+describe('findLastExpiry', () => {
+  it('is that of a change of terms or of an admission which a worker has applied, of the project alone', async () => {
+    const [project, another] = [await storeProject(db), await storeProject(db)];
+    const store = async (change: Change, expiresAt: Date, review: Review | null) => {
+      const signed = { operator: randomAddress(), signedMessage: randomBytes(8), signature: randomBytes(64) };
+      const id = await insertChange(db, { ...signed, change, nonce: randomUUID(), expiresAt }, NOW);
+      if (review !== null) await insertReview(db, id ?? assert.fail(), review, NOW);
+    };
+    const applied = () => ({ nonce: randomUUID() });
+    const terms = { approvalMode: 'manual', ...LIMITS } as const;
+    const { id: projectId } = project;
+    assert.equal(await findLastExpiry(db, projectId), null);
+    await store({ type: 'terms', projectId, from: terms, to: terms }, later(2), applied());
+    await store({ type: 'admission', projectId, terms: null }, later(1), applied());
+    // None of these may keep a later decision of an operator from being applied.
+    await store({ type: 'terms', projectId, from: terms, to: terms }, later(90), { issue: 'Nobody signed it.' });
+    await store({ type: 'terms', projectId, from: terms, to: terms }, later(90), null);
+    await store({ type: 'resume', projectId, pausedAt: NOW }, later(90), applied());
+    await store({ type: 'policy', projectId, version: 1, policy: NO_POLICY }, later(90), applied());
+    await store({ type: 'admission', projectId: another.id, terms: null }, later(90), applied());
+    assert.deepEqual(await findLastExpiry(db, projectId), later(2));
+    await store({ type: 'admission', projectId, terms }, later(3), applied());
+    assert.deepEqual(await findLastExpiry(db, projectId), later(3));
+  });
+});
+
+describe('recordPauses', () => {
+  it('replaces the start of a pause by a later one, and by no earlier one that an old decision could end', async () => {
+    const project = await storeProject(db);
+    const { address: multisig } = project.flywheel.multisig;
+    const pause = async (since: Date) => {
+      await setProjectPause(db, project.id, null);
+      await setProjectPause(db, project.id, { since, reason: null });
+      await recordPauses(db);
+      return lockRecordedPause(db, multisig);
+    };
+    assert.deepEqual([await pause(later(5)), await pause(later(1))], [later(5), later(5)]);
+    assert.deepEqual(await pause(later(9)), later(9));
+    await setProjectPause(db, project.id, null);
+    await recordPauses(db);
+    assert.deepEqual(await lockRecordedPause(db, multisig), later(9), 'no row ends it');
   });
 });
