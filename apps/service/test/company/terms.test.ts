@@ -11,7 +11,7 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
-import { changeTerms, signResumption, signTerms } from '@flywheel/testing/decisions';
+import { changeTerms, setPolicy, signResumption, signTerms } from '@flywheel/testing/decisions';
 import { countOpenJobs, makeDue, startTestJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
@@ -144,6 +144,25 @@ describe('the company’s signature without a person', () => {
       assert.deepEqual(terms, { approval_mode: 'manual', burn_limit: 10_000_000n }, attempt);
     }
     await assertWaits(project, batch);
+  });
+
+  it('follows no change that was withheld until the terms were again those that it replaces', async () => {
+    const project = await createProject(world, LIMITS);
+    const withheld = await signTerms(world, operator.wallet, project, { from: AUTOMATIC, to: RAISED });
+    for (const approvalMode of ['manual', 'automatic'] as const) {
+      requireOk(await changeTerms(world, operator, project, { approvalMode }));
+    }
+    const refused = await put(`projects/${project.projectId}/terms`, withheld);
+    assertError(refused, 400, 'ERR_INVALID_REQUEST', /expires later was applied before/);
+  });
+
+  it('follows no change by the operator whose wallet approves for the project', async () => {
+    const project = await createProject(world, { ...LIMITS, wallet: operator.wallet });
+    const changes = [
+      await changeTerms(world, operator, project, { burnLimit: '1000' }),
+      await setPolicy(world, operator, project, {}),
+    ];
+    for (const change of changes) assertError(change, 400, 'ERR_INVALID_REQUEST', /the project approves with/);
   });
 
   it('ends the pause that the operator has signed for, and no other', async () => {
