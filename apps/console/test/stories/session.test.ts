@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { noBrowser } from '@flywheel/testing/browser';
 import { burnPipeline } from '@flywheel/testing/client';
 import { createProject } from '@flywheel/testing/project';
-import { address, createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
+import { address, createKeyPairSignerFromPrivateKeyBytes, generateKeyPairSigner, getAddressEncoder } from '@solana/kit';
 import { addWallet, alterAnswers, holdRequests } from './alterations.ts';
 import {
   askApi,
@@ -85,6 +85,20 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await page.getByRole('button', { name: 'Back to editing' }).click();
     assert.equal(await page.getByLabel('Tokens', { exact: true }).inputValue(), '12.5');
+  });
+
+  it('that ends keeps a form that only the project’s wallet has', async () => {
+    const { page } = person;
+    const { address: recipient } = await generateKeyPairSigner();
+    await page.goto(`/p/${project.projectId}/vault`);
+    await page.getByLabel('Recipient’s wallet').fill(recipient);
+    await page.getByLabel('Amount, SOL').fill('0.25');
+    await story.world.db.deleteFrom('sessions').execute();
+    await page.getByRole('button', { name: 'Create withdrawal' }).click();
+    await page.getByText('Sign in to continue').waitFor();
+    await signIn(person);
+    assert.equal(await page.getByLabel('Recipient’s wallet').inputValue(), recipient);
+    assert.equal(await page.getByLabel('Amount, SOL').inputValue(), '0.25');
   });
 
   it('that ends behind a dialog asks to sign in, and then the dialog is shown again', async () => {

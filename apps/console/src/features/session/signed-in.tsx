@@ -1,5 +1,6 @@
+import type { Session } from '@flywheel/api';
 import { Activity, type ReactNode, useState } from 'react';
-import { useSession } from '../../lib/api/session.ts';
+import { KeptSession, useSession } from '../../lib/api/session.ts';
 import { Loading, SkeletonLines } from '../../ui/feedback.tsx';
 
 interface SignedInProps {
@@ -14,9 +15,9 @@ interface SignedInProps {
  */
 export function SignedIn({ prompt, children }: SignedInProps) {
   const session = useSession();
-  const [wallet, setWallet] = useState<string | null>(null);
-  if (session && session.wallet !== wallet) setWallet(session.wallet);
-  if (session === undefined && wallet === null)
+  const [last, setLast] = useState<Session | null>(null);
+  if (session && session !== last) setLast(session);
+  if (session === undefined && last === null)
     return (
       <Loading>
         <SkeletonLines count={4} />
@@ -25,10 +26,12 @@ export function SignedIn({ prompt, children }: SignedInProps) {
   return (
     <>
       {session === null && prompt}
-      {wallet !== null && (
-        <Activity key={wallet} mode={session ? 'visible' : 'hidden'}>
-          {children(wallet)}
-        </Activity>
+      {last !== null && (
+        <KeptSession value={last}>
+          <Activity key={last.wallet} mode={session ? 'visible' : 'hidden'}>
+            {children(last.wallet)}
+          </Activity>
+        </KeptSession>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 import { askEveryShard, IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, useContext } from 'react';
 import { isAuditDocument } from '../document-policy.ts';
 import { loadCode } from '../load-code.ts';
 import { call, callForReply } from './call.ts';
@@ -15,9 +16,17 @@ export const sessionQuery = {
   refetchOnWindowFocus: 'always',
 } as const;
 
-/** Returns the current session: undefined until it is loaded, and where the document may not ask; null when signed out. */
+/** The last session of screens that stay mounted after its end, hidden; null around all others. */
+export const KeptSession = createContext<Session | null>(null);
+
+/**
+ * Returns the current session: undefined until it is loaded, and where the document may not ask; null when signed out. A hidden
+ * screen goes on with its last one: a form that the wallet may use would leave the screen otherwise, with what was entered.
+ */
 export function useSession(): Session | null | undefined {
-  return useQuery({ ...sessionQuery, enabled: !isAuditDocument }).data;
+  const kept = useContext(KeptSession);
+  const { data } = useQuery({ ...sessionQuery, enabled: !isAuditDocument });
+  return data ?? kept ?? data;
 }
 
 /** Loads the sign-in code, which the first page does not need. */
