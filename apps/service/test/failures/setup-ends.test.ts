@@ -4,6 +4,7 @@ import { realClock } from '@flywheel/testing/clock';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { DAY, NOW, newBundle, newPipeline, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { sql } from 'kysely';
 import { initResultOf } from '../../src/batches/bundles/results.ts';
 import type { RunDeps } from '../../src/batches/deps.ts';
 import { end } from '../../src/batches/jobs/end.ts';
@@ -11,6 +12,7 @@ import { uncountUnexecuted } from '../../src/batches/terms.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import { finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
 import { insertBundle } from '../../src/store/batches/bundles.ts';
+import { Cancelled, requireUncancelled } from '../../src/store/batches/cancellations.ts';
 import { beginRun } from '../../src/store/batches/runs.ts';
 import { countBatch, recordSetupDay } from '../../src/store/company/totals.ts';
 import { readSignedUse } from '../../src/store/company/uses.ts';
@@ -18,7 +20,7 @@ import { readSignedUse } from '../../src/store/company/uses.ts';
 const { db, poolConfig } = await openTestDatabase();
 const jobs = await startTestJobs({ poolConfig });
 after(() => jobs.stop());
-await storeNonces(db, 3);
+await storeNonces(db, 5);
 
 test('a setup that fails ends no batch whose execution has begun: its bundles may still land', async () => {
   const project = await storeProject(db);
@@ -52,4 +54,21 @@ test('an ended batch counts for its day if a bundle of its execution was sent: i
   assert.equal(await uncountUnexecuted(deps, project, batch), true);
   const { movedBaseUnits } = await readSignedUse(db, { ...located(batch), batchIndex: 0n }, DAY, []);
   assert.equal(movedBaseUnits, 7n);
+});
+
+test('an execution is stopped by a job that cancels its own batch, and by no other: nothing would enqueue it again', async () => {
+  const project = await storeProject(db);
+  const [batch, other] = [await storeBatch(db, project), await storeBatch(db, project)];
+  const { id: flywheelId, multisig } = project.flywheel;
+  const enqueue = (type: 'cancel' | 'close', { id: batchId }: Batch) =>
+    jobs.enqueue(db, { type, batchId, multisig: multisig.address });
+  const require = () => requireUncancelled(db, { flywheelId, batchId: batch.id });
+  await enqueue('cancel', other);
+  await enqueue('close', batch);
+  await require();
+  await enqueue('cancel', batch);
+  await assert.rejects(require(), Cancelled);
+  const isOwn = sql`data->>'batchId' = ${batch.id} and data->>'type' = 'cancel'`;
+  await sql`update jobs.job set state = 'retry' where ${isOwn}`.execute(db);
+  await assert.rejects(require(), Cancelled, 'also after the job has failed once');
 });
