@@ -119,8 +119,12 @@ export interface ErrorNoticeProps {
   readonly isRetrying?: boolean;
 }
 
-/** Shows an error: its message, its code and the request id for support. */
+/**
+ * Shows an error: its message, its code and the request id for support. The end of the session has a screen of its own, and
+ * whoever is back from that has signed in again.
+ */
 export function ErrorNotice({ error, onRetry, isRetrying = false }: ErrorNoticeProps) {
+  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) return null;
   const known = isFlywheelError(error) ? error : null;
   return (
     <Notice

@@ -112,6 +112,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByText('Sign in to continue').waitFor();
     await signIn(person);
     assert.equal(await dialog.getByLabel('Name').inputValue(), 'nightly');
+    assert.equal(await dialog.getByRole('alert').count(), 0, 'the dialog says that the session has expired');
     await dialog.getByRole('button', { name: 'Create the key' }).click();
     await page.getByTestId('secret').waitFor();
     await page.getByRole('button', { name: 'I have stored it' }).click();

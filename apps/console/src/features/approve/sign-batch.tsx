@@ -41,8 +41,6 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
   const issues = data ? verificationIssues(data) : [];
   const isVerified = data !== undefined && issues.length === 0 && !verification.isFetching;
   const isOwn = owner === wallet;
-  // The sign-in prompt has replaced this screen; after signing in again the error no longer matters.
-  const error = isFlywheelError(approve.error, 'ERR_UNAUTHORIZED') ? null : approve.error;
   const button = (
     <div className="flex gap-3">
       <Button
@@ -64,7 +62,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
         {isVerified && isOwn && <MultisigNews approval={data} />}
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
-        {error && <ErrorNotice error={error} />}
+        {approve.error && <ErrorNotice error={approve.error} />}
         {data && (
           <ApprovalPanel verification={data.verification} isVerified={isVerified} wallet={owner} batch={batch} />
         )}
