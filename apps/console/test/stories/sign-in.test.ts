@@ -21,8 +21,10 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
         .getByRole('button', { name: /^Connect/ })
         .first()
         .click();
-      await page.getByRole('button', { name: 'Silent wallet' }).click();
-      await page.getByRole('button', { name: 'Silent wallet' }).and(page.locator(':disabled')).waitFor();
+      const wallet = page.getByRole('button', { name: 'Silent wallet' });
+      await wallet.press('Enter');
+      await wallet.and(page.locator('[aria-disabled=true]:focus')).waitFor();
+      await page.keyboard.press('Enter');
       assert.equal(await page.evaluate('globalThis.timesAsked'), attempt);
       await page.getByRole('button', { name: 'Close' }).click();
     }

@@ -79,8 +79,10 @@ function WalletButton({ wallet, isBusy, onSelect }: WalletButtonProps) {
   return (
     <button
       type="button"
-      onClick={onSelect}
-      disabled={isBusy}
+      // As in `Button`: `disabled` would take the focus away while the wallet waits.
+      onClick={isBusy ? undefined : onSelect}
+      aria-disabled={isBusy || undefined}
+      aria-busy={isBusy}
       className="flex min-h-14 w-full items-center gap-3 rounded border px-3 py-2 text-left hover:border-line-strong hover:bg-sunken"
     >
       {isLocal ? (
