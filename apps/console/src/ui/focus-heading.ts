@@ -4,14 +4,15 @@ import { useEffect, useRef } from 'react';
  * Moves the focus to the heading of another part of a screen: the button that led there is gone.
  * @param part names the part that is shown.
  * @param selector of its heading.
+ * @param move how the focus is moved; whatever has it, by default.
  */
-export function useHeadingFocus(part: string, selector: string): void {
+export function useHeadingFocus(part: string, selector: string, move: typeof focusIfLost = focusHeading): void {
   const shown = useRef(part);
   useEffect(() => {
     if (shown.current === part) return;
     shown.current = part;
-    return focusHeading(selector);
-  }, [part, selector]);
+    return move(selector);
+  }, [part, selector, move]);
 }
 
 /**
@@ -35,4 +36,9 @@ export function focusHeading(selector: string): () => void {
   observer.observe(document.body, { childList: true, subtree: true });
   tryToFocus();
   return () => observer.disconnect();
+}
+
+/** Focuses a heading in the same way if what had the focus is gone: a part that ends by itself takes it from nothing else. */
+export function focusIfLost(selector: string): (() => void) | undefined {
+  return document.activeElement === document.body ? focusHeading(selector) : undefined;
 }

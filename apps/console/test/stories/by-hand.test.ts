@@ -178,6 +178,10 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await tabTo(person, 'Approve with wallet');
     await takeScreenshot(person, 'keys-approve');
     await page.keyboard.press('Enter');
+    await page
+      .locator('main h1:focus')
+      .filter({ hasText: /^Batch 2$/ })
+      .waitFor();
     await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 

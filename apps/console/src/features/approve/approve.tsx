@@ -10,6 +10,7 @@ import { ButtonLink } from '../../ui/button.tsx';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { QueryView } from '../../ui/feedback.tsx';
+import { focusIfLost, useHeadingFocus } from '../../ui/focus-heading.ts';
 import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
@@ -36,6 +37,7 @@ function ApproveBatch({ projectId, batch }: { readonly projectId: string; readon
   const project = useQuery(projectQuery(projectId));
   const stage = approvalStage(batch);
   const name = `${batchKindName(batch.kind)} ${batch.batch.batchIndex}`;
+  useHeadingFocus(stage === 'wallet' ? 'approval' : 'status', 'main h1', focusIfLost);
   return (
     <Page
       title={stage === 'wallet' ? `Approve ${name.toLowerCase()}` : name}
