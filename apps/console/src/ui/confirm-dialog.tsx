@@ -14,6 +14,8 @@ export interface ConfirmDialogProps {
   readonly verb: string;
   /** Label of the button that closes the dialog; `Cancel` by default, and another one where `verb` cancels something. */
   readonly dismissLabel?: string;
+  /** Says what the dialog waits for, if the action may take longer than a moment. */
+  readonly pendingText?: string;
   readonly isOpen: boolean;
   /** Does the action; the dialog stays open until then, and shows its error. */
   readonly onConfirm: () => Promise<unknown>;
@@ -34,6 +36,7 @@ function ConfirmForm({
   name,
   verb,
   dismissLabel = 'Cancel',
+  pendingText,
   onConfirm,
   onClose,
 }: Omit<ConfirmDialogProps, 'title' | 'isOpen'>) {
@@ -49,6 +52,7 @@ function ConfirmForm({
     <form onSubmit={submit} className="flex flex-col gap-4">
       <div>{children}</div>
       <TextField label={`Type “${name}” to confirm`} value={typed} onChange={({ target }) => setTyped(target.value)} />
+      {action.isPending && pendingText !== undefined && <p role="status">{pendingText}</p>}
       {action.error && <ErrorNotice error={action.error} />}
       <DialogButtons>
         <Button type="submit" tone="danger" isBusy={action.isPending} disabled={!isSame}>

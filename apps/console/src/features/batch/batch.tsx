@@ -124,6 +124,7 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
         name={name}
         verb={`Cancel the ${kind.toLowerCase()}`}
         dismissLabel={`Keep the ${kind.toLowerCase()}`}
+        pendingText="The cancellation is sent. A bundle in flight ends first: this waits up to 20 seconds for it, then the batch’s page goes on to show the end."
         isOpen={isOpen}
         onConfirm={cancel}
         onClose={() => setOpen(false)}
