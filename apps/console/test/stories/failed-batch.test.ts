@@ -108,7 +108,7 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     await dialog.getByRole('button', { name: 'Cancel the batch' }).click();
     const isAsked = () => countOpenJobs(world, 'cancel', batchId);
     await waitUntil('the cancellation', isAsked, (count) => count > 0);
-    await dialog.getByText('A bundle in flight ends first').waitFor();
+    await dialog.getByText('If a bundle is in flight, this takes up to 20 seconds').waitFor();
     hold.release();
     await dialog.waitFor({ state: 'detached' });
     const result = await page.getByText(`of ${MANY_PIPELINES} pipelines executed`).textContent();

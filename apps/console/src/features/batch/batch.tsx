@@ -124,7 +124,7 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
         name={name}
         verb={`Cancel the ${kind.toLowerCase()}`}
         dismissLabel={`Keep the ${kind.toLowerCase()}`}
-        pendingText="The cancellation is sent. A bundle in flight ends first: this waits up to 20 seconds for it, then the batch’s page goes on to show the end."
+        pendingText="The cancellation is sent. If a bundle is in flight, this takes up to 20 seconds; then the batch’s page shows how it ended."
         isOpen={isOpen}
         onConfirm={cancel}
         onClose={() => setOpen(false)}
