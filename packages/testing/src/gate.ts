@@ -139,6 +139,15 @@ export function holdBundles(world: GatedWorld, phase: 'setup' | 'execution'): He
   return holdCalls((hold) => interceptBundles(world, phase, (_wires, pass) => hold(pass)));
 }
 
+/** Holds the simulations of what the company has signed as well, which come before a bundle of an execution is recorded. */
+export function holdSigned({ gate }: GatedWorld): HeldCalls {
+  return holdCalls((hold) =>
+    gate.intercept('simulateTransaction', ({ params: [, config] }, pass) => {
+      return JSON.stringify(config).includes('"sigVerify":true') ? hold(pass) : pass();
+    }),
+  );
+}
+
 function holdCalls(intercept: (hold: (pass: () => Promise<GateAnswer>) => Promise<GateAnswer>) => void): HeldCalls {
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   intercept(async (pass) => {

@@ -13,7 +13,7 @@ import { land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch, init } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { changeTerms } from '@flywheel/testing/decisions';
-import type { GatedWorld } from '@flywheel/testing/gate';
+import { type GatedWorld, holdSigned } from '@flywheel/testing/gate';
 import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
 import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
@@ -236,19 +236,11 @@ describe('a batch of a project with manual approval', () => {
   it('does not execute from a signature that was made just before the project became manual', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    const [signed, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    world.gate.intercept('simulateTransaction', async ({ params: [, config] }, pass) => {
-      // A simulation with sigVerify means that the company has signed as well.
-      if (JSON.stringify(config).includes('"sigVerify":true')) {
-        signed.resolve();
-        await released.promise;
-      }
-      return pass();
-    });
+    const signed = holdSigned(world);
     const answered = executeSigned(world, project, batch, { prefer: 'wait=0' });
-    await signed.promise;
+    await signed.reached;
     await setMode(project, 'manual');
-    released.resolve();
+    signed.release();
     assert.equal((await answered).status, 202);
     await waitUntil(
       `a person being asked about ${batch.id}`,

@@ -21,7 +21,7 @@ describe('findMetRules', () => {
     }
   });
 
-  it('adds what the other batches of the day have moved, and asks nobody about a batch that moves nothing', () => {
+  it('adds what the other batches of the day have moved, and asks no person about a batch that moves nothing', () => {
     assert.deepEqual(met({ personPerDay: 10n }, [burn(4)], { moved: 6n }), []);
     assert.deepEqual(met({ personPerDay: 10n }, [burn(4)], { moved: 7n }), ['personPerDay']);
     assert.deepEqual(met({ personPerDay: 10n }, [], { moved: 11n }), []);

@@ -10,7 +10,7 @@ import {
 } from '@flywheel/testing/batches';
 import { readBatchOnChain } from '@flywheel/testing/chain';
 import { burnPipeline, heavyBurnPipeline, send } from '@flywheel/testing/client';
-import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { ENGINES, type GatedWorld, holdSends, holdSigned, openGatedWorld } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { findJobs } from '../../src/store/jobs/job-records.ts';
@@ -73,19 +73,11 @@ describe('a batch that is cancelled while a job is about to send for it', () => 
   it('fails no execution', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    const [signed, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    world.gate.intercept('simulateTransaction', async ({ params: [, config] }, pass) => {
-      // A simulation with sigVerify means that the company has signed as well.
-      if (JSON.stringify(config).includes('"sigVerify":true')) {
-        signed.resolve();
-        await released.promise;
-      }
-      return pass();
-    });
+    const signed = holdSigned(world);
     assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
-    await signed.promise;
+    await signed.reached;
     requireOk(await cancel(project, batch));
-    released.resolve();
+    signed.release();
     await waitUntil(
       'the end of the execution',
       () => countOpenJobs(world, 'execute', batch.id),

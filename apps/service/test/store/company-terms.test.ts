@@ -190,7 +190,7 @@ describe('findLastExpiry', () => {
     await store({ type: 'terms', projectId, from: terms, to: terms }, later(2), applied());
     await store({ type: 'admission', projectId, terms: null }, later(1), applied());
     // None of these may keep a later decision of an operator from being applied.
-    await store({ type: 'terms', projectId, from: terms, to: terms }, later(90), { issue: 'Nobody signed it.' });
+    await store({ type: 'terms', projectId, from: terms, to: terms }, later(90), { issue: 'No operator signed it.' });
     await store({ type: 'terms', projectId, from: terms, to: terms }, later(90), null);
     await store({ type: 'resume', projectId, pausedAt: NOW }, later(90), applied());
     await store({ type: 'policy', projectId, version: 1, policy: NO_POLICY }, later(90), applied());
