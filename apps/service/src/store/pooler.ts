@@ -84,7 +84,9 @@ async function hasOwnSessions(config: pg.PoolConfig): Promise<boolean> {
     const [ofOne, ofOther] = [await readProcess(one), await readProcess(other)];
     if (ofOne === ofOther) return false;
     for (let i = 0; i < LOANS; i += 1) {
-      if ((await readProcess(one)) !== ofOne || (await readProcess(other)) !== ofOther) return false;
+      // Twice in a row: a pooler that lends two connections in turn would give clients that take turns the same one each time.
+      if ((await readProcess(one)) !== ofOne || (await readProcess(one)) !== ofOne) return false;
+      if ((await readProcess(other)) !== ofOther || (await readProcess(other)) !== ofOther) return false;
     }
     return true;
   } finally {

@@ -62,6 +62,18 @@ describe('PgBouncer in transaction mode', WITH_PGBOUNCER, () => {
     }
   });
 
+  it('is distinguished from session mode, also if it lends two idle connections in turn', async (test) => {
+    const settings = { server_round_robin: '1', max_db_connections: '2' };
+    const inTurn = await startPgBouncer(database.url, [login], settings);
+    test.after(() => inTurn.stop());
+    const connectionString = inTurn.through(own);
+    const pooler = { keepsSessions: false, keepsStatements: false, hasTimeouts: false };
+    const both = openDb({ connectionString, max: 2 }, quietLog, pooler);
+    await Promise.all([1, 2].map(() => sql`select pg_sleep(0.1)`.execute(both)));
+    await closeDb(both);
+    assert.equal((await find(connectionString))?.keepsSessions, false);
+  });
+
   it('is no way to a session, so that a process does not start without one', async (test) => {
     const pooled = pgbouncer.through(own);
     const isMissing = (error: unknown) => error instanceof ConfigError && /DIRECT_URL is not set/.test(error.message);
