@@ -74,14 +74,16 @@ results.on('test:summary', ({ file, duration_ms: durationMs }) => {
 results.on('test:complete', ({ name, nesting, details }) => {
   if (nesting === 0 && name.endsWith('.test.ts') && !isAbsolute(name)) durations.set(name, details.duration_ms);
 });
-results.on('end', () => {
+const report = results.compose(spec);
+report.on('end', () => {
   const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
   const lines = slowest.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}\n`);
-  process.stdout.write(`Slowest files:\n${lines.join('')}`);
   // Last: who keeps only the end of the output finds them.
-  if (failures.length > 0) process.stdout.write(`Failed:\n${failures.join('\n')}\n`);
+  const failed = failures.length > 0 ? `Failed:\n${failures.join('\n')}\n` : '';
+  // A server that a failed test has left running would be waited for, because it holds the output of its process.
+  process.stdout.write(`Slowest files:\n${lines.join('')}${failed}`, () => process.exit());
 });
-results.compose(spec).pipe(process.stdout);
+report.pipe(process.stdout, { end: false });
 
 /** Leaves out the files that need the local cluster, and prints why. */
 async function dropLocalOnly(): Promise<void> {
