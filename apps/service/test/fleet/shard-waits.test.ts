@@ -66,7 +66,7 @@ const STAGES: readonly Stage[] = [
     assertState: (departed, { batchId }) => {
       const { company_decided_at, execution_began_at, execution_error } = departed.batch(batchId);
       assert.deepEqual([company_decided_at !== null, execution_began_at], [true, null]);
-      assert.match(execution_error?.reason ?? '', WAITS_FOR_BATCH);
+      assert.match(execution_error?.reason ?? '', WAITS_FOR_BATCH, JSON.stringify(execution_error));
       assert.deepEqual(typesOf(departed.jobs(batchId)), ['execute']);
     },
   },
