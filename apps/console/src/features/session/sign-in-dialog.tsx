@@ -79,7 +79,7 @@ function WalletButton({ wallet, isBusy, onSelect }: WalletButtonProps) {
   return (
     <button
       type="button"
-      // As in `Button`: `disabled` would take the focus away while the wallet waits.
+      // Not `disabled`, for the reason in `Button`: it would take the focus away while the wallet waits.
       onClick={isBusy ? undefined : onSelect}
       aria-disabled={isBusy || undefined}
       aria-busy={isBusy}
