@@ -18,8 +18,9 @@ import { MoveRefused, type MoveStep, moveProject } from '../../src/projects/move
 import { findAuditEntries, insertAuditEntry } from '../../src/store/audit.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { recordEvent } from '../../src/store/batches/events.ts';
+import { beginRun, requireRun } from '../../src/store/batches/runs.ts';
 import { findLastExpiry, insertChange, insertReview } from '../../src/store/company/changes.ts';
-import { findHalt, MOVING } from '../../src/store/company/pauses.ts';
+import { findHalt, MOVING, Moving, requireUnpaused } from '../../src/store/company/pauses.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { Job } from '../../src/store/jobs/jobs.ts';
 import { insertProject } from '../../src/store/projects/projects.ts';
@@ -54,6 +55,33 @@ test('a move waits for a transaction that was first, and takes its rows', async 
   await Promise.all([first, moving]);
   const moved = await findAuditEntries(to, { projectId: project.id, below: null, limit: 10 });
   assert.equal(moved[0]?.actor, entry.actor);
+});
+
+test('a worker that holds the flywheel of a project which departs learns that it moves, and no deadlock ends its job', async () => {
+  const project = await storeKnownProject();
+  const { id: flywheelId } = project.flywheel;
+  const run = await beginRun(from, flywheelId, 'deciding');
+  const held = Promise.withResolvers<void>();
+  const isDeparting = Promise.withResolvers<void>();
+  const working = from.transaction().execute(async (trx) => {
+    // PostgreSQL ends the transaction that finds a deadlock: this one would find it first.
+    await sql`set local deadlock_timeout = '10ms'`.execute(trx);
+    await requireRun(trx, run);
+    held.resolve();
+    await isDeparting.promise;
+    await requireUnpaused(trx, flywheelId);
+  });
+  const stopped = assert.rejects(working, Moving);
+  await held.promise;
+  const moving = moveProject({ from, to, clock: realClock }, project.id, none);
+  await waitUntil(
+    'the lock',
+    () => countLockWaits(from),
+    (count) => count === 1,
+  );
+  isDeparting.resolve();
+  await Promise.all([stopped, moving]);
+  assert.deepEqual(await livesIn(project), ['destination']);
 });
 
 test('a move waits until a job that ended meanwhile has left its repetition or its successor in the queue', async (context) => {

@@ -103,8 +103,17 @@ export function isTooSlow(error: unknown): boolean {
   return hasCode(error, '25P04');
 }
 
-/** Locks the rows that others refer to, so that nothing is added, and ends the transaction when the project resumes work. */
+/**
+ * Locks the rows that others refer to, so that nothing is added, and ends the transaction when the project resumes work. Init and
+ * workers lock the flywheel before the project too: in another order, a deadlock would end their transactions.
+ */
 async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): Promise<MovedProject> {
+  const { multisig } = await trx
+    .selectFrom('flywheels')
+    .select('multisig')
+    .where('project_id', '=', projectId)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
   const { rows } = await sql<{ left: number | null }>`
     select (extract(epoch from moving_until - clock_timestamp()) * 1000)::int as left
     from projects where id = ${projectId} for update
@@ -112,12 +121,6 @@ async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): P
   const left = rows[0]?.left ?? 0;
   if (left <= 0) throw new Error('The project takes work again; nothing has left.');
   await sql`select set_config('transaction_timeout', ${String(left)}, true)`.execute(trx);
-  const { multisig } = await trx
-    .selectFrom('flywheels')
-    .select('multisig')
-    .where('project_id', '=', projectId)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
   const isMeant = sql`(batch_index > ${above} or batch_index = any(${indices.map(String)}::bigint[]))`;
   await sql`select from batches where project_id = ${projectId} and ${isMeant} order by id for update`.execute(trx);
   for (const table of ['api_keys', 'webhook_endpoints'] as const) {
