@@ -8,6 +8,7 @@ import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
+import { sql } from 'kysely';
 import { findJobs } from '../src/store/jobs/job-records.ts';
 
 let world: World;
@@ -147,6 +148,40 @@ describe('a batch that is cancelled while no node answers', () => {
   );
 });
 
+describe('a batch that is cancelled when a restored database knows of no setup', () => {
+  it('ends as the chain shows: EXECUTED if it was executed, FAILED if its index holds another batch', async () => {
+    const project = await createProject(world);
+    await sql`
+      create function put_off() returns trigger language plpgsql as
+        $$ begin new.start_after = now() + interval '1 day'; return new; end $$
+    `.execute(world.db);
+    await sql`
+      create trigger put_off before insert on jobs.job for each row when (new.data->>'type' = 'close')
+        execute function put_off()
+    `.execute(world.db);
+    const [first, second] = [
+      await initialize(project, [burnPipeline(1)]),
+      await initialize(project, [burnPipeline(2)]),
+    ];
+    for (const { id, proposalApproveTx } of [first, second]) await executed(project, id, proposalApproveTx);
+    const [own, other] = [first.id, second.id];
+    for (const id of [own, other]) await forgetSince(id);
+    const messageOf = (id: string) =>
+      world.db.selectFrom('pipelines').select('vault_message').where('batch_id', '=', id).executeTakeFirstOrThrow();
+    await world.db
+      .updateTable('pipelines')
+      .set(await messageOf(own))
+      .where('batch_id', '=', other)
+      .execute();
+
+    assert.equal((await cancel(project, own)).body.error, 'ERR_BATCH_NOT_CANCELLABLE');
+    const { status, initResult } = await until(project, own, ({ executeResult }) => executeResult !== undefined);
+    assert.deepEqual([status, initResult.totalFailed], ['EXECUTED', 0]);
+    assert.equal(requireOk(await cancel(project, other)).status, 'FAILED');
+    await sql`drop function put_off cascade`.execute(world.db);
+  });
+});
+
 describe('a batch that is never approved', () => {
   it('expires: it is FAILED, its limits return, and it is closed on chain', async () => {
     await world.restart({ BATCH_EXPIRY_SECONDS: '1' });
@@ -192,6 +227,18 @@ async function initialize(project: TestProject, pipelines: readonly unknown[]) {
 async function executed(project: TestProject, id: string, proposalApproveTx: string): Promise<void> {
   const answer = await execute(world.url, project.apiKey, id, await signWith(project.wallet, proposalApproveTx));
   assert.equal(requireOk(answer).status, 'EXECUTED');
+}
+
+/** Sets the rows of a batch back to those of its init. */
+async function forgetSince(id: string): Promise<void> {
+  await world.db
+    .updateTable('batches')
+    .set({ status: 'AVAILABLE_TO_QUEUE', init_result: null, execute_result: null, signed_tx: null })
+    .set({ ended_at: null, end_cause: null, execution_began_at: null, finalized_at: null, end_finalized_at: null })
+    .where('id', '=', id)
+    .execute();
+  await world.db.deleteFrom('bundles').where('batch_id', '=', id).execute();
+  await sql`delete from jobs.job where data->>'batchId' = ${id}`.execute(world.db);
 }
 
 function cancel(project: TestProject, id: string) {

@@ -4,7 +4,7 @@ import type { Address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type Bundle, describeRejection, type EndCause } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
-import { endBatch } from '../../store/batches/batches.ts';
+import { endBatch, finalizeBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findCompanyDecision } from '../../store/batches/company-approvals.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
@@ -18,6 +18,7 @@ import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { isServed } from '../admission.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
+import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { kindOf } from '../compile-again.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { unusedOf } from '../policy/facts.ts';
@@ -133,7 +134,12 @@ async function readFinallyExecuted(deps: RunDeps, multisig: Multisig, batch: Bat
   const hasBegun = (await findBundles(deps.db, batch.id, 'execution')).length > 0;
   const read = hasBegun ? awaitFinality : readFinality;
   const final = await read(deps, multisig, batch);
-  return final === 'incomplete' ? final : final.executed;
+  if (final === 'incomplete') return final;
+  // The index may be that of another batch, which a restored database has forgotten.
+  const mayBeOther = batch.status === 'AVAILABLE_TO_QUEUE' && final.status !== 'Closed' && final.executed > 0;
+  const mismatch = mayBeOther ? await findMismatchedPipeline(deps, multisig, batch, 'finalized') : null;
+  if (mismatch === 'unseen') return 'incomplete';
+  return mismatch === null ? final.executed : 0;
 }
 
 /**
@@ -177,6 +183,8 @@ export async function recordEnd(
     batch.initResult ?? initResultOf(batch, { bundles: setup, failedTxMsg: failure?.failedTxMsg ?? null });
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
   const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
+  // A restored database may have forgotten the setup of what was executed.
+  if (event === 'EXECUTION_LANDED') await finalizeBatch(trx, batch.id, initResult, clock.now());
   if (!(await endBatch(trx, batch.id, ended, clock.now()))) return;
   if (event !== 'EXECUTION_LANDED') {
     await releasePolicyUses(trx, batch.id, unusedOf(batch.pipelines, executed, project.token));

@@ -264,7 +264,6 @@ async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promis
 
 /** Ends a batch that the chain has executed and closed already: the database was restored from a backup. */
 async function endClosed(deps: RunDeps, project: Project, batch: Batch, executed: number): Promise<null> {
-  await finalize(deps, project.flywheel.multisig, batch);
   const isExecuted = executed === batch.pipelines.length;
   await end(deps, project, batch, {
     event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
