@@ -55,10 +55,16 @@ const MAX_LISTED = 100;
  * @param only.batchId lists this batch alone, if it waits; null lists those of all projects.
  */
 export async function listWaiting(
-  { db, clock, tokenNames }: Pick<Deps, 'db' | 'clock'> & { readonly tokenNames: TokenNames },
+  {
+    db,
+    clock,
+    companyOperators,
+    tokenNames,
+  }: Pick<Deps, 'db' | 'clock' | 'companyOperators'> & { readonly tokenNames: TokenNames },
   { batchId }: { readonly batchId: string | null },
 ): Promise<WaitingItem[]> {
-  const batches = await findWaitingBatches(db, { batchId, limit: MAX_LISTED }, clock.now());
+  const count = { operators: companyOperators, now: clock.now() };
+  const batches = await findWaitingBatches(db, { batchId, limit: MAX_LISTED }, count);
   const names = await tokenNames.of(batches.map(({ mint }) => mint));
   return (await toItems(db, batches)).map((batch) => ({ ...batch, symbol: names.get(batch.mint)?.symbol ?? null }));
 }
@@ -230,7 +236,7 @@ async function recordApproval(
     // Approvals of one batch follow each other, so that the second one sees the first.
     if (!(await lockWaiting(trx, batchId))) return null;
     const { required } = judge(await findBoundVersions(trx, project, batch), project, batch);
-    const earlier = await findApprovers(trx, batchId, companyOperators, now);
+    const earlier = await findApprovers(trx, batchId, { operators: companyOperators, now });
     const approvals = { given: new Set(earlier).add(signed.operator).size, required };
     if (approvals.given < required) {
       const added = earlier.has(signed.operator) ? null : approvals;

@@ -34,7 +34,7 @@ export async function reviewBatch(deps: ReviewDeps, batchId: string): Promise<Ba
   const [versions, unusual, approvers, rules] = await Promise.all([
     findBoundVersions(db, project, batch),
     findUnusual(deps, project, batch),
-    findApprovers(db, batchId, companyOperators, now),
+    findApprovers(db, batchId, { operators: companyOperators, now }),
     findRules(deps, project, batch),
   ]);
   return {

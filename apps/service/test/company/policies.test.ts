@@ -239,8 +239,14 @@ describe('the company’s rules for a project', () => {
     await untilWaiting(batch);
     requireOk(await approve(world, operators[1], batch.id));
     await world.restart({ COMPANY_OPERATORS: `${operator.address},${await newAddress()}` });
+    const listed = async () => {
+      const { batches } = requireOk(await askCompany(world, operator, 'GET', `waiting?batchId=${batch.id}`));
+      return [batches[0].approvals, (await companyStep(project, batch))?.note];
+    };
+    assert.deepEqual(await listed(), [undefined, undefined]);
     const first = { given: 1, required: 2 };
     assert.deepEqual(requireOk(await approve(world, operator, batch.id)).approvals, first);
+    assert.deepEqual(await listed(), [first, `1 of 2 operators have approved: ${operator.address}`]);
     const review = requireOk(await askCompany(world, operator, 'GET', `batches/${batch.id}/review`));
     assert.deepEqual(review.approvals, first);
   });

@@ -158,7 +158,7 @@ async function fail(
 }
 
 function details(project: Project, { id }: Batch) {
-  return readBatchDetails({ db, clock: systemClock }, project, id);
+  return readBatchDetails({ db, clock: systemClock, companyOperators: new Set() }, project, id);
 }
 
 async function stepsOf(project: Project, batch: Batch) {

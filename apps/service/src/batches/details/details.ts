@@ -20,11 +20,12 @@ export interface BatchDetails {
  * @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch.
  */
 export async function readBatchDetails(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'companyOperators'>,
   project: Project,
   batchId: string,
 ): Promise<BatchDetails> {
-  const record = await findBatchRecord(deps.db, batchId, project.id, deps.clock.now());
+  const count = { operators: deps.companyOperators, now: deps.clock.now() };
+  const record = await findBatchRecord(deps.db, batchId, project.id, count);
   if (!record) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   // Read after the batch, so that they include everything that its row reports.
   const [bundles, ledger] = await Promise.all([findSentBundles(deps.db, batchId), readLedger(deps, record)]);

@@ -2,7 +2,7 @@ import type { Approvals, BatchStatus, WaitsFor } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../../model/batch.ts';
-import { awaitsCompanySql, openBatchWaitsForSql } from '../batch-waits.ts';
+import { type ApprovalCount, approvalCountsSql, awaitsCompanySql, openBatchWaitsForSql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 import type { BatchesTable, Schema } from '../schema.ts';
 import { BATCH_COLUMNS, toBatch } from './batch-rows.ts';
@@ -74,13 +74,13 @@ export async function findBatchRecord(
   db: Db,
   batchId: string,
   projectId: string,
-  now: Date,
+  count: ApprovalCount,
 ): Promise<BatchRecord | null> {
   const row = await db
     .selectFrom('batches')
     .select([...BATCH_COLUMNS, ...SUMMARY_COLUMNS, 'finalized_at', 'signed_at', 'execution_began_at'])
     .select(['company_operator', 'company_reason', 'end_cause', 'closed_at'])
-    .select([waitsForSql.as('waits_for'), partialApprovalSql(now).as('partial_approval')])
+    .select([waitsForSql.as('waits_for'), partialApprovalSql(count).as('partial_approval')])
     .where('id', '=', batchId)
     .where('project_id', '=', projectId)
     .executeTakeFirst();
@@ -211,15 +211,15 @@ const waitsForSql: RawBuilder<WaitsFor> = sql`
     else ${openBatchWaitsForSql}
   end`;
 
-/** Reads the newest approval of a waiting batch that was not enough, unless the operator's signature has expired. */
-export function partialApprovalSql(now: Date): RawBuilder<PartialApproval | null> {
+/** Reads the newest approval of a waiting batch that counts and was not enough. */
+export function partialApprovalSql(count: ApprovalCount): RawBuilder<PartialApproval | null> {
   return sql`
     case when ${awaitsCompanySql} and ended_at is null then (
       select data from batch_events
       where batch_events.batch_id = batches.id and type = 'batch.company_approval_received' and exists (
         select from company_decisions
-        where company_decisions.batch_id = batches.id and decision = 'approve'
-          and operator = batch_events.data->>'operator' and expires_at > ${now}
+        where company_decisions.batch_id = batches.id and operator = batch_events.data->>'operator'
+          and ${approvalCountsSql(count)}
       )
       order by id desc limit 1
     ) end`;

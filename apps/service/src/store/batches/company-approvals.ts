@@ -2,7 +2,7 @@ import type { Approvals } from '@flywheel/api';
 import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import { awaitsCompanySql } from '../batch-waits.ts';
+import { type ApprovalCount, approvalCountsSql, awaitsCompanySql } from '../batch-waits.ts';
 import type { BatchOnChain } from '../company/totals.ts';
 import { type Db, inTransaction } from '../db.ts';
 import {
@@ -153,21 +153,15 @@ export async function lockWaiting(trx: Db, batchId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Lists those of the operators whose approvals of a batch have not expired. */
-export async function findApprovers(
-  db: Db,
-  batchId: string,
-  operators: ReadonlySet<Address>,
-  now: Date,
-): Promise<ReadonlySet<Address>> {
+/** Lists the operators whose approvals of a batch count. */
+export async function findApprovers(db: Db, batchId: string, count: ApprovalCount): Promise<ReadonlySet<Address>> {
   const rows = await db
     .selectFrom('company_decisions')
     .select('operator')
     .where('batch_id', '=', batchId)
-    .where('decision', '=', 'approve')
-    .where('expires_at', '>', now)
+    .where(approvalCountsSql(count))
     .execute();
-  return new Set(rows.map(({ operator }) => operator).filter((operator) => operators.has(operator)));
+  return new Set(rows.map(({ operator }) => operator));
 }
 
 /** State of the company's approval of a batch by a person, and the operator who decided. */
@@ -279,13 +273,13 @@ export interface WaitingFilter {
 export async function findWaitingBatches(
   db: Db,
   { batchId, limit }: WaitingFilter,
-  now: Date,
+  count: ApprovalCount,
 ): Promise<WaitingBatch[]> {
   const rows = await selectListed(db)
     .innerJoin('tokens', 'tokens.id', 'batches.token_id')
     .select(['batches.project_id', 'mint', 'decimals'])
     .select((eb) => eb.ref('company_asked_at').$notNull().as('asked_at'))
-    .select(partialApprovalSql(now).as('partial_approval'))
+    .select(partialApprovalSql(count).as('partial_approval'))
     .where('batches.id', 'in', ({ selectFrom }) =>
       selectFrom('batches')
         .innerJoin('flywheels', 'flywheels.id', 'batches.flywheel_id')
