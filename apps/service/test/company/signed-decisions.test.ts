@@ -12,6 +12,7 @@ import {
   address,
   generateKeyPairSigner,
   getOffchainMessageEncoder,
+  type KeyPairSigner,
   type ReadonlyUint8Array,
   signBytes,
 } from '@solana/kit';
@@ -130,6 +131,28 @@ describe('the company’s signature', () => {
     const rejections = () =>
       world.db.selectFrom('company_rejections').select('batch_index').where('multisig', '=', multisig).execute();
     await waitUntil('a record of each rejection', rejections, ({ length }) => length === 3);
+  });
+
+  it('is given for a batch whose rejection no operator has signed, and none is recorded', async () => {
+    const project = await createProject(world);
+    const { id, signedTx } = await setUpBatch(world, project, [burnPipeline()]);
+    const stranger = await generateKeyPairSigner();
+    const reason = 'Not this one.';
+    const sign = (wallet: KeyPairSigner, changes: object) => signDecision(world, wallet, id, changes);
+    const forged: Parameters<typeof insert>[1][] = [
+      { ...(await sign(stranger, { reason })), operator: stranger.address },
+      // In an operator's name.
+      await sign(stranger, { reason }),
+      // By an operator, about something else.
+      await sign(operator.wallet, { reason: 'Another one.' }),
+      await sign(operator.wallet, { reason, batchIndex: 2n }),
+      await sign(operator.wallet, {}),
+    ];
+    for (const rejection of forged) await insert(id, { ...rejection, reason });
+    assert.equal(requireOk(await executeSigned(world, project, { id, signedTx })).status, 'EXECUTED');
+    const multisig = address(project.multisig);
+    const recorded = world.db.selectFrom('company_rejections').select('reason').where('multisig', '=', multisig);
+    assert.deepEqual(await recorded.execute(), []);
   });
 
   it('is given for a decision that is signed as a memo transaction or an off-chain message, and each is used once', async () => {
