@@ -1,5 +1,7 @@
+import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { isRepeatOf } from '../jobs/lanes.ts';
 
 /** A batch was cancelled while a worker executed it. */
 export class Cancelled extends Error {
@@ -18,13 +20,8 @@ export async function requireUncancelled(
   db: Db,
   { flywheelId, batchId }: { readonly flywheelId: string; readonly batchId: string },
 ): Promise<void> {
-  // The conditions of pg-boss's index of what waits for a key, job_i10.
-  const { rows } = await sql`
-    select from jobs.job
-    where name = 'batch' and policy = 'key_strict_fifo' and state < 'active' and not blocked
-      and singleton_key = (select multisig from flywheels where id = ${flywheelId})
-      and data->>'type' = 'cancel' and data->>'batchId' = ${batchId}
-    limit 1
-  `.execute(db);
+  const multisig = sql<Address>`(select multisig from flywheels where id = ${flywheelId})`;
+  const isCancellation = isRepeatOf({ type: 'cancel', batchId, multisig });
+  const { rows } = await sql`select from jobs.job where name = 'batch' and ${isCancellation} limit 1`.execute(db);
   if (rows.length > 0) throw new Cancelled(batchId);
 }

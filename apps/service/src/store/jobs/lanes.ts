@@ -13,14 +13,14 @@ export const keyOf = (job: string) =>
   `case when ${isSetup(job)} then ${multisigOf(job)} || ':setup' else ${job}.singleton_key end`;
 
 /** Selects the jobs of a multisig, of both lanes. */
-export const isOf = (multisig: string): RawBuilder<boolean> =>
+export const isOf = (multisig: string | RawBuilder<string>): RawBuilder<boolean> =>
   sql`singleton_key in (${multisig}::text, ${multisig}::text || ':setup')`;
 
 /** Names a job of a batch. */
 interface JobOfBatch {
   readonly type: string;
   readonly batchId: string;
-  readonly multisig: Address;
+  readonly multisig: Address | RawBuilder<Address>;
 }
 
 /** Selects the jobs that wait, or wait to be retried, and do the work of this one. */
