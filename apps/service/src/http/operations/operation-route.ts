@@ -78,7 +78,7 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
       const { headers, params, query, body } = request;
       const timesSent = (header: string) => request.raw.headersDistinct[header]?.length ?? 0;
       const attributes = { 'http.request.method': operation.method, 'http.route': operation.path };
-      const answer = await unlessDeparted(deps, request.exchange, () =>
+      const answer = await unlessDeparted(deps, bound, request, () =>
         tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
           bound.handle(context, parseInput(operation, { headers, params, query, body, timesSent }, { checksBody })),
         ),
@@ -100,17 +100,19 @@ export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation):
 }
 
 /**
- * Withholds the answer of a request during which its project has left this shard: what it has read may be nothing.
+ * Withholds the answer of an API key during whose request its project has left this shard: what it has read may be nothing. An
+ * error about a project that a path names is withheld likewise: the project may have left while the handler waited for its row.
  * @throws ApiError ERR_PROJECT_MOVING, also in the place of the handler's error.
  */
 async function unlessDeparted<Answer>(
   { hasDeparted }: Pick<OperationRouteDeps, 'hasDeparted'>,
-  { leaving }: Exchange,
+  { operation }: BoundOperation,
+  { exchange: { leaving }, params }: FastifyRequest,
   handle: () => Promise<Answer>,
 ): Promise<Answer> {
-  if (leaving === null) return handle();
   const [result] = await Promise.allSettled([handle()]);
-  if (await hasDeparted({ projectId: leaving })) throw projectMoving();
+  const projectId = leaving ?? (result.status === 'rejected' ? idIn(operation, params, 'projectId') : null);
+  if (projectId !== null && (await hasDeparted({ projectId }))) throw projectMoving();
   if (result.status === 'rejected') throw result.reason;
   return result.value;
 }
@@ -131,7 +133,8 @@ async function admit(
       const { address } = context;
       const { rateLimit } = operation;
       const apiKey = single(request.raw.headersDistinct[API_KEY_HEADER]);
-      const batchId = batchReadBy(operation, request.params);
+      // What a GET names is read together with the key.
+      const batchId = operation.method === 'GET' ? idIn(operation, request.params, 'batchId') : null;
       const { holder, limit, isMoving } = await authenticateKey(deps, apiKey, { address, rateLimit, batchId });
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
       exchange.leaving = isMoving ? holder.project.id : null;
@@ -159,11 +162,10 @@ async function admit(
   }
 }
 
-/** Returns the batch that the path of a GET names: it is read together with the key. Null for none, or an invalid id. */
-function batchReadBy({ method, params: schema }: Operation, params: unknown): string | null {
-  if (method !== 'GET' || schema === undefined) return null;
-  const { data = {} } = schema.safeParse(params);
-  return 'batchId' in data && typeof data.batchId === 'string' ? data.batchId : null;
+/** Returns the id that a path has under a name; null for none, or an invalid one. */
+function idIn({ params: schema }: Operation, params: unknown, name: 'batchId' | 'projectId'): string | null {
+  const id = Object(schema?.safeParse(params).data)[name];
+  return typeof id === 'string' ? id : null;
 }
 
 /** Node would join the values of a header that was sent twice. */
