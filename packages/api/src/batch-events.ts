@@ -59,6 +59,11 @@ export const BatchEvent = z
   })
   .meta({ id: 'BatchEvent' });
 
+/** Writes an event as its stream sends it (HTML, "Server-sent events"). */
+export function batchEventText(event: BatchEvent): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
 /** Header of a request that resumes a stream of events. */
 export const lastEventId = z
   .string()

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { API_KEY_FORMAT, API_KEY_HEADER } from './api-key.ts';
+import { type BatchEvent, batchEventText } from './batch-events.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { errorExample } from './error-notes.ts';
 import { ERRORS } from './errors.ts';
@@ -134,7 +135,7 @@ function describeOperation(operationId: string, operation: Operation, { request,
         {
           description: response.description,
           headers: successHeaders(operation, Number(status)),
-          ...content(status, response, Number(status) === reply.status ? { example: reply.body } : {}),
+          ...content(status, response, Number(status) === reply.status ? reply.body : undefined),
         },
       ]),
       ...[...errorsByStatus(operation)].map(([status, codes]) => [
@@ -155,11 +156,15 @@ function errorExamples(codes: readonly ErrorCode[]) {
 
 const NO_CONTENT = '204';
 
-/** The schema of a stream describes the `data` of one event. */
-function content(status: string, { schema, mediaType }: OperationResponse, example: ExamplePart) {
+function content(status: string, { schema, mediaType }: OperationResponse, body: unknown) {
   if (status === NO_CONTENT) return {};
-  if (mediaType === undefined) return { content: json(schema, 'output', example) };
-  return { content: { [mediaType]: { schema: toJsonSchema(schema, 'output'), ...example } } };
+  if (mediaType === undefined) return { content: json(schema, 'output', body === undefined ? {} : { example: body }) };
+  // OpenAPI 3.1 has no schema for one event of a stream. Clients parse the whole text by the schema that they find here.
+  const event = z.globalRegistry.get(schema)?.id;
+  const description = `Server-sent events. The \`data\` of each is one \`${event}\` as JSON.`;
+  // The example of a stream is an event, by its type.
+  const example = body === undefined ? {} : { example: batchEventText(body as BatchEvent) };
+  return { content: { [mediaType]: { schema: { type: 'string', description }, ...example } } };
 }
 
 type ExamplePart = { readonly example?: unknown } | { readonly examples: unknown };

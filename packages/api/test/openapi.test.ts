@@ -95,6 +95,15 @@ describe('openapi()', () => {
     }
   });
 
+  it('declares a stream of events as text, because generated clients would parse it as one event', () => {
+    const { responses } = document.paths['/v1/flywheel/batch/{batchId}/events'].get;
+    const { schema, example } = responses[200].content['text/event-stream'];
+    assert.equal(schema.type, 'string');
+    assert.match(schema.description, /`BatchEvent`/);
+    assert.ok('BatchEvent' in document.components.schemas);
+    assert.match(example, /^id: 1042\nevent: batch\.finalized\ndata: \{"id":"1042",.*\}\n\n$/);
+  });
+
   it('says which operations share a rate limit', () => {
     const { description } = document.info;
     assert.match(description, /`executeBatch` and `cancelBatch` share `execute`/);

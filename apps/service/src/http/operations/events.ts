@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { ApiError, type BatchEvent, type EventStream, isApiError } from '@flywheel/api';
+import { ApiError, type BatchEvent, batchEventText, type EventStream, isApiError } from '@flywheel/api';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 
@@ -63,7 +63,7 @@ async function pump(events: AsyncIterable<BatchEvent>, sink: PassThrough, signal
   const heartbeat = setInterval(() => sink.write(':\n\n'), HEARTBEAT_MS);
   try {
     for await (const event of events) {
-      if (!sink.write(frame(event))) await once(sink, 'drain', { signal });
+      if (!sink.write(batchEventText(event))) await once(sink, 'drain', { signal });
     }
   } catch (error) {
     // The client reconnects, and finds the batch in the other shard.
@@ -72,10 +72,6 @@ async function pump(events: AsyncIterable<BatchEvent>, sink: PassThrough, signal
     clearInterval(heartbeat);
     sink.end();
   }
-}
-
-function frame(event: BatchEvent): string {
-  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Limits how many event streams one caller has open in this process. */
