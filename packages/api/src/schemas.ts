@@ -211,6 +211,8 @@ export const InitWarning = z
   .object({ pipeline: z.int(), message: z.string() })
   .meta({ id: 'InitWarning', description: 'Allowed, but probably not intended: e.g. a proof that was used before.' });
 
+// The ids of responses end with Reply, because oapi-codegen gives the name `InitBatchResponse` to a type of its own.
+
 export const InitBatchResponse = z
   .object({
     proposalApproveTx: z.base64().describe('Version 0 transaction for the project’s wallet to sign, base64.'),
@@ -223,7 +225,7 @@ export const InitBatchResponse = z
     }),
     warnings: z.array(InitWarning).optional(),
   })
-  .meta({ id: 'InitBatchResponse' });
+  .meta({ id: 'InitBatchReply' });
 
 export const ExecuteBatchRequest = z
   .strictObject({
@@ -234,7 +236,7 @@ export const ExecuteBatchRequest = z
 
 export const ExecuteBatchResponse = z
   .object({ batchId: z.guid(), status: BatchStatus, result: ExecuteResult, ...restFields })
-  .meta({ id: 'ExecuteBatchResponse' });
+  .meta({ id: 'ExecuteBatchReply' });
 
 export const ExecuteBatchPending = z
   .object({ batchId: z.guid(), status: BatchStatus })
@@ -252,7 +254,7 @@ export const CancelBatchResponse = z
       ),
     ...restFields,
   })
-  .meta({ id: 'CancelBatchResponse' });
+  .meta({ id: 'CancelBatchReply' });
 
 export const BatchList = z
   .object({
@@ -327,7 +329,7 @@ export const PreviewBatchResponse = z
     limits: z.object({ burn: PreviewedLimit, airdrop: PreviewedLimit }),
     cost: PreviewedCost,
   })
-  .meta({ id: 'PreviewBatchResponse' });
+  .meta({ id: 'PreviewBatchReply' });
 
 export const ReachedCap = z
   .object({

@@ -111,6 +111,15 @@ describe('openapi()', () => {
     assert.doesNotMatch(description, /share `(init|preview|current)`/);
   });
 
+  it('gives no schema a name that oapi-codegen gives to the response of an operation', () => {
+    const names = Object.keys(document.components.schemas).map((name) => name.toLowerCase());
+    const taken = Object.keys(OPERATIONS).map((id) => `${id}Response`.toLowerCase());
+    assert.deepEqual(
+      names.filter((name) => taken.includes(name)),
+      [],
+    );
+  });
+
   it('gives every operation an id of its own', () => {
     const ids = Object.values<Record<string, { operationId: string }>>(document.paths)
       .flatMap((methods) => Object.values(methods))
