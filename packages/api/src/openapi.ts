@@ -266,22 +266,39 @@ function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
 function namedSchemas(): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, named] of namedZodSchemas()) registry.add(named, { id });
-  const { schemas } = z.toJSONSchema(registry, { io: 'output', uri: componentUri, override: leaveOpen });
+  const { schemas } = z.toJSONSchema(registry, { io: 'output', uri: componentUri, override: completeComponent });
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema]));
+}
+
+interface Override {
+  readonly zodSchema: unknown;
+  readonly jsonSchema: { additionalProperties?: unknown; discriminator?: unknown };
+}
+
+/** Adds to a component, which is described as a response has it, what zod leaves out. */
+function completeComponent(override: Override): void {
+  leaveOpen(override);
+  nameDiscriminator(override);
 }
 
 /**
  * Opens an object of a response for other fields: responses may get new ones, which generated clients would refuse. Objects
  * of requests stay closed, also where a response repeats them.
  */
-function leaveOpen({
-  zodSchema,
-  jsonSchema,
-}: {
-  readonly zodSchema: unknown;
-  readonly jsonSchema: { additionalProperties?: unknown };
-}): void {
+function leaveOpen({ zodSchema, jsonSchema }: Override): void {
   if (!requestSchemas().has(zodSchema)) delete jsonSchema.additionalProperties;
+}
+
+/** Names the property that tells the members of a union apart: generated clients would try one after the other. */
+function nameDiscriminator({ zodSchema, jsonSchema }: Override): void {
+  if (!(zodSchema instanceof z.ZodDiscriminatedUnion)) return;
+  const { discriminator: propertyName } = zodSchema.def;
+  // The contract's unions have objects that a literal tells apart; a test compares the result.
+  const members = (zodSchema.options as z.ZodObject<Record<string, z.ZodLiteral>>[]).map((member) => [
+    member.shape[propertyName]?.value,
+    componentUri(z.globalRegistry.get(member)?.id ?? ''),
+  ]);
+  jsonSchema.discriminator = { propertyName, mapping: Object.fromEntries(members) };
 }
 
 /** Finds every schema that the body of a request contains. */

@@ -104,6 +104,19 @@ describe('openapi()', () => {
     assert.match(example, /^id: 1042\nevent: batch\.finalized\ndata: \{"id":"1042",.*\}\n\n$/);
   });
 
+  it('names the property that tells actions apart, and the schema of each of its values', () => {
+    const { oneOf, discriminator } = document.components.schemas.Action;
+    const nameOf = (reference: string) => reference.replace('#/components/schemas/', '');
+    assert.equal(discriminator.propertyName, 'action');
+    for (const [value, reference] of Object.entries<string>(discriminator.mapping)) {
+      assert.equal(document.components.schemas[nameOf(reference)].properties.action.const, value);
+    }
+    assert.deepEqual(
+      Object.values(discriminator.mapping),
+      oneOf.map(({ $ref }: { $ref: string }) => $ref),
+    );
+  });
+
   it('says which operations share a rate limit', () => {
     const { description } = document.info;
     assert.match(description, /`executeBatch` and `cancelBatch` share `execute`/);
