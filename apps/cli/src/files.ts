@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isJsonObject, messageOf } from '@flywheel/protocol';
 import { parseWallet } from '@flywheel/sdk/node';
@@ -94,6 +94,21 @@ export function writeWhole(path: string, text: string, mode = UMASK_ONLY): void 
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
+  }
+}
+
+/**
+ * Requires that `writeWhole` can write a file, for a command whose work would be done when it fails.
+ * @throws CliError `ERR_FILE`
+ */
+export function requireWritable(path: string): void {
+  const draft = draftPath(path);
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a directory');
+    writeFileSync(draft, '');
+    rmSync(draft);
+  } catch (cause) {
+    throw new CliError('ERR_FILE', `Cannot write ${path}: ${messageOf(cause)}. Name another file.`, { cause });
   }
 }
 

@@ -191,6 +191,17 @@ describe('flywheel airdrop', () => {
     assert.deepEqual(await balances(addresses), ['2000000', '3000000']);
   });
 
+  it('sends nothing if the receipt could not be written', async () => {
+    const { file, addresses } = await makeRows('unwritable.csv', 1, '1');
+    for (const receipt of [`${folder.path}/missing/receipt.csv`, `${file}/receipt.csv`]) {
+      const { exitCode, stderr } = await airdrop(file, '--receipt', receipt);
+      const { error, message } = JSON.parse(stderr);
+      assert.deepEqual([exitCode, error], [2, 'ERR_FILE']);
+      assert.ok(message.includes(receipt), message);
+    }
+    assert.deepEqual(await balances(addresses), [null]);
+  });
+
   it('reports every invalid row and sends nothing', async () => {
     const { file } = await makeRows('invalid.csv', 2, '1');
     await folder.write('invalid.csv', `${await readFile(file, 'utf8')}nobody,1\n${project.vaultAddress},2\n`);

@@ -127,6 +127,15 @@ describe('flywheel audit', () => {
     );
   });
 
+  it('reads nothing if the CSV could not be written', async () => {
+    for (const path of [join(folder.path, 'missing', 'audit.csv'), folder.path, `${folder.path}/`]) {
+      const { exitCode, stderr } = await runCommand(['audit', vault.vault, '--csv', path, '--json'], NO_NODE);
+      const { error, message } = JSON.parse(stderr);
+      assert.deepEqual([exitCode, error], [2, 'ERR_FILE']);
+      assert.ok(message.startsWith(`Cannot write ${path}: `), message);
+    }
+  });
+
   it('reads proof types and events with the line separators of Unicode', async () => {
     await using other = await openSyntheticVault();
     const [hostile, event] = [

@@ -43,6 +43,15 @@ describe('a receipt and a list of findings', () => {
     ]);
   });
 
+  it('names the receipt that cannot be written, and what to do when rows are paid', async () => {
+    await using folder = await makeTemporaryFolder();
+    const path = join(folder.path, 'missing', 'receipt.csv');
+    assert.throws(() => writeReceipt(path, [], []), {
+      ...{ code: 'ERR_FILE', exitCode: 1 },
+      message: /^Cannot write the receipt \S+: ENOENT.*\. What is paid stays paid\. Run the same command again/,
+    });
+  });
+
   it('leave no draft behind when they cannot be written', async () => {
     await using folder = await makeTemporaryFolder();
     const path = join(folder.path, 'audit.csv');

@@ -13,7 +13,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Context, openClient, requireApiKey } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
-import { readTextFile, readWallet } from '../../files.ts';
+import { readTextFile, readWallet, requireWritable } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../options.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
@@ -96,6 +96,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const state = openRunState(context, project.id, receiptFile);
   await requireUnchanged(client, state, { file, content: sent.content });
   await requireSameRows({ receiptFile, state, content: sent.content }, rows);
+  requireWritable(receiptFile);
 
   const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }) };
   const planOf = (number: number) =>

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '@flywheel/protocol';
 import { type AirdropRow, readCsvCells, writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { CliError } from '../../errors.ts';
 import { writeWhole } from '../../files.ts';
@@ -17,13 +18,21 @@ export const PENDING: RowOutcome = { status: 'waiting', signature: '', batchId: 
 
 const HEADINGS = ['line', 'address', 'amount', 'status', 'signature', 'batch'];
 
-/** Writes the outcome of every row; a crash leaves the old receipt or the new one, never a part. */
+/**
+ * Writes the outcome of every row; a crash leaves the old receipt or the new one, never a part.
+ * @throws CliError `ERR_FILE`
+ */
 export function writeReceipt(path: string, rows: readonly AirdropRow[], outcomes: readonly RowOutcome[]): void {
   const records = rows.map((row, i) => {
     const { status, signature, batchId } = outcomes[i] ?? PENDING;
     return [row.lines.join(' '), row.address, row.amount, status, signature, batchId];
   });
-  writeWhole(path, writeCsv([HEADINGS, ...records]));
+  try {
+    writeWhole(path, writeCsv([HEADINGS, ...records]));
+  } catch (cause) {
+    const message = `Cannot write the receipt ${path}: ${messageOf(cause)}. What is paid stays paid. Run the same command again: it pays nothing twice, and writes the receipt.`;
+    throw new CliError('ERR_FILE', message, { cause, exitCode: 1 });
+  }
 }
 
 /** The rows as a file that the command reads: it makes the same airdrop. */

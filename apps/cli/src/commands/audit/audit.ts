@@ -18,6 +18,7 @@ import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Context, displayUrl, type RpcUrlOption, readRpcUrls } from '../../context.ts';
 import { CliError } from '../../errors.ts';
+import { requireWritable } from '../../files.ts';
 import { interruptible } from '../../interrupt.ts';
 import { decodeUtf8, splitLines } from '../../lines.ts';
 import { parseAddress } from '../../options.ts';
@@ -74,6 +75,7 @@ async function audit(context: Context, vault: Address, options: AuditCommandOpti
   const { output } = context;
   requireOrder(options);
   const rpcUrls = readRpcUrls(context, options);
+  if (options.csv !== undefined) requireWritable(options.csv);
   const events = options.events === undefined ? null : await readEvents(options.events);
   const findings = await openFindings(options.state ?? null);
   try {
