@@ -161,11 +161,19 @@ describe('createRpcTransport', () => {
   });
 
   it('rejects an answer that is not JSON-RPC', async () => {
-    for (const text of ['<html>', 'null', '{}', '{"error":"no"}', '[]']) {
+    for (const text of ['<html>', 'null', '{}', '{"error":"no"}', '{"error":"no","result":1}', '[]']) {
       const { transport } = await nodeThat(respond(200, text));
       const error = await errorOf(callRpc(transport, 'getSlot'));
       assert.equal(error.reason, 'invalid-answer', text);
       assert.ok(error.message.includes(text));
+    }
+  });
+
+  it('rejects an answer whose status is a redirection without an address', async () => {
+    for (const status of [300, 304]) {
+      const { transport } = await nodeThat(respond(status, '{"jsonrpc":"2.0","id":1,"result":1}'));
+      const error = await errorOf(callRpc(transport, 'getSlot'));
+      assert.deepEqual([error.reason, error.status], ['http-status', status]);
     }
   });
 
@@ -218,6 +226,22 @@ describe('errors of the transport', () => {
     await gone.stop();
     const error = await errorOf(callRpc(gone.transport, 'getSlot'));
     assert.match(error.message, /is unreachable: .*ECONNREFUSED/);
+    assertNoSecret(error);
+  });
+
+  it('contain no rest of a secret that begins with another one', async () => {
+    const path = '/secret-of-the-path?api-key=secret-of-the-path-and-more';
+    const { transport } = await nodeThat(respond(403, `No access for ${path}`), { path });
+    const { message } = await errorOf(callRpc(transport, 'getSlot'));
+    assert.match(message, / answered HTTP 403: No access for \/…\?… \(/);
+  });
+
+  it('contain only the host if the connection’s own error quotes the URL', async () => {
+    const cause = new Error(`connect failed: http://one.example/in-the-path-00?api-key=in-the-query-0`);
+    const post = () => Promise.reject(new TypeError('fetch failed', { cause }));
+    const url = 'http://one.example/in-the-path-00?api-key=in-the-query-0';
+    const error = await errorOf(callRpc(createRpcTransport({ url, post, maxAttempts: 1 }), 'getSlot'));
+    assert.match(error.message, /^one\.example is unreachable: .*connect failed/);
     assertNoSecret(error);
   });
 
