@@ -7,8 +7,8 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startLocalnet } from '@flywheel/localnet';
-import { writeMergedPayload } from '@flywheel/protocol';
-import { type AuditReport, proofMemo } from '@flywheel/sdk';
+import { sha256Hex, writeMergedPayload } from '@flywheel/protocol';
+import { type AuditReport, auditVault, proofMemo, stringifyAuditState } from '@flywheel/sdk';
 import { waitUntil } from '@flywheel/testing/batches';
 import { openStranger } from '@flywheel/testing/stranger';
 import { memoBy, openSyntheticVault, type SyntheticVault } from '@flywheel/testing/synthetic-vault';
@@ -252,6 +252,43 @@ describe('flywheel audit', () => {
     const { exitCode, stderr } = await runCommand(['audit', wallet], NO_NODE);
     assert.match(stderr, /^✗ ERR_USAGE .* It is the address of a wallet, not of a vault; flywheel project show prints/);
     assert.equal(exitCode, 2);
+  });
+
+  it('refuses a period that begins after the newest slot of the node, of which nothing is known', async () => {
+    const begun = (vault.slot() - 1).toString();
+    assert.equal((await run('--from', begun)).exitCode, 0);
+    for (const from of [String(vault.slot() + 1), '2099-01-01']) {
+      const { exitCode, stdout, stderr } = await run('--from', from);
+      assert.match(stderr, /^✗ ERR_USAGE {2}The period begins at 2?\S+, after slot \d+, the newest of the node\.\n$/);
+      assert.deepEqual([exitCode, stdout], [2, '']);
+    }
+  });
+
+  it('refuses a --multisig that is not one or not of the vault, and the state of another cluster', async (t) => {
+    const localnet = await startLocalnet({ slotMs: 0, squadsProgram: 'emulation' });
+    t.after(() => localnet.stop());
+    const { address: wallet } = await generateKeyPairSigner();
+    const path = join(folder.path, 'elsewhere.state');
+    await auditVault(
+      vault.node.url,
+      { vault: vault.vault, multisig: vault.multisig },
+      {
+        onCheckpoint: (state) => {
+          const body = `0\n${stringifyAuditState(state)}\n`;
+          return writeFile(path, `${sha256Hex(body)}\n${body}`);
+        },
+      },
+    );
+    await writeFile(`${path}.findings`, '');
+    for (const [words, message] of [
+      [['--multisig', wallet], /^✗ ERR_USAGE {2}\w+ is not the vault of the multisig \w+\.\n$/],
+      [['--multisig', vault.multisig], /^✗ ERR_USAGE {2}There is no multisig \w+ on this cluster\.\n$/],
+      [['--state', path], /^✗ ERR_USAGE {2}The state is of another cluster\.\n$/],
+    ] as const) {
+      const { exitCode, stderr } = await runCommand(['audit', vault.vault, ...words, '--rpc-url', localnet.url]);
+      assert.match(stderr, message);
+      assert.equal(exitCode, 2);
+    }
   });
 
   it('names SOLANA_RPC_URL if what answers there is no Solana node', async (t) => {

@@ -1,4 +1,4 @@
-import { encodeBase58, MEMO_PROGRAM_ADDRESS, proofMemo } from '@flywheel/protocol';
+import { encodeBase58, MEMO_PROGRAM_ADDRESS, proofMemo, SYSVAR_CLOCK_ADDRESS } from '@flywheel/protocol';
 import {
   batchTransactionAddress,
   getBatchCreateInstruction,
@@ -113,6 +113,13 @@ export function addressNamed(name: string): Address {
   return encodeBase58(bytes) as Address; // 32 bytes
 }
 
+/** The content of the clock at a slot, whose number is its time. */
+function clockAt(slot: number): string {
+  const clock = Buffer.alloc(40);
+  clock.writeBigInt64LE(BigInt(slot), 32);
+  return clock.toString('base64');
+}
+
 export async function openSyntheticVault(): Promise<SyntheticVault> {
   const multisig = multisigAddress(addressNamed('create key'));
   const vault = vaultAddress(multisig, 0);
@@ -133,6 +140,7 @@ export async function openSyntheticVault(): Promise<SyntheticVault> {
   const node = await startSyntheticNode({
     slot: () => slot,
     account: (address) => {
+      if (address === SYSVAR_CLOCK_ADDRESS) return { lamports: 1, owner: 'sysvar', data: [clockAt(slot), 'base64'] };
       const balance = lamports.get(address);
       if (balance === undefined || balance === 0n) return null;
       const isMultisig = address === multisig;

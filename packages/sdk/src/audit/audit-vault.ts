@@ -9,7 +9,7 @@ import { ownedTokensOf, tokensIn } from './balances.ts';
 import { movementsOf } from './flows.ts';
 import { type Executed, missingAtStart, readMultisig } from './multisig-history.ts';
 import { type AuditNode, type Entry, openAuditNode } from './node.ts';
-import { type AuditBound, isAfter, isBefore, requirePeriod } from './period.ts';
+import { type AuditBound, isAfter, isBefore, requireBegun, requirePeriod } from './period.ts';
 import { type ReadAhead, readAhead } from './read-ahead.ts';
 import { type AuditRecord, type AuditReport, addGap, assetTotals, count, createTally } from './report.ts';
 import { type AuditState, STATE_FORMAT } from './state.ts';
@@ -50,7 +50,7 @@ export interface AuditOptions {
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one lists the histories, and all are asked for a
  * transaction that it does not have.
  * @throws FlywheelError if no node answers, or one does not while the others lack a transaction; RangeError if the period is not
- * valid; Error if the state belongs to another audit.
+ * valid or begins after the newest slot, if the multisig is not that of the vault, or if the state belongs to another audit.
  *
  * @example
  * const report = await auditVault('https://api.mainnet-beta.solana.com', { vault, from: '2026-01-01T00:00:00Z' });
@@ -117,10 +117,11 @@ async function beginAudit(
   if (found && history) accounts.push(toState({ account: found, kind: 'multisig', mint: null }, history));
   accounts.push(toState({ account: owner, kind: 'vault', mint: null }, await node.readLamports(owner)));
   const genesisHash = await node.readGenesisHash();
+  // The balances are those of a few slots in a row; what lies between them is read, and not counted.
+  const period = { from, to, headSlot: accounts.reduce((least, { slot }) => Math.min(least, slot), Infinity) };
+  requireBegun(period, typeof from === 'string' ? await node.readTime() : null);
   return {
-    ...{ format: STATE_FORMAT, genesisHash, vault, commitment, accounts, tally, slot: null, counted: [] },
-    // The balances are those of a few slots in a row; what lies between them is read, and not counted.
-    period: { from, to, headSlot: accounts.reduce((least, { slot }) => Math.min(least, slot), Infinity) },
+    ...{ format: STATE_FORMAT, genesisHash, vault, commitment, accounts, tally, slot: null, counted: [], period },
     multisig: found && history && { multisig: found, nextIndex: history.transactionIndex, batches: [], changes: [] },
   };
 }
@@ -162,11 +163,11 @@ async function requireSameAudit(
   state: AuditState,
   { vault, commitment }: AuditQuery & Pick<AuditState, 'commitment'>,
 ): Promise<void> {
-  if (state.vault !== vault) throw new Error(`The state is that of an audit of ${state.vault}, not of ${vault}.`);
+  if (state.vault !== vault) throw new RangeError(`The state is that of an audit of ${state.vault}, not of ${vault}.`);
   if (state.commitment !== commitment) {
-    throw new Error(`The state is that of an audit at the commitment ${state.commitment}, not ${commitment}.`);
+    throw new RangeError(`The state is that of an audit at the commitment ${state.commitment}, not ${commitment}.`);
   }
-  if (state.genesisHash !== (await node.readGenesisHash())) throw new Error('The state is of another cluster.');
+  if (state.genesisHash !== (await node.readGenesisHash())) throw new RangeError('The state is of another cluster.');
 }
 
 function newestSlot(histories: readonly AccountHistory[]): number | null {

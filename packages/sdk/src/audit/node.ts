@@ -1,4 +1,4 @@
-import { ADDRESS_BYTES, address, addressDecoder, isSignatureText } from '@flywheel/protocol';
+import { ADDRESS_BYTES, address, addressDecoder, isSignatureText, SYSVAR_CLOCK_ADDRESS } from '@flywheel/protocol';
 import {
   chooseNode,
   createPacer,
@@ -12,7 +12,7 @@ import {
   urlsOf,
 } from '@flywheel/solana-rpc';
 import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { getBase64Encoder, getU64Decoder, type RpcTransport } from '@solana/kit';
+import { getBase64Encoder, getI64Decoder, getU64Decoder, type RpcTransport } from '@solana/kit';
 import { getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { type ChainTransaction, findTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
@@ -45,9 +45,11 @@ export interface TokenAnchor extends Anchor {
 /** What an audit asks of the nodes of a cluster. Every call throws FlywheelError if the node does not answer as documented. */
 export interface AuditNode {
   readGenesisHash(): Promise<string>;
+  /** The cluster's time, in seconds since 1970; null if the node does not show its clock. */
+  readTime(): Promise<number | null>;
   /** Lamports of an account; 0 if it does not exist. */
   readLamports(account: string): Promise<Anchor>;
-  /** Lamports of a multisig, and the number of transactions that it has had. @throws Error if it is not a multisig. */
+  /** Lamports of a multisig, and the number of transactions that it has had. @throws RangeError if it is not a multisig. */
   readMultisig(multisig: string): Promise<Anchor & { readonly transactionIndex: bigint }>;
   /** The token accounts that a vault owns now. */
   readTokenAccounts(vault: string): Promise<TokenAnchor[]>;
@@ -103,6 +105,12 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
       if (typeof hash !== 'string') throw unexpectedAnswer('getGenesisHash', hash);
       return hash;
     },
+    readTime: async () => {
+      const data = fieldOf(fieldOf((await readAccount(SYSVAR_CLOCK_ADDRESS)).value, 'data'), 0);
+      return typeof data === 'string'
+        ? Number(getI64Decoder().decode(getBase64Encoder().encode(data), TIME_OFFSET))
+        : null;
+    },
     readLamports: async (account) => {
       const { slot, balance } = await readAccount(account);
       return { slot, balance };
@@ -110,9 +118,9 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
     readMultisig: async (multisig) => {
       const { value, slot, balance } = await readAccount(multisig);
       const data = fieldOf(fieldOf(value, 'data'), 0);
-      if (typeof data !== 'string') throw new Error(`There is no multisig ${multisig} on this cluster.`);
+      if (typeof data !== 'string') throw new RangeError(`There is no multisig ${multisig} on this cluster.`);
       const [owner, bytes] = [String(fieldOf(value, 'owner')), getBase64Encoder().encode(data)];
-      if (owner !== SQUADS_PROGRAM_ADDRESS) throw new Error(`${multisig} is not a multisig of Squads.`);
+      if (owner !== SQUADS_PROGRAM_ADDRESS) throw new RangeError(`${multisig} is not a multisig of Squads.`);
       const account = { address: address(multisig), programAddress: SQUADS_PROGRAM_ADDRESS, data: bytes };
       return { slot, balance, transactionIndex: decodeMultisig(account).transactionIndex };
     },
@@ -161,6 +169,8 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
   };
 }
 
+/** Clock sysvar: slot u64, start of the epoch i64, epoch u64, epoch of the leader schedule u64, Unix time i64. */
+const TIME_OFFSET = 32;
 const GET_ACCOUNT = 'getAccountInfo';
 const GET_TOKENS = 'getTokenAccountsByOwner';
 const GET_SIGNATURES = 'getSignaturesForAddress';

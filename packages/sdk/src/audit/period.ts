@@ -21,6 +21,17 @@ export function requirePeriod({ from, to }: Pick<Period, 'from' | 'to'>): void {
   if (numberOf(from) > numberOf(to)) throw new RangeError(`A period cannot begin at ${from} and end at ${to}.`);
 }
 
+/**
+ * Requires that the period has begun: of one that begins after the newest slot nothing can be said.
+ * @param headTime the cluster's time at that slot, in seconds since 1970; null if it is not known.
+ * @throws RangeError
+ */
+export function requireBegun({ from, headSlot }: Period, headTime: number | null): void {
+  const head = typeof from === 'number' ? headSlot : headTime;
+  if (from === null || head === null || numberOf(from) <= head) return;
+  throw new RangeError(`The period begins at ${from}, after slot ${headSlot}, the newest of the node.`);
+}
+
 /** @throws FlywheelError if the node does not know the time of the entry, and the bound is a time. */
 export function isAfter(entry: Entry, { to, headSlot }: Period): boolean {
   return entry.slot > headSlot || (to !== null && placeOf(entry, to) > numberOf(to));

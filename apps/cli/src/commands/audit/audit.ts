@@ -134,6 +134,9 @@ async function scan({ output }: Context, { vault, rpcUrls, options, findings, si
         },
       },
     );
+  } catch (error) {
+    if (error instanceof RangeError) throw new CliError('ERR_USAGE', error.message, { cause: error });
+    throw error;
   } finally {
     bar.close();
   }
