@@ -76,8 +76,11 @@ describe('flywheel jobs', () => {
     const listed = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--json'], env));
     const running = listed.jobs[0]?.id ?? '';
     const missing = randomUUID();
-    const retried = await runCommand(['jobs', 'retry', running, missing, '--json'], env);
-    assert.deepEqual(parseDocument(retried), { retried: [], left: [running, missing] });
+    const { exitCode, stdout, stderr } = await runCommand(['jobs', 'retry', running, missing, '--json'], env);
+    assert.deepEqual(JSON.parse(stdout), { retried: [], left: [running, missing] });
+    const { error, message } = JSON.parse(stderr);
+    assert.deepEqual([exitCode, error], [1, 'ERR_JOB_NOT_FOUND']);
+    assert.match(message, /^2 jobs were not retried/);
     await setJobs(database.db, 'completed');
     assert.deepEqual(parseDocument(await runCommand(['jobs', '--json'], env)), { jobs: [] });
     const all = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--completed', '--json'], env));

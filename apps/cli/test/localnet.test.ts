@@ -41,7 +41,7 @@ describe('flywheel localnet, beside a running cluster', () => {
 
   it('says what is wrong with an invalid fault', async () => {
     const { exitCode, stderr } = await runCommand(['localnet', 'fault', '{"kind":"error","status":418}'], env);
-    assert.notEqual(exitCode, 0);
+    assert.equal(exitCode, 2);
     assert.match(stderr, /params\[0\]/);
   });
 

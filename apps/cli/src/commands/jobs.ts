@@ -76,6 +76,11 @@ function addRetry(jobs: Command, context: Context): void {
         ...left.map((id) => `${id} not retried: it is running, has completed, or does not exist.`),
       ];
       output.result({ retried, left }, lines.join('\n'));
+      // A stuck job that was just listed has continued by itself; a job that a person named may not exist.
+      if (left.length > 0 && !stuck) {
+        const jobs = pluralize(left.length, 'job was', 'jobs were');
+        throw new CliError('ERR_JOB_NOT_FOUND', `${jobs} not retried. flywheel jobs lists the ids.`);
+      }
     });
 }
 

@@ -1,5 +1,12 @@
 import { MAX_BASE_UNITS, messageOf, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { callLocalnet, createMint, createRpcTransport, fundAccount } from '@flywheel/solana-rpc';
+import {
+  callLocalnet,
+  createMint,
+  createRpcTransport,
+  fundAccount,
+  INVALID_PARAMS,
+  RpcError,
+} from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { toClusterError } from '../cluster-error.ts';
@@ -230,9 +237,14 @@ function addFund(localnet: Command, context: Context): void {
     });
 }
 
-/** Calls a method that only a local cluster has. @throws CliError with the next step. */
+/** Calls a method that only a local cluster has, and that does nothing if it refuses its parameters. @throws CliError with the next step. */
 function control(rpcUrl: string, method: `localnet_${string}`, params: object): Promise<unknown> {
-  return withNextStep(rpcUrl, method, () => callLocalnet(rpcUrl, method, params));
+  return withNextStep(rpcUrl, method, () =>
+    callLocalnet(rpcUrl, method, params).catch((error: unknown) => {
+      if (!(error instanceof RpcError) || error.code !== INVALID_PARAMS) throw error;
+      throw new CliError('ERR_USAGE', `${method}: ${error.message}`, { cause: error });
+    }),
+  );
 }
 
 async function withNextStep<T>(rpcUrl: string, method: string, call: () => Promise<T>): Promise<T> {
