@@ -17,7 +17,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/kit';
-import { getCreateAccountInstruction, getTransferSolInstruction } from '@solana-program/system';
+import { getCreateAccountInstruction, getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import {
   getCreateAssociatedTokenIdempotentInstruction,
   getInitializeMint2Instruction,
@@ -86,8 +86,7 @@ export function createLedgerBank(ledger: Ledger, signer: KeyPairSigner): Bank {
 
 export function createBank(signer: KeyPairSigner, { land, minimumBalance, programOf }: BankCluster): Bank {
   return {
-    airdrop: (recipient, amountLamports) =>
-      land([getTransferSolInstruction({ source: signer, destination: recipient, amount: amountLamports })]),
+    airdrop: async (recipient, amountLamports) => land([transferFrom(signer, recipient, amountLamports)]),
     createMint: async (decimals, token2022) => {
       const programAddress = token2022 ? TOKEN_2022_PROGRAM_ADDRESS : TOKEN_PROGRAM_ADDRESS;
       const mint = await generateKeyPairSigner();
@@ -130,7 +129,7 @@ export type Faucet = (recipient: Address, amountLamports: bigint) => Promise<Wir
 export function createFaucet({ slots }: Pick<Ledger, 'slots'>, signer: KeyPairSigner): Faucet {
   const issued = new Set<Signature>();
   return async (recipient, amountLamports) => {
-    const transfer = getTransferSolInstruction({ source: signer, destination: recipient, amount: amountLamports });
+    const transfer = transferFrom(signer, recipient, amountLamports);
     const newest = slots.at('confirmed');
     const known = Math.min(Number(newest) + 1, Number(BLOCKHASH_VALID_SLOTS));
     const blockhashes = Array.from({ length: known }, (_, age) => () => slots.blockhashOf(newest - BigInt(age)));
@@ -147,6 +146,12 @@ export function createFaucet({ slots }: Pick<Ledger, 'slots'>, signer: KeyPairSi
     }
     throw new BankError('No two blockhashes are equal.');
   };
+}
+
+/** @throws BankError for the System program: no transaction may write to a program that it calls. */
+function transferFrom(source: KeyPairSigner, destination: Address, amount: bigint): Instruction {
+  if (destination !== SYSTEM_PROGRAM_ADDRESS) return getTransferSolInstruction({ source, destination, amount });
+  throw new BankError(`${destination} is the System program, which takes no lamports.`);
 }
 
 function randomBlockhash(): Blockhash {

@@ -33,7 +33,7 @@ import { findBudgetError, transactionFee } from '../wire/fees.ts';
 import { V0_FIRST_BYTE, V1_FIRST_BYTE } from '../wire/message-layout.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
-import { checkContextSlot, withContext } from './context.ts';
+import { checkContextSlot, throwCallError, withContext } from './context.ts';
 
 const MAX_FEE_ADDRESSES = 128;
 
@@ -121,7 +121,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
         [addressParam, integerParam, optionalConfig(contextParam)],
         params,
       );
-      const transaction = await faucet(recipient, amountLamports);
+      const transaction = await faucet(recipient, amountLamports).catch(throwCallError);
       const { attempt } = ledger.node.simulate(transaction, { commitment: 'processed', checkLifetime: false });
       const err = attemptError(attempt);
       if (err !== null) throw invalidParams(`airdrop failed: ${describeError(err)}`);

@@ -79,6 +79,20 @@ describe('JSON-RPC', () => {
     assert.deepEqual([silent.status, silent.text], [200, '']);
   });
 
+  test('says that the System program, the address of zeros, takes no lamports', async (t) => {
+    const cluster = await startCluster(t);
+    const zeros = '11111111111111111111111111111111';
+    for (const [method, params] of [
+      ['localnet_fund', [{ address: zeros, lamports: 5 }]],
+      ['requestAirdrop', [zeros, 5]],
+    ] as const) {
+      const { json } = await post(cluster, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+      assert.partialDeepStrictEqual(json, {
+        error: { code: -32602, message: `Invalid params: ${zeros} is the System program, which takes no lamports.` },
+      });
+    }
+  });
+
   test('rejects a body of more than 50 KiB with 413 and continues', async (t) => {
     const cluster = await startCluster(t);
     const { status } = await post(cluster, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(60_000) }));
