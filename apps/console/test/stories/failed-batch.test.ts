@@ -28,6 +28,8 @@ const FAILING = 18;
 
 /** More than two bundles hold: the bundle in flight when the batch is cancelled is not the last. */
 const MANY_PIPELINES = 36;
+/** The bundle in flight is held for longer than the service waits. */
+const CANCEL_WAIT_S = 2;
 
 describe('a batch that ends early after its approval, in a browser', { skip: noBrowser }, () => {
   const [, engine] = ENGINES;
@@ -88,6 +90,10 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
 
   it('is cancelled by its owner while it executes, and then takes the cancel vote too', async () => {
     const { page } = person;
+    await page.route('**/cancel', (route) => {
+      const headers = { ...route.request().headers(), prefer: `wait=${CANCEL_WAIT_S}` };
+      return route.continue({ headers });
+    });
     const pipelines = Array.from({ length: MANY_PIPELINES }, () => heavyBurnPipeline());
     const batchId = await initByApi(story, project, pipelines);
     await openApproval(person, project, batchId);
@@ -109,8 +115,13 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     const isAsked = () => countOpenJobs(world, 'cancel', batchId);
     await waitUntil('the cancellation', isAsked, (count) => count > 0);
     await dialog.getByText('If a bundle is in flight, this takes up to 20 seconds').waitFor();
-    hold.release();
     await dialog.waitFor({ state: 'detached' });
+    const underWay = page.getByRole('status').filter({ hasText: 'Cancellation under way' });
+    await underWay.waitFor();
+    assert.equal(await cancel.count(), 0);
+    await checkScreenOnBoth(person, 'batch-cancelling');
+    hold.release();
+    await underWay.waitFor({ state: 'detached' });
     const result = await page.getByText(`of ${MANY_PIPELINES} pipelines executed`).textContent();
     const executed = Number.parseInt(result ?? '', 10);
     assert.ok(executed > 0 && executed < MANY_PIPELINES, result ?? '');

@@ -12,7 +12,7 @@ import { loadCode } from '../../lib/load-code.ts';
 import { saveFile } from '../../lib/save-file.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { ErrorNotice, QueryView } from '../../ui/feedback.tsx';
+import { ErrorNotice, Notice, QueryView } from '../../ui/feedback.tsx';
 import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx';
@@ -20,7 +20,7 @@ import { BatchNotFound, isNotFound } from './batch-not-found.tsx';
 import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
 import { batchKindName } from './batch-summary.ts';
-import { CancelVoteNotice, cancelBatch, mayOweCancelVote } from './cancel-vote.tsx';
+import { type CancelAnswer, CancelVoteNotice, cancelBatch, mayOweCancelVote } from './cancel-vote.tsx';
 import { PipelineList } from './pipeline-list.tsx';
 
 /** The screen of one batch, updated live. */
@@ -36,10 +36,16 @@ export function BatchScreen() {
 }
 
 function BatchDetails({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
-  const { id, batchIndex, dateCreated, ledger } = batch.batch;
+  const { id, batchIndex, status, dateCreated, ledger } = batch.batch;
   const [owesVote, setOwesVote] = useState(false);
+  const [isCancelled, setCancelled] = useState(false);
   const isOwner = useOwnsProject(projectId);
   const canApprove = batch.waitsFor === 'wallet' && isOwner;
+  const cancelled = (answer: CancelAnswer) => {
+    setCancelled(true);
+    // The chain may need the wallet’s cancel vote before the rent comes back.
+    setOwesVote('cancelTx' in answer && answer.cancelTx !== undefined);
+  };
   const approve = (
     <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId: id }} tone="primary">
       Review and approve
@@ -56,12 +62,18 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
       }
       action={
         <div className="flex flex-wrap gap-2">
-          <CancelButton projectId={projectId} batch={batch} onCancelled={setOwesVote} />
+          {!isCancelled && <CancelButton projectId={projectId} batch={batch} onCancelled={cancelled} />}
           {batch.executedPipelines > 0 && <ReceiptButton batch={batch} />}
         </div>
       }
     >
       <BatchStatusCard projectId={projectId} batch={batch} />
+      {isCancelled && !isFinalStatus(status) && (
+        <Notice tone="waiting" title="Cancellation under way">
+          No more bundles are sent. As soon as the one in flight has landed or failed, this page shows how the{' '}
+          {batchKindName(batch.kind).toLowerCase()} ended.
+        </Notice>
+      )}
       {batch.failure && <FailureNotice failure={batch.failure} />}
       {(owesVote || mayOweCancelVote(batch)) && (
         // The rent may be back before the answer to the vote, which is shown all the same.
@@ -96,8 +108,8 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
 interface CancelButtonProps {
   readonly projectId: string;
   readonly batch: BatchDetail;
-  /** Called with true if the chain needs the wallet's cancel vote before the rent comes back. */
-  readonly onCancelled: (owesVote: boolean) => void;
+  /** Called with what the service has answered: the batch may not have ended yet. */
+  readonly onCancelled: (answer: CancelAnswer) => void;
 }
 
 /** Cancels an open batch after its name is typed; hidden when the batch has ended or the wallet does not own the project. */
@@ -111,7 +123,7 @@ function CancelButton({ projectId, batch, onCancelled }: CancelButtonProps) {
   const cancel = async () => {
     const answer = await cancelBatch(projectId, batchId);
     await queries.invalidateQueries(progressQuery(projectId, batchId));
-    onCancelled('cancelTx' in answer && answer.cancelTx !== undefined);
+    onCancelled(answer);
   };
   if (isFinalStatus(status) || !isOwner) return null;
   return (

@@ -24,6 +24,8 @@ export function cancelBatch(projectId: string, batchId: string) {
   );
 }
 
+export type CancelAnswer = Awaited<ReturnType<typeof cancelBatch>>;
+
 /** True for a batch that was approved on chain and then failed, until its rent has been returned. */
 export function mayOweCancelVote({ batch, timeline }: BatchProgress): boolean {
   return (
