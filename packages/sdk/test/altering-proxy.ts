@@ -1,6 +1,17 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import {
+  BATCH_DISCRIMINATOR,
+  batchDecoder,
+  batchEncoder,
+  DISCRIMINATOR_BYTES,
+  hasDiscriminator,
+  MULTISIG_DISCRIMINATOR,
+  multisigDecoder,
+  multisigEncoder,
+} from '@flywheel/squads';
+import type { Decoder, Encoder, ReadonlyUint8Array } from '@solana/kit';
 
 export interface RpcNode {
   readonly url: string;
@@ -36,6 +47,25 @@ export function asDraft(account: Buffer): Buffer {
   if (!account.subarray(0, PROPOSAL.length).equals(PROPOSAL)) return account;
   account.writeUInt8(DRAFT, STATUS_OFFSET);
   return account;
+}
+
+/** Alters every multisig that is shown. */
+export const alterMultisig = alterSquads(MULTISIG_DISCRIMINATOR, multisigDecoder, multisigEncoder);
+
+/** Alters every batch that is shown. */
+export const alterBatch = alterSquads(BATCH_DISCRIMINATOR, batchDecoder, batchEncoder);
+
+/** Alters the accounts of one kind as their fields say. */
+export function alterSquads<Fields>(
+  discriminator: ReadonlyUint8Array,
+  decoder: Decoder<Fields>,
+  encoder: Encoder<Fields>,
+): (change: (fields: Fields) => Fields) => (account: Buffer) => Buffer {
+  return (change) => (account) => {
+    if (!hasDiscriminator(account, discriminator)) return account;
+    const changed = encoder.encode(change(decoder.decode(account, DISCRIMINATOR_BYTES)));
+    return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
+  };
 }
 
 function alterAccounts(answer: string, alter: (account: Buffer) => Buffer): string {

@@ -1,70 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { type ExpectedMultisig, verifyApproval } from '@flywheel/sdk';
-import {
-  DISCRIMINATOR_BYTES,
-  type Member,
-  MULTISIG_DISCRIMINATOR,
-  multisigDecoder,
-  multisigEncoder,
-  PERMISSION,
-} from '@flywheel/squads';
+import { PERMISSION } from '@flywheel/squads';
 import { setUpBatch } from '@flywheel/testing/batches';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { decodeTransaction } from '@flywheel/testing/values';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
-  type Address,
   address,
   generateKeyPairSigner,
   getCompiledTransactionMessageDecoder,
   getCompiledTransactionMessageEncoder,
 } from '@solana/kit';
-import { asDraft, openAlteringProxy } from './altering-proxy.ts';
-
-interface VoterLie {
-  readonly name: string;
-  readonly change: (
-    members: readonly Member[],
-    names: { readonly wallet: string; readonly stranger: Address },
-  ) => Member[];
-  readonly expected: RegExp;
-}
-
-const VOTE = { mask: PERMISSION.vote };
-const isVoter = ({ permissions }: Member) => (permissions.mask & PERMISSION.vote) !== 0;
-
-const VOTER_LIES: readonly VoterLie[] = [
-  {
-    name: 'a third voter beside the wallet and the company',
-    change: (members, { stranger }) => [...members, { key: stranger, permissions: VOTE }],
-    expected: /Beside your wallet only the company may vote in this multisig\. On chain: \w+, \w+\./,
-  },
-  {
-    name: 'no voter beside the wallet',
-    change: (members, { wallet }) => members.filter((member) => member.key === wallet || !isVoter(member)),
-    expected: /Beside your wallet only the company may vote in this multisig\. On chain: none\./,
-  },
-  {
-    name: 'two strangers who vote instead of the wallet',
-    change: (members, { wallet, stranger }) =>
-      members.map((member) => (member.key === wallet ? { ...member, key: stranger } : member)),
-    expected: /Your wallet \w+ has no vote in this multisig/,
-  },
-  {
-    name: 'an operator who votes',
-    change: (members) => members.map((member) => (isVoter(member) ? member : { ...member, permissions: { mask: 7 } })),
-    expected: /Beside your wallet only the company may vote in this multisig/,
-  },
-  {
-    name: 'a company that also proposes and executes',
-    change: (members, { wallet }) =>
-      members.map((member) =>
-        isVoter(member) && member.key !== wallet ? { ...member, permissions: { mask: 7 } } : member,
-      ),
-    expected: /\w+ can vote, and propose or execute/,
-  },
-];
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import { alterMultisig, asDraft, openAlteringProxy, openProxy } from './altering-proxy.ts';
+import { APPROVAL_LIES, isVoter, withMembers } from './approval-lies.ts';
 
 describe('verifyApproval', () => {
   let world: World;
@@ -184,21 +135,30 @@ describe('verifyApproval', () => {
     assert.match(result.mismatches.map(({ text }) => text).join(' '), /The vault shown is/);
   });
 
-  for (const { name, change, expected } of VOTER_LIES) {
+  for (const { name, alter, expected } of APPROVAL_LIES) {
     it(`finds ${name}`, async () => {
-      const setup = shared;
       const stranger = (await generateKeyPairSigner()).address;
-      const alter = withMembers((members) => change(members, { wallet, stranger }));
-      const proxy = await openAlteringProxy(world.localnet.url, alter);
+      const proxy = await openAlteringProxy(world.localnet.url, alter({ wallet, stranger }));
       try {
-        const result = await verifyApproval(proxy.url, { wallet, ...setup });
-        assert.equal(result.isVerified, false);
-        assert.match(result.mismatches.map(({ text }) => text).join(' '), expected);
+        const { isVerified, mismatches } = await verifyApproval(proxy.url, { wallet, ...shared });
+        assert.equal(isVerified, false);
+        assert.match(mismatches.map(({ text }) => text).join(' '), expected);
       } finally {
         proxy.stop();
       }
     });
   }
+
+  it('resolves no message by an account that is not a lookup table, since its addresses could change', async () => {
+    const proxy = await openProxy(world.localnet.url, (answer) =>
+      answer.replaceAll(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS, MEMO_PROGRAM_ADDRESS),
+    );
+    try {
+      await assert.rejects(verifyApproval(proxy.url, { wallet, ...shared }), /is not a lookup table\.$/);
+    } finally {
+      proxy.stop();
+    }
+  });
 
   it('accepts further members who propose and execute without a vote, as a recovery key does', async () => {
     const setup = shared;
@@ -271,6 +231,26 @@ describe('verifyApproval', () => {
     }
   });
 
+  it('finds a member with a vote that collects the rent, in the place of the operator of a multisig that has changed', async () => {
+    const proxy = await openAlteringProxy(
+      world.localnet.url,
+      alterMultisig(({ members, ...account }) => {
+        const company = members.find((member) => isVoter(member) && member.key !== wallet);
+        return { ...account, members, rentCollector: company?.key ?? null, staleTransactionIndex: 1n };
+      }),
+    );
+    try {
+      const expect = { multisig: project.multisig, operator: world.operator.address };
+      const { operator, mismatches } = await verifyApproval(proxy.url, { wallet, ...shared, expect });
+      assert.equal(operator, null);
+      assert.deepEqual(mismatches, [
+        { pipeline: null, text: `No member is the operator; you know ${world.operator.address}.` },
+      ]);
+    } finally {
+      proxy.stop();
+    }
+  });
+
   it('finds a proposal that is still a draft, and could receive more messages after the signature', async () => {
     const setup = shared;
     const proxy = await openAlteringProxy(world.localnet.url, asDraft);
@@ -284,9 +264,12 @@ describe('verifyApproval', () => {
   });
 });
 
-type Message = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>['decode']>;
+type CompiledMessage = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>['decode']>;
 
-function rewritten(wire: string, rewrite: (message: Extract<Message, { version: 0 }>) => Message): string {
+function rewritten(
+  wire: string,
+  rewrite: (message: Extract<CompiledMessage, { version: 0 }>) => CompiledMessage,
+): string {
   const { messageBytes } = decodeTransaction(wire);
   const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
   if (message.version !== 0) throw new Error('An approval is version 0.');
@@ -320,19 +303,4 @@ function withFeePayer(wire: string, payer: string): string {
     staticAccounts[place] = first;
     return { ...message, staticAccounts };
   });
-}
-
-/** Shows every multisig with other members. */
-function withMembers(change: (members: readonly Member[]) => readonly Member[]): (account: Buffer) => Buffer {
-  return alterMultisig((multisig) => ({ ...multisig, members: [...change(multisig.members)] }));
-}
-
-type MultisigData = ReturnType<typeof multisigDecoder.decode>;
-
-function alterMultisig(change: (multisig: MultisigData) => MultisigData): (account: Buffer) => Buffer {
-  return (account) => {
-    if (!MULTISIG_DISCRIMINATOR.every((byte, index) => account[index] === byte)) return account;
-    const changed = multisigEncoder.encode(change(multisigDecoder.decode(account, DISCRIMINATOR_BYTES)));
-    return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
-  };
 }

@@ -5,14 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { readProposalContent, type VerificationInput, verifyApproval } from '@flywheel/sdk';
 import {
-  BATCH_DISCRIMINATOR,
-  batchDecoder,
-  batchEncoder,
   type ConfigAction,
-  DISCRIMINATOR_BYTES,
   getConfigTransactionCreateInstruction,
   getProposalCreateInstruction,
-  hasDiscriminator,
   PERMISSION,
   proposalAddress,
   transactionAddress,
@@ -30,7 +25,7 @@ import {
 import { createSignerFile, openConsoleWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR, getTransferSolInstructionDataEncoder } from '@solana-program/system';
-import { asDraft, openAlteringProxy } from './altering-proxy.ts';
+import { alterBatch, asDraft, openAlteringProxy } from './altering-proxy.ts';
 import { buildApproval, vote } from './approvals.ts';
 
 describe('verifyApproval of withdrawals and rotations', () => {
@@ -117,7 +112,9 @@ describe('verifyApproval of withdrawals and rotations', () => {
     };
     assert.deepEqual(await issuesOf((account) => account), []);
     assert.deepEqual(await issuesOf(asDraft), ['The proposal on chain is Draft, not Active.']);
-    assert.deepEqual(await issuesOf(withVaultIndex(3)), ['The batch spends from vault 3, not from vault 0.']);
+    assert.deepEqual(await issuesOf(alterBatch((batch) => ({ ...batch, vaultIndex: 3 }))), [
+      'The batch spends from vault 3, not from vault 0.',
+    ]);
     const transfer = getTransferSolInstructionDataEncoder().encode({ amount: 500_000_000n });
     const [issue = '', ...others] = await issuesOf((account) => {
       const at = account.indexOf(Uint8Array.from(transfer));
@@ -144,6 +141,15 @@ describe('verifyApproval of withdrawals and rotations', () => {
     assert.match(
       await textOf(altered(input, { approver: 'company' })),
       /a change of the company, .* removes your own wallet/,
+    );
+    const [pipeline] = input.batch.pipelines;
+    assert.ok(pipeline);
+    const [action] = pipeline.actions;
+    assert.ok(action);
+    const beside = { ...pipeline, actions: [action, { action: 'MEMO' as const, message: 'thank you' }] };
+    assert.equal(
+      await textOf({ ...input, batch: { ...input.batch, pipelines: [beside] } }),
+      '2 actions are shown; a rotation on chain is a single one.',
     );
     const asBurn = { action: 'MEMO', message: 'thank you' };
     await assert.rejects(textOf(altered(input, asBurn)), /is not a Squads Batch/);
@@ -234,12 +240,3 @@ describe('verifyApproval of withdrawals and rotations', () => {
     );
   });
 });
-
-/** Shows every batch as one of another vault of its multisig. */
-function withVaultIndex(vaultIndex: number): (account: Buffer) => Buffer {
-  return (account) => {
-    if (!hasDiscriminator(account, BATCH_DISCRIMINATOR)) return account;
-    const changed = batchEncoder.encode({ ...batchDecoder.decode(account, DISCRIMINATOR_BYTES), vaultIndex });
-    return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
-  };
-}
