@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isFlywheelError, verifyAndSignRegistration, verifyRegistered, verifyRegistration } from '@flywheel/sdk';
+import { PROGRAM_CONFIG_DISCRIMINATOR, programConfigDecoder, programConfigEncoder } from '@flywheel/squads';
 import { waitUntil } from '@flywheel/testing/batches';
 import { send } from '@flywheel/testing/client';
 import { requireOk, signIn, signWith } from '@flywheel/testing/project';
@@ -15,7 +16,12 @@ import {
   generateKeyPairSigner,
   type KeyPairSigner,
 } from '@solana/kit';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { alterSquads, openAlteringProxy, openProxy } from './altering-proxy.ts';
+import { registeredLies } from './registered-lies.ts';
 
+const alterProgramConfig = alterSquads(PROGRAM_CONFIG_DISCRIMINATOR, programConfigDecoder, programConfigEncoder);
 const LAMPORTS = 1_000_000_000n;
 
 describe('verifyAndSignRegistration', () => {
@@ -185,6 +191,25 @@ describe('verifyAndSignRegistration', () => {
     await assertRefused(wallet, { registration: elsewhere }, /it is for another cluster, or too old/);
   });
 
+  it('does not sign a registration that costs more than a tenth of a SOL, or whose multisig has the wallet’s key as its own', async () => {
+    const wallet = await fundedWallet();
+    const of = { wallet: wallet.address, mint, stranger, company };
+    const registration = await forgeRegistration(world, of);
+    const proxy = await openAlteringProxy(
+      rpcUrl,
+      alterProgramConfig((config) => ({ ...config, multisigCreationFee: 100_000_000n })),
+    );
+    const { issues } = await verifyRegistration(proxy.url, { wallet: wallet.address, mint, registration });
+    proxy.stop();
+    assert.match(issues.join(), /^It costs your wallet 10\d{7} lamports; at most 100000000 are accepted\.$/);
+    const own = await forgeRegistration(world, { ...of, createKey: wallet });
+    await assertRefused(
+      wallet,
+      { registration: own },
+      /It is signed by \w+, not by your wallet and the multisig’s own/,
+    );
+  });
+
   it('does not sign what is not a registration at all', async () => {
     const wallet = await fundedWallet();
     const honest = await forgeRegistration(world, { wallet: wallet.address, mint, stranger, company });
@@ -224,6 +249,36 @@ describe('verifyAndSignRegistration', () => {
         verifyRegistered(rpcUrl, { ...terms, lookupTable: lie.lookupTable }, answerOf(terms)),
         chainMismatch(/The multisig on chain has the members .*; you signed/),
       );
+    });
+
+    it('finds every setting of the multisig and every part of the lookup table that differs from what was signed', async () => {
+      const wallet = await fundedWallet();
+      const registration = await forgeRegistration(world, { wallet: wallet.address, mint, stranger, company });
+      const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, { wallet, mint, registration });
+      await land(signedTransaction);
+      for (const { alter, expected } of registeredLies({ wallet: wallet.address, stranger })) {
+        const proxy = await openAlteringProxy(rpcUrl, alter);
+        const verified = verifyRegistered(proxy.url, terms, answerOf(terms));
+        await assert.rejects(verified, chainMismatch(expected)).finally(() => proxy.stop());
+      }
+      const proxy = await openProxy(rpcUrl, (answer) =>
+        answer.replaceAll(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS, SYSTEM_PROGRAM_ADDRESS),
+      );
+      const verified = verifyRegistered(proxy.url, terms, answerOf(terms));
+      await assert.rejects(verified, chainMismatch(/ \w+ is not a lookup table\.$/)).finally(() => proxy.stop());
+    });
+
+    it('waits for the multisig at an address that holds SOL already', async () => {
+      const wallet = await fundedWallet();
+      const registration = await forgeRegistration(world, { wallet: wallet.address, mint, stranger, company });
+      const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, { wallet, mint, registration });
+      for (const each of [terms.multisig, terms.lookupTable]) await world.localnet.bank.airdrop(each, LAMPORTS);
+      await assert.rejects(
+        verifyRegistered(rpcUrl, terms, answerOf(terms), { timeoutMs: 0 }),
+        chainMismatch(/Deposit nothing yet: your node does not have the multisig/),
+      );
+      await land(signedTransaction);
+      await verifyRegistered(rpcUrl, terms, answerOf(terms));
     });
 
     it('finds a registration that the service never sent', async () => {

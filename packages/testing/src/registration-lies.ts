@@ -137,6 +137,12 @@ export const REGISTRATION_LIES: readonly RegistrationLie[] = [
     lands: true,
   },
   {
+    name: 'names the wallet twice',
+    expected: /The members of the multisig must be your wallet/,
+    forge: (honest) => withMultisig(honest, ({ members }) => ({ members: [...members, voter(honest.wallet)] })),
+    lands: false,
+  },
+  {
     name: 'gives two voters of its own the multisig',
     expected: /The members of the multisig must be your wallet/,
     forge: (honest) =>
