@@ -89,6 +89,16 @@ const CASES: readonly Case[] = [
     raised: ['FlywheelNoncesLow'],
   },
   {
+    name: 'a worker whose places for setups are taken, which are three quarters of its places',
+    series: { 'flywheel_batches_in_flight{instance="work",kind="setup"}': '768x60' },
+    raised: ['FlywheelWorkerFull'],
+  },
+  {
+    name: 'a single job that fails half a minute after each start, and starts again ten seconds later',
+    series: { 'flywheel_job_duration_seconds_count{type="close",outcome="failed"}': '0+1.5x60' },
+    raised: ['FlywheelJobsFailing'],
+  },
+  {
     name: 'that no serve is left, although every work goes on',
     series: { 'flywheel_inits_waiting_for_nonce{instance="serve"}': '0x40 stale' },
     raised: ['FlywheelServeGone'],
