@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { decodeMultisig, proposalAddress, transactionAddress } from '@flywheel/squads';
-import { waitUntil } from '@flywheel/testing/batches';
+import { rewindBatch, waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { onlyLocal } from '@flywheel/testing/cluster';
 import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
@@ -165,7 +165,7 @@ describe('a batch that is cancelled when a restored database knows of no setup',
     ];
     for (const { id, proposalApproveTx } of [first, second]) await executed(project, id, proposalApproveTx);
     const [own, other] = [first.id, second.id];
-    for (const id of [own, other]) await forgetSince(id);
+    for (const id of [own, other]) await rewindBatch(world, id);
     const messageOf = (id: string) =>
       world.db.selectFrom('pipelines').select('vault_message').where('batch_id', '=', id).executeTakeFirstOrThrow();
     await world.db
@@ -227,18 +227,6 @@ async function initialize(project: TestProject, pipelines: readonly unknown[]) {
 async function executed(project: TestProject, id: string, proposalApproveTx: string): Promise<void> {
   const answer = await execute(world.url, project.apiKey, id, await signWith(project.wallet, proposalApproveTx));
   assert.equal(requireOk(answer).status, 'EXECUTED');
-}
-
-/** Sets the rows of a batch back to those of its init. */
-async function forgetSince(id: string): Promise<void> {
-  await world.db
-    .updateTable('batches')
-    .set({ status: 'AVAILABLE_TO_QUEUE', init_result: null, execute_result: null, signed_tx: null })
-    .set({ ended_at: null, end_cause: null, execution_began_at: null, finalized_at: null, end_finalized_at: null })
-    .where('id', '=', id)
-    .execute();
-  await world.db.deleteFrom('bundles').where('batch_id', '=', id).execute();
-  await sql`delete from jobs.job where data->>'batchId' = ${id}`.execute(world.db);
 }
 
 function cancel(project: TestProject, id: string) {
