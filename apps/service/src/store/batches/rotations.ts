@@ -134,8 +134,9 @@ export async function findRotations(db: Db, projectId: string, limit: number): P
 }
 
 /**
- * Replaces the old member by the new one, in the transaction that ends the rotation.
- * @throws Error if the old one is not this member of the flywheel, because chain and database then disagree.
+ * Replaces the old member by the new one, in the transaction that ends the rotation. In a restored database a person may have done
+ * that already.
+ * @throws Error if neither is this member of the flywheel, because chain and database then disagree.
  */
 export async function replaceMember(
   trx: Db,
@@ -146,15 +147,18 @@ export async function replaceMember(
     approver === 'operator'
       ? await sql`
           update flywheels set operator = ${to}, lost_operator = null
-          where id = ${flywheelId} and coalesce(lost_operator, operator) = ${from}
+          where id = ${flywheelId} and coalesce(lost_operator, operator) in (${from}, ${to})
         `.execute(trx)
       : approver === 'company'
-        ? await sql`update flywheels set company = ${to} where id = ${flywheelId} and company = ${from}`.execute(trx)
+        ? await sql`
+          update flywheels set company = ${to} where id = ${flywheelId} and company in (${from}, ${to})
+        `.execute(trx)
         : await sql`
           with flywheel as (
-            update flywheels set wallet = ${to} where id = ${flywheelId} and wallet = ${from} returning project_id
+            update flywheels set wallet = ${to} where id = ${flywheelId} and wallet in (${from}, ${to}) returning project_id
           )
-          update projects set wallet = ${to} from flywheel where projects.id = flywheel.project_id and wallet = ${from}
+          update projects set wallet = ${to} from flywheel where projects.id = flywheel.project_id and wallet in (${from}, ${to})
         `.execute(trx);
-  if (numAffectedRows !== 1n) throw new Error(`${from} is not the ${approver} of flywheel ${flywheelId}.`);
+  if (numAffectedRows !== 1n)
+    throw new Error(`Neither ${from} nor ${to} is the ${approver} of flywheel ${flywheelId}.`);
 }
