@@ -45,13 +45,12 @@ interface RequestedPause {
   readonly projectId: string | null;
 }
 
-/** Writes the audit entry and has a worker record the pause. Does nothing if the request changed nothing. */
+/** Writes the audit entry and has a worker record the pause. */
 async function recordPause(
   { jobs, clock }: PauseDeps,
   trx: Db,
   { operator, request: { reason }, before, projectId }: RequestedPause,
 ): Promise<void> {
-  if (before !== null && before.reason === (reason ?? null)) return;
   await insertAuditEntry(trx, {
     at: clock.now(),
     actor: operator,

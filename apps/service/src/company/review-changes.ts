@@ -29,6 +29,7 @@ import {
   endRecordedPause,
   findHeldJobs,
   lockRecordedPause,
+  type NewPause,
   recordPauses,
   setPauseForAll,
   setProjectPause,
@@ -158,8 +159,12 @@ async function reviewResumption(deps: Deps, change: Resumption, signed: Unreview
     const now = clock.now();
     if (!(await insertReview(trx, id, { nonce }, now))) return USED;
     await endRecordedPause(trx, multisig);
+    const setPause = (pause: NewPause | null) =>
+      projectId === null ? setPauseForAll(trx, pause) : setProjectPause(trx, projectId, pause);
     // Waits for workers that have read the record, so that the jobs which they end are enqueued again below.
-    const before = await (projectId === null ? setPauseForAll(trx, null) : setProjectPause(trx, projectId, null));
+    const before = await setPause(null);
+    // One that has begun since the record goes on.
+    if (before && before.since > pausedAt) await setPause(before);
     await insertAuditEntry(trx, {
       at: now,
       actor: operator,

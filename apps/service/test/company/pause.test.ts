@@ -10,8 +10,9 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
-import { burnPipeline, getBatch, heavyBurnPipeline, init, preview } from '@flywheel/testing/client';
+import { burnPipeline, getBatch, heavyBurnPipeline, init, preview, send } from '@flywheel/testing/client';
 import { WITH_BUNDLES } from '@flywheel/testing/cluster';
+import { signResumption } from '@flywheel/testing/decisions';
 import { ENGINES, type Engine, type GatedWorld, holdBundles, holdSends } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { countLockWaits } from '@flywheel/testing/postgres';
@@ -155,6 +156,21 @@ describe('a paused project', () => {
       () => world.db.selectFrom('batches').select('status').where('id', '=', rotation).executeTakeFirstOrThrow(),
       ({ status }) => status === 'EXECUTED',
     );
+  });
+
+  it('stays paused if it was paused again after an operator signed its resumption', async () => {
+    const project = await createProject(world);
+    const { projectId } = project;
+    await setPause(world, operator, project, true, 'An upgrade.');
+    const { pausedAt } = requireOk(
+      await send(world.url, 'GET', `/console/api/projects/${projectId}`, { headers: { cookie: operator.cookie } }),
+    );
+    const signed = await signResumption(world, operator.wallet, projectId, new Date(pausedAt));
+    await setPause(world, operator, project, true, 'A key is stolen.');
+    const answer = await askCompany(world, operator, 'POST', `projects/${projectId}/resume`, signed);
+    assertError(answer, 400, 'ERR_INVALID_REQUEST', /No pause began at/);
+    assertError(await init(world.url, project.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', /A key is stolen/);
+    await setPause(world, operator, project, false);
   });
 
   it('stays paused after all projects are paused and resumed', async () => {

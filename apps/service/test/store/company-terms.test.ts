@@ -213,8 +213,11 @@ describe('recordPauses', () => {
     };
     assert.deepEqual([await pause(later(5)), await pause(later(1))], [later(5), later(5)]);
     assert.deepEqual(await pause(later(9)), later(9));
+    await setProjectPause(db, project.id, { since: later(11), reason: 'Another incident.' });
+    await recordPauses(db);
+    assert.deepEqual(await lockRecordedPause(db, multisig), later(11), 'no decision about the pause before ends it');
     await setProjectPause(db, project.id, null);
     await recordPauses(db);
-    assert.deepEqual(await lockRecordedPause(db, multisig), later(9), 'no row ends it');
+    assert.deepEqual(await lockRecordedPause(db, multisig), later(11), 'no row ends it');
   });
 });

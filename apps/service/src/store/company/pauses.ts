@@ -144,7 +144,10 @@ export interface NewPause {
   readonly reason: string | null;
 }
 
-/** Pauses or resumes one project. Returns the previous pause or null; undefined if the project does not exist. */
+/**
+ * Pauses or resumes one project. A pause that is in force begins anew, so that no decision about it ends what was paused since.
+ * @returns the previous pause or null; undefined if the project does not exist.
+ */
 export async function setProjectPause(
   trx: Db,
   projectId: string,
@@ -222,10 +225,10 @@ interface PauseColumns {
   readonly pause_reason: string | null;
 }
 
-/** Converts a pause to columns. Pausing again changes only the reason. */
-function toColumns(pause: NewPause | null, before: PauseColumns): PauseColumns {
+/** Converts a pause to columns. One that is in force begins no earlier than it did: clocks of processes may differ. */
+function toColumns(pause: NewPause | null, { paused_at: before }: PauseColumns): PauseColumns {
   if (pause === null) return { paused_at: null, pause_reason: null };
-  return { paused_at: before.paused_at ?? pause.since, pause_reason: pause.reason };
+  return { paused_at: before !== null && before > pause.since ? before : pause.since, pause_reason: pause.reason };
 }
 
 function fromColumns({ paused_at, pause_reason }: PauseColumns): NewPause | null {
