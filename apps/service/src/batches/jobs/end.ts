@@ -184,7 +184,8 @@ export async function recordEnd(
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
   const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
   // A restored database may have forgotten the setup of what was executed.
-  if (event === 'EXECUTION_LANDED') await finalizeBatch(trx, batch.id, initResult, clock.now());
+  const isForgotten = event === 'EXECUTION_LANDED' && batch.status === 'AVAILABLE_TO_QUEUE';
+  if (isForgotten) await finalizeBatch(trx, batch.id, initResult, clock.now());
   if (!(await endBatch(trx, batch.id, ended, clock.now()))) return;
   if (event !== 'EXECUTION_LANDED') {
     await releasePolicyUses(trx, batch.id, unusedOf(batch.pipelines, executed, project.token));
