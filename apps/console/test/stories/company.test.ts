@@ -4,7 +4,7 @@ import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { failClosing } from '@flywheel/testing/jobs';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
-import { address } from '@solana/kit';
+import { type Address, address } from '@solana/kit';
 import type { Route } from 'playwright-core';
 import { holdSignatures } from './alterations.ts';
 import {
@@ -28,6 +28,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   let operator: Person;
   let owner: Person;
   let project: Registered;
+  let wallet: Address;
   before(async () => {
     story = await openStory();
     operator = await story.visit();
@@ -37,7 +38,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
 
   it('explains to a wallet how to act for the company, and opens for an operator', async () => {
     const { page } = operator;
-    const wallet = await signIn(operator);
+    wallet = address(await signIn(operator));
     await page.goto('/company');
     await page.getByText(`COMPANY_OPERATORS=<present ones>,${wallet}`).waitFor();
     await checkScreenOnBoth(operator, 'company-become');
@@ -63,7 +64,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   });
 
   it('lists a project that waits to be admitted, which can create batches after the operator has signed', async () => {
-    const wallet = await signIn(owner);
+    const ownerWallet = await signIn(owner);
     await owner.page.goto('/register');
     await owner.page.getByText('The company must admit the project').waitFor();
     const mint = await createOwnMint(story.world, false);
@@ -94,7 +95,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText('Can freeze accounts').waitFor();
     await page.getByText('Burns per day: 1,000 tokens').waitFor();
     await page.getByRole('heading', { name: 'An operator of the company approves every batch' }).waitFor();
-    await page.getByRole('dialog').getByText(wallet).waitFor();
+    await page.getByRole('dialog').getByText(ownerWallet).waitFor();
     await checkScreenOnBoth(operator, 'company-admit-review');
     for (const size of ['phone', 'desktop'] as const) {
       await page.setViewportSize(SIZES[size]);
@@ -145,6 +146,10 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
     await page.getByLabel(/^My wallet signs transactions only/).check();
     await checkScreenOnBoth(operator, 'company-reject');
+    await story.world.db.deleteFrom('sessions').where('wallet', '=', wallet).execute();
+    await reject.click();
+    await page.getByText('Sign in to continue').waitFor();
+    await signIn(operator);
     await reject.click();
     await page.getByText('Batch 2 rejected').waitFor();
     await owner.page.getByText('Two is too few.').first().waitFor();
@@ -175,12 +180,12 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: /^Resume \w{4}…\w{4}\?$/ }).waitFor();
     await page.locator('dialog[open]').getByText('Paused since').waitFor();
     await checkScreen(operator, 'company-resume');
-    const wallet = await holdSignatures(page);
+    const held = await holdSignatures(page);
     await page.getByRole('button', { name: 'Sign and resume' }).click();
-    await wallet.reached;
+    await held.reached;
     await page.getByRole('button', { name: 'Cancel' }).click();
     const sent = page.waitForRequest((request) => request.method() === 'POST', { timeout: 1_000 });
-    wallet.release();
+    held.release();
     await assert.rejects(sent, { name: 'TimeoutError' }, 'a decision was sent after it was cancelled');
     await page.getByRole('button', { name: /^Resume (?!all)/ }).click();
     await page.getByRole('button', { name: 'Sign and resume' }).click();

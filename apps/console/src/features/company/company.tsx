@@ -10,26 +10,23 @@ import {
 import { useSession } from '../../lib/api/session.ts';
 import { tokenName } from '../../lib/format.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { EmptyState, Loading, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
 import { AuditList } from '../audit/audit-list.tsx';
 import { SignInPrompt } from '../session/sign-in-dialog.tsx';
+import { SignedIn } from '../session/signed-in.tsx';
 import { Figures, PauseNotice } from './figures.tsx';
 import { MissingInList, MissingShards } from './missing-shards.tsx';
 import { PauseAll, PauseButton } from './pause-all.tsx';
 
 /** The screen of the company’s operators. */
 export function Company() {
-  const session = useSession();
-  if (session === undefined)
-    return (
-      <Loading>
-        <SkeletonLines count={4} />
-      </Loading>
-    );
-  if (session === null) return <SignInPrompt />;
-  return session.isCompanyOperator ? <CompanyPage /> : <BecomeOperator wallet={session.wallet} />;
+  return <SignedIn prompt={<SignInPrompt />}>{(wallet) => <CompanyScreens wallet={wallet} />}</SignedIn>;
+}
+
+function CompanyScreens({ wallet }: { readonly wallet: string }) {
+  return useSession()?.isCompanyOperator ? <CompanyPage /> : <BecomeOperator wallet={wallet} />;
 }
 
 function CompanyPage() {
