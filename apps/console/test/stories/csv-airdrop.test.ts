@@ -114,7 +114,15 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await openFile(person, project, 'good.csv', rows);
         await page.getByText('30 recipients, 472.5 tokens').waitFor();
         await checkScreen(person, 'csv-good');
-        await page.getByRole('button', { name: 'Review' }).click();
+        const review = page.getByRole('button', { name: 'Review' });
+        await page.clock.install();
+        await page.clock.pauseAt(Date.now() + 1_000);
+        await page.getByLabel('Proof type').fill('SEASON_2');
+        await page.getByText(/^Packing\./).waitFor();
+        assert.equal(await review.isDisabled(), true, 'it was packed while the type is typed');
+        await page.clock.resume();
+        await page.getByText(/^Packed into/).waitFor();
+        await review.click();
         await page
           .getByText(/^472\.5/)
           .first()

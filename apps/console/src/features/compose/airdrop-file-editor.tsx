@@ -4,6 +4,7 @@ import { type AirdropCsv, type RowIssue, readAirdropCsv } from '@flywheel/protoc
 import { useMutation } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
+import { useIsPaused } from '../../lib/paused.ts';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { FileDrop } from '../../ui/file-drop.tsx';
@@ -29,12 +30,17 @@ interface AirdropFileResult {
   readonly read: AirdropCsv | null;
   /** Error of the proof type, as a sentence. */
   readonly typeError: string | null;
-  /** Null while no file is chosen or anything has an error. */
+  /** Null while no file is chosen, anything has an error, or the proof type is being typed. */
   readonly pipelines: readonly Pipeline[] | null;
+  /** True until the proof type has been typed, if the file can be packed then. */
+  readonly isPacking: boolean;
 }
 
 /** The check of an address takes 0.2 ms; in a larger file the service’s preview must find a program’s address. */
 const MAX_CURVE_CHECKS = 2_000;
+
+/** Packing 20,000 rows takes half a second, which would hold each typed letter of a proof type back. */
+const TYPING_PAUSE_MS = 400;
 
 /** Reads a file and packs its rows into pipelines. */
 export function useAirdropPipelines(
@@ -46,11 +52,14 @@ export function useAirdropPipelines(
     [file, duplicates, decimals],
   );
   const typeError = typeIssue(type);
-  const pipelines = useMemo(() => {
-    if (!file || !read || read.issues.length > 0 || read.rows.length === 0 || typeError !== null) return null;
-    return packAirdrop(read.rows, { type, file, mint });
-  }, [file, read, type, typeError, mint]);
-  return { read, typeError, pipelines };
+  const isTyped = useIsPaused(type, TYPING_PAUSE_MS);
+  const rows =
+    read !== null && read.issues.length === 0 && read.rows.length > 0 && typeError === null ? read.rows : null;
+  const pipelines = useMemo(
+    () => (file && rows && isTyped ? packAirdrop(rows, { type, file, mint }) : null),
+    [file, rows, type, isTyped, mint],
+  );
+  return { read, typeError, pipelines, isPacking: rows !== null && !isTyped };
 }
 
 interface AirdropFileEditorProps {
@@ -64,7 +73,7 @@ interface AirdropFileEditorProps {
 /** Chooses a CSV of addresses and amounts, and shows what it holds. */
 export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimals }: AirdropFileEditorProps) {
   const { type, file, duplicates } = draft;
-  const { read, typeError, pipelines } = result;
+  const { read, typeError, pipelines, isPacking } = result;
   const reading = useMutation({
     mutationFn: readAirdropFile,
     onSuccess: (chosen) => onChange({ file: chosen }),
@@ -101,10 +110,10 @@ export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimal
           )}
         </>
       )}
-      {pipelines && (
+      {(pipelines || isPacking) && (
         <p className="text-sm text-quiet">
-          Packed into {pluralize(pipelines.length, 'pipeline')}. Each payload names the file, its SHA-256 hash and its
-          lines, so anyone can prove which transaction paid which line.
+          {pipelines ? `Packed into ${pluralize(pipelines.length, 'pipeline')}.` : 'Packing.'} Each payload names the
+          file, its SHA-256 hash and its lines, so anyone can prove which transaction paid which line.
         </p>
       )}
     </div>
