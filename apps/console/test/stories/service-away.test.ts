@@ -16,6 +16,8 @@ const API = '**/console/api/**';
 /** The project that a screen is about, and nothing below it. */
 const PROJECT = /\/console\/api\/projects\/[0-9a-f-]+$/;
 
+const SESSION_MS = 12 * 3_600_000;
+
 describe('a page whose service is away, in a browser', { skip: noBrowser }, () => {
   let story: Story;
   let person: Person;
@@ -39,6 +41,19 @@ describe('a page whose service is away, in a browser', { skip: noBrowser }, () =
     await checkScreenOnBoth(person, 'service-away');
     await page.unroute(API);
     await banner.waitFor({ state: 'detached' });
+  });
+
+  it('asks to sign in when the session ends meanwhile, and shows its screens again after that', async () => {
+    const { page } = person;
+    await page.route(API, (route) => route.abort('connectionrefused'));
+    await page.clock.setFixedTime(Date.now() + SESSION_MS);
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText('Sign in to continue').waitFor();
+    assert.equal(await page.getByText('Needed by open batches').first().isVisible(), false);
+    await page.clock.setFixedTime(Date.now());
+    await page.unroute(API);
+    await signIn(person);
+    await page.getByText('Needed by open batches').first().waitFor();
   });
 
   it('says so while the browser is offline, and sends no change later that a person made meanwhile', async () => {

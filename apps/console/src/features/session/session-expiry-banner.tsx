@@ -24,8 +24,14 @@ export function SessionExpiryBanner() {
     const check = () => {
       const leftMs = Date.parse(expiresAt) - serviceNow();
       setExpiring(leftMs < WARNING_MS);
-      // The service decides when the session ends.
-      if (leftMs <= 0) void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+      if (leftMs <= 0) void readEnd();
+    };
+    // The service decides when the session ends. While it is out of reach, its clock does: nothing of the wallet stays in sight.
+    const readEnd = async () => {
+      await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+      if (queries.getQueryState(sessionQuery.queryKey)?.status === 'error') {
+        queries.setQueryData(sessionQuery.queryKey, null);
+      }
     };
     check();
     const timer = setInterval(check, CHECK_INTERVAL_MS);
