@@ -1,10 +1,12 @@
 import { useRouter } from '@tanstack/react-router';
-import { useEffect } from 'react';
-import { focusHeading } from '../ui/focus-heading.ts';
+import { useEffect, useRef } from 'react';
+import { useSession } from '../lib/api/session.ts';
+import { focusHeading, focusIfLost } from '../ui/focus-heading.ts';
 
 /**
- * Moves the focus to the title of a screen after a navigation, so that screen readers announce it. The first screen of a
- * document keeps the focus where the browser has it, and so does a change of the query alone.
+ * Moves the focus to the title of a screen after a navigation, so that screen readers announce it, and after a sign-in or the
+ * end of a session if that has taken away what had it. The first screen of a document keeps the focus where the browser has
+ * it, and so does a change of the query alone.
  */
 export function useTitleFocus(): void {
   const router = useRouter();
@@ -20,4 +22,14 @@ export function useTitleFocus(): void {
       stop?.();
     };
   }, [router]);
+  const session = useSession();
+  const wallet = session === null ? SIGNED_OUT : session?.wallet;
+  const known = useRef(wallet);
+  useEffect(() => {
+    const before = known.current;
+    known.current = wallet;
+    return before === undefined || before === wallet ? undefined : focusIfLost('main h1');
+  }, [wallet]);
 }
+
+const SIGNED_OUT = 'signed out';

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react';
-import { createContext, type ReactNode, useContext, useEffect, useId, useRef, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 
 export interface DialogProps {
   readonly title: string;
@@ -35,7 +35,8 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   const [isHeld, setHeld] = useState(false);
   /** True for a dialog that the page has closed, and not the person. */
   const isPutAway = useRef(false);
-  useEffect(() => {
+  // Before the browser takes a dialog off the page with the part around it: one that is gone returns no focus.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (!element || !isOpen) return;
     isPutAway.current = false;

@@ -38,7 +38,13 @@ export function focusHeading(selector: string): () => void {
   return () => observer.disconnect();
 }
 
-/** Focuses a heading in the same way if what had the focus is gone: a part that ends by itself takes it from nothing else. */
+/**
+ * Focuses a heading in the same way if what had the focus is gone or hidden: a part that ends by itself takes it from nothing
+ * else.
+ */
 export function focusIfLost(selector: string): (() => void) | undefined {
-  return document.activeElement === document.body ? focusHeading(selector) : undefined;
+  const { activeElement, body } = document;
+  // The browser takes the focus from what is hidden only before its next frame.
+  const isLost = activeElement === null || activeElement === body || !activeElement.checkVisibility();
+  return isLost ? focusHeading(selector) : undefined;
 }

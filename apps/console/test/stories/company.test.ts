@@ -104,6 +104,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Sign and admit' }).click();
     await page.getByText('Waiting to be admitted').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: /^Withdraw admission/ }).waitFor();
+    await page.locator('main h1:focus').waitFor();
     await page.goto('/company');
   });
 
@@ -123,7 +124,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText(/^Token burns 2 tokens of [1-9A-HJ-NP-Za-km-z]{32,44}$/).waitFor();
     await checkScreenOnBoth(operator, 'company-approve');
     await page.getByRole('button', { name: 'Sign and approve' }).click();
-    await page.getByText('Batch 1 approved').waitFor();
+    await page.locator(':focus').filter({ hasText: 'Batch 1 approved' }).waitFor();
     await page.unrouteAll({ behavior: 'wait' });
     const { expires_at } = await story.world.db
       .selectFrom('company_decisions')
@@ -166,6 +167,10 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.goto('/company/projects');
     await pause('Looking into it.');
     await page.getByText('Paused').waitFor();
+    await page
+      .locator(':focus')
+      .and(page.getByRole('button', { name: /^Resume (?!all)/ }))
+      .waitFor();
     await checkScreenOnBoth(operator, 'company-paused');
     const { status, body } = await init(story.world.url, project.apiKey, [burnPipeline()]);
     assert.deepEqual([status, body.error], [503, 'ERR_PAUSED']);

@@ -119,6 +119,7 @@ describe('a batch that ends early after its approval, in a browser', { skip: noB
     const underWay = page.getByRole('status').filter({ hasText: 'Cancellation under way' });
     await underWay.waitFor();
     assert.equal(await cancel.count(), 0);
+    await page.locator('main h1:focus').filter({ hasText: 'Batch 2' }).waitFor();
     await checkScreenOnBoth(person, 'batch-cancelling');
     hold.release();
     await underWay.waitFor({ state: 'detached' });

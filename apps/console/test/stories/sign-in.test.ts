@@ -44,6 +44,10 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     await assert.rejects(sent, { name: 'TimeoutError' }, 'a late signature was sent');
     await connect.waitFor();
     await signIn(person);
+    await page
+      .getByRole('button', { name: /^Signed in as/ })
+      .and(page.locator(':focus'))
+      .waitFor();
   });
 
   it('signs in with the wallet that was chosen last, whichever answers first', async () => {

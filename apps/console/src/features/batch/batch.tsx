@@ -13,6 +13,7 @@ import { saveFile } from '../../lib/save-file.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { ErrorNotice, Notice, QueryView } from '../../ui/feedback.tsx';
+import { focusIfLost, useHeadingFocus } from '../../ui/focus-heading.ts';
 import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx';
@@ -39,6 +40,7 @@ function BatchDetails({ projectId, batch }: { readonly projectId: string; readon
   const { id, batchIndex, status, dateCreated, ledger } = batch.batch;
   const [owesVote, setOwesVote] = useState(false);
   const [isCancelled, setCancelled] = useState(false);
+  useHeadingFocus(isCancelled || isFinalStatus(status) ? 'end' : 'open', 'main h1', focusIfLost);
   const isOwner = useOwnsProject(projectId);
   const canApprove = batch.waitsFor === 'wallet' && isOwner;
   const cancelled = (answer: CancelAnswer) => {

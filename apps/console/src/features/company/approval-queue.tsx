@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { focusIfLost, useHeadingFocus } from '../../ui/focus-heading.ts';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName, hasPipelines } from '../batch/batch-summary.ts';
 import { BatchReview } from './batch-review.tsx';
@@ -20,6 +21,8 @@ import { ProposalFacts, toSubject, useProposal } from './proposal.tsx';
 export function ApprovalQueue() {
   const waiting = useQuery(waitingBatchesQuery);
   const [decision, setDecision] = useState<Decision | null>(null);
+  const isListed = waiting.data?.batches.some(({ id }) => id === decision?.batchId) ?? true;
+  useHeadingFocus(decision === null || isListed ? '' : decision.batchId, `#${DECISION_ID}`, focusIfLost);
   return (
     <div className="flex flex-col gap-4">
       {decision && <DecisionNotice decision={decision} />}
@@ -42,11 +45,14 @@ export function ApprovalQueue() {
   );
 }
 
+/** It takes the focus when the decided batch leaves the list, and the button in it. */
+const DECISION_ID = 'decision';
+
 function DecisionNotice({ decision }: { readonly decision: Decision }) {
   const { isApproved, isPartial, projectId, batchId, name } = decision;
   return (
     // In view below the header, wherever in the list the decided batch stood.
-    <div className="sticky top-16 z-10">
+    <div id={DECISION_ID} className="sticky top-16 z-10">
       <Notice
         tone={isApproved ? 'done' : 'plain'}
         title={isApproved ? `${name} approved` : `${name} rejected`}

@@ -5,6 +5,7 @@ import { companyProjectsQuery, companyQuery } from '../../lib/api/company.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { tokenName } from '../../lib/format.ts';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { focusIfLost, useHeadingFocus } from '../../ui/focus-heading.ts';
 import { Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -51,6 +52,7 @@ export function CompanyProjects() {
 
 /** Lists the projects that are not served because the company has not admitted them. */
 function PendingProjects({ projects }: { readonly projects: readonly ProjectSummary[] }) {
+  useHeadingFocus(projects.map(({ id }) => id).join(), 'main h1', focusIfLost);
   if (projects.length === 0) return null;
   return (
     <Panel title="Waiting to be admitted" isFlush>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { type CompanyFigures, pauseAll, requireEveryShard, resumeAll } from '../../lib/api/company.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { focusIfLost, useHeadingFocus } from '../../ui/focus-heading.ts';
 import { DescriptionList } from '../../ui/layout.tsx';
 import { TimeText } from '../../ui/text.tsx';
 import { DecisionsForm, type SignDecision } from './decision.tsx';
@@ -18,6 +19,7 @@ export function PauseAll({ figures }: { readonly figures: CompanyFigures }) {
   const pauses = shards.flatMap(({ shard, pausedAt }) => (pausedAt === undefined ? [] : [{ shard, pausedAt }]));
   // A shard that does not answer may not be paused.
   const mayPause = pauses.length < shards.length || missing.length > 0;
+  useHeadingFocus(pauses.map(({ shard }) => shard).join(), 'main h1', focusIfLost);
   return (
     <div className="flex flex-wrap gap-2">
       {mayPause && <PauseButton />}
