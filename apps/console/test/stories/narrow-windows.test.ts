@@ -68,6 +68,20 @@ describe('a narrow window', { skip: noBrowser }, () => {
     await assertFitsWidth(page);
   });
 
+  it('has room for the whole of a memo without spaces', async () => {
+    const { page } = person;
+    const message = `https://shop.example/thank-you?for=${'0123456789'.repeat(20)}`;
+    const pipeline = { type: 'THANKS', payload: '{}', actions: [{ action: 'MEMO', message }] };
+    const batchId = await initByApi(story, project, [pipeline]);
+    await page.setViewportSize({ width: NARROWEST, height: 900 });
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    const card = page.getByRole('article');
+    await card.locator('button[aria-expanded=false]').click();
+    await card.locator('button[aria-expanded=true]').waitFor();
+    const [whole, room] = await Promise.all([card.getByText(message).first().boundingBox(), card.boundingBox()]);
+    assert.ok(whole && room && whole.x + whole.width <= room.x + room.width, 'it is cut off');
+  });
+
   it('shows whatever has the focus beside its header and its buttons, also at a zoom of 200 %', async () => {
     const { page } = person;
     await page.setViewportSize(ZOOMED);

@@ -182,7 +182,7 @@ function ActionText({ action, isOpen }: ActionTextProps) {
         <>
           <Kind className="bg-slate" word="Memo" />
           {isOpen ? (
-            <span className="basis-full pl-4 break-words whitespace-pre-wrap">{action.message}</span>
+            <span className="basis-full pl-4 wrap-anywhere whitespace-pre-wrap">{action.message}</span>
           ) : (
             <span className="min-w-0 truncate text-right print:whitespace-normal">{action.message}</span>
           )}
