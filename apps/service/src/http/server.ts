@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { METHODS } from 'node:http';
+import type { Readable } from 'node:stream';
 import { API_KEY_SCHEME, ApiError, CONSOLE_OPERATIONS, MAX_BODY_BYTES, OPERATIONS } from '@flywheel/api';
 import { truncate } from '@flywheel/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
@@ -22,6 +23,7 @@ import {
   type IsUnavailable,
   MAX_HEADER_BYTES,
   SECURITY_HEADERS,
+  unsupportedType,
 } from './wire/errors.ts';
 import { readJson } from './wire/read-json.ts';
 import { createRequestLog } from './wire/request-log.ts';
@@ -169,6 +171,16 @@ function readBodiesAsJson(server: FastifyInstance): void {
       return readJson(bytes);
     },
   );
+  server.addContentTypeParser('*', (request: FastifyRequest, payload: Readable) => requireNoBytes(request, payload));
+}
+
+/** A body without bytes is none, whatever its type and length: `curl -d ''` sends the type of a form, a proxy may send it in chunks. */
+function requireNoBytes(request: FastifyRequest, payload: Readable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    payload.once('data', () => reject(unsupportedType(request.headers['content-type'])));
+    payload.once('end', resolve);
+    payload.once('error', reject);
+  });
 }
 
 function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -161,6 +161,26 @@ describe('a body', () => {
     assert.equal((await server.fetch(EXECUTE, untyped)).headers.get('accept-encoding'), null);
   });
 
+  it('is none without a byte, whatever its type and however its length is sent', async () => {
+    const head = (type: string) =>
+      `POST /v1/flywheel/batch/${BATCH_ID}/cancel HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-service-api-key: ${server.apiKey}\r\n${type}`;
+    for (const type of ['', 'content-type: application/x-www-form-urlencoded\r\n']) {
+      for (const rest of ['\r\n', 'content-length: 0\r\n\r\n', 'transfer-encoding: chunked\r\n\r\n0\r\n\r\n']) {
+        assert.match(await server.send(head(type) + rest), /^HTTP\/1\.1 200 /, type + rest);
+      }
+      const chunk = 'transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n';
+      assert.match(await server.send(head(type) + chunk), /^HTTP\/1\.1 415 .*ERR_UNSUPPORTED_MEDIA_TYPE/s, type);
+    }
+    const empty = await server.send(`${head('content-type:\r\n')}content-length: 2\r\n\r\n{}`);
+    assert.match(empty, /"Send Content-Type: application\/json, not nothing\."/);
+  });
+
+  it('of another type leaves the connection open, so that a client that still sends it reads the answer', async () => {
+    const refusedOne = `POST ${EXECUTE} HTTP/1.1\r\nhost: x\r\nx-service-api-key: ${server.apiKey}\r\ncontent-type: text/plain\r\ncontent-length: 7\r\n\r\n{}{}{}{`;
+    const answers = await server.send(`${refusedOne}GET /health/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    assert.match(answers, /^HTTP\/1\.1 415 .*HTTP\/1\.1 200 /s);
+  });
+
   it('is read with any parameters and case of its content type, and any case of the coding identity', async () => {
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
     for (const [name, value] of [

@@ -11,6 +11,7 @@ import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { type Project, projectMoving } from '../../model/project.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
+import { unsupportedType } from '../wire/errors.ts';
 import type { AddressLimits } from './address-limits.ts';
 
 export interface AuthenticateDeps {
@@ -211,7 +212,7 @@ export function requireOwnOrigin(
   }
   const contentType = headers['content-type'];
   if (contentType?.split(';', 1)[0]?.trim().toLowerCase() !== 'application/json') {
-    throw new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { given: contentType ?? 'nothing' });
+    throw unsupportedType(contentType);
   }
 }
 

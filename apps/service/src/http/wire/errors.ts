@@ -44,6 +44,11 @@ export function rateLimited(
   return new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
 }
 
+/** Builds the error of a body whose Content-Type is not JSON, is empty or is missing. */
+export function unsupportedType(contentType: string | undefined): ApiError<'ERR_UNSUPPORTED_MEDIA_TYPE'> {
+  return new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { given: contentType?.slice(0, 100) || 'nothing' });
+}
+
 /** Returns true if an error means that the database is out of reach, so that the same request may succeed later. */
 export type IsUnavailable = (error: unknown) => boolean;
 
@@ -91,9 +96,12 @@ export function answerError(deps: AnswerDeps, error: unknown, request: FastifyRe
     if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
-  // RFC 9110, 15.5.16: it tells an unsupported encoding from an unsupported type.
-  if (isApiError(answer, 'ERR_UNSUPPORTED_MEDIA_TYPE') && 'encoding' in answer.context)
-    reply.header('accept-encoding', 'identity');
+  if (isApiError(answer, 'ERR_UNSUPPORTED_MEDIA_TYPE')) {
+    // Fastify closes the connection; a client that still sends its body could then be reset before it reads the answer.
+    reply.removeHeader('connection');
+    // RFC 9110, 15.5.16: it tells an unsupported encoding from an unsupported type.
+    if ('encoding' in answer.context) reply.header('accept-encoding', 'identity');
+  }
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
   reply
     .status(answer.status)
@@ -118,9 +126,7 @@ function fromFramework(error: unknown, request: FastifyRequest): ApiError | null
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new ApiError('ERR_BODY_TOO_LARGE', { maxBytes: request.routeOptions.bodyLimit ?? MAX_BODY_BYTES });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', {
-        given: request.headers['content-type']?.slice(0, 100) ?? 'nothing',
-      });
+      return unsupportedType(request.headers['content-type']);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return invalid('body', 'is not as long as Content-Length says.');
     case 'FST_ERR_BAD_URL':
