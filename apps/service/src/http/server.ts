@@ -191,7 +191,8 @@ function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void
 function findRequestError(request: FastifyRequest, missing: MissingPage): ApiError | undefined {
   const problem = findHostProblem(request);
   if (problem !== null) return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
-  if (request.is404 && !missing.isAsked(request)) {
+  // The router takes the target `*` of `OPTIONS *` as the path `/`.
+  if (request.url === '*' || (request.is404 && !missing.isAsked(request))) {
     return new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: pathOf(request) });
   }
   return undefined;

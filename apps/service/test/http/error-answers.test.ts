@@ -29,6 +29,13 @@ describe('a route', () => {
     await refused(server.fetch('/nowhere', { method: 'PROPFIND' }), 404, 'ERR_ROUTE_NOT_FOUND');
   });
 
+  it('answers 404 for the target *, which asks about the server as a whole', async () => {
+    for (const method of ['OPTIONS', 'GET']) {
+      const answer = await server.send(`${method} * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      assert.match(answer, new RegExp(`^HTTP/1\\.1 404 .*"${method} \\* does not exist\\.`, 's'));
+    }
+  });
+
   it('answers 405 with Allow to another method, before it checks the key or the body', async () => {
     for (const [path, method, allow] of [
       [INIT, 'GET', 'POST'],
