@@ -1,5 +1,5 @@
 import { type Action, findPayloadIssue, Pipeline } from '@flywheel/api';
-import { firstParseIssue } from '@flywheel/protocol';
+import { describeIssue, formatPath } from '@flywheel/protocol';
 import { FlywheelError, type FlywheelErrorCode, isFlywheelError } from '../errors.ts';
 import { pipelineSize } from '../pipeline-size.ts';
 import { pipeline } from '../pipelines.ts';
@@ -48,9 +48,11 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
   if (typeof id !== 'string' || !ID.test(id)) {
     throw invalid(`${JSON.stringify(id)} is not a valid id: use 1 to 200 characters without control characters.`);
   }
-  const parsed = Pipeline.safeParse(pipeline(type, payload, ...actions));
+  const parsed = Pipeline.safeParse({ ...pipeline(type, payload), actions }, { reportInput: true });
   if (!parsed.success) {
-    const { place, message } = firstParseIssue(parsed.error, '');
+    const [issue] = parsed.error.issues;
+    const place = formatPath(issue?.path ?? [], '');
+    const message = issue ? `${describeIssue(issue)}.` : 'is not valid.';
     throw invalid(`Item ${id}: ${place || 'the item'} ${message}`, place === '' ? [] : [{ place, message }]);
   }
   const { data: item } = parsed;

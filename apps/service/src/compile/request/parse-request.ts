@@ -8,8 +8,9 @@ import {
   Pipeline,
   UNIMPLEMENTED_ACTIONS,
 } from '@flywheel/api';
+import { truncateInput } from '@flywheel/protocol';
 import * as z from 'zod';
-import { formatRequestPath, type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
+import { formatRequestPath, type InputIssue, toInputIssue } from '../../model/input-issue.ts';
 
 /**
  * Parses the body of init, as `parseJson` read it. It looks for issues in this order over the whole request: shape,

@@ -1,6 +1,7 @@
 import { ApiError, type Operation, type Problem } from '@flywheel/api';
+import { truncateInput } from '@flywheel/protocol';
 import type * as z from 'zod';
-import { type InputIssue, toInputIssue, truncateInput } from '../../model/input-issue.ts';
+import { type InputIssue, toInputIssue } from '../../model/input-issue.ts';
 
 /** A request as it came, its body as JSON. */
 export interface RawInput {
