@@ -166,8 +166,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       body: ExecuteBatchRequest,
       { waitSeconds, signal }: ExecuteOptions = {},
     ): Promise<ExecuteBatchResponse | ExecuteBatchPending> {
-      const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
-      const timeoutMs = ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000;
+      const { headers, timeoutMs } = preferWait(waitSeconds);
       const reply = await request('executeBatch', { headers, body }, { timeoutMs, signal });
       return reply.body;
     },
@@ -180,10 +179,8 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       batchId: string,
       { waitSeconds, signal }: ExecuteOptions = {},
     ): Promise<CancelBatchResponse | ExecuteBatchPending> {
-      const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
-      const timeoutMs = ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000;
-      const options = { timeoutMs, signal };
-      const reply = await request('cancelBatch', { headers, params: { batchId } }, options);
+      const { headers, timeoutMs } = preferWait(waitSeconds);
+      const reply = await request('cancelBatch', { headers, params: { batchId } }, { timeoutMs, signal });
       return reply.body;
     },
 
@@ -228,6 +225,14 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
 
 /** The client that `createFlywheelClient` returns. */
 export type FlywheelClient = ReturnType<typeof createFlywheelClient>;
+
+/** Asks the service to hold its answer, and gives it a margin to do so. */
+function preferWait(waitSeconds: number | undefined) {
+  return {
+    headers: waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` },
+    timeoutMs: ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000,
+  };
+}
 
 /** Names the batch of a request for the error of a failed call: what the caller needs to repeat or examine it. */
 function batchNamesOf({ headers, params, body }: RequestParts) {
