@@ -2,6 +2,7 @@ import type { WebhookEventType, WebhookTopic } from '@flywheel/api';
 import { type Selectable, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Db } from '../db.ts';
+import type { DeliveryState } from './deliveries.ts';
 import { WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
 import type { WebhookEndpointsTable } from './tables.ts';
 
@@ -41,7 +42,7 @@ export async function countEndpoints(db: Db, projectId: string): Promise<number>
 /** State of the newest delivery of an endpoint. */
 export interface NewestDelivery {
   readonly type: WebhookEventType;
-  readonly state: 'waiting' | 'delivered' | 'failed';
+  readonly state: DeliveryState;
   readonly status: number | null;
   readonly createdAt: Date;
 }
