@@ -294,7 +294,8 @@ async function listen(
   const schemas = createSchemaPool({ log, clock });
   started.add('schemas', () => schemas.close());
   const limits = createRateLimits(db, config.rateLimits, clock);
-  const deps = { ...given, feed, schemas, streams: createStreamLimit(), work: createWorkLimits(limits, clock) };
+  const work = createWorkLimits(limits, clock, { maxWaiting: config.fairUse.maxOpenBatches });
+  const deps = { ...given, feed, schemas, streams: createStreamLimit(), work };
   const stopping = new AbortController();
   started.add('deletion of what has expired', () => stopping.abort());
   void deleteRegularly({ clock, log, signal: stopping.signal }, (now) => deleteExpired(db, now));

@@ -8,7 +8,7 @@ import { createWorkLimits, type PipelineReader } from '../../src/http/operations
 describe('previews and proof checks', () => {
   it('of a project are bounded at once, whatever another project does', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
-    const work = createWorkLimits(rateLimits(1_000), CLOCK);
+    const work = createWorkLimits(rateLimits(1_000), CLOCK, WAITING);
     const running = Array.from({ length: 8 }, () => work.run('previews', 'p', () => promise));
     const ninth = work.run('previews', 'p', async () => assert.fail('it was begun'));
     await assert.rejects(ninth, (error) => {
@@ -27,7 +27,7 @@ describe('previews and proof checks', () => {
   });
 
   it('of a project are bounded by the minute, as are its event streams', async () => {
-    const work = createWorkLimits(rateLimits(1), CLOCK);
+    const work = createWorkLimits(rateLimits(1), CLOCK, WAITING);
     const limited = (error: unknown) => isApiError(error, 'ERR_RATE_LIMITED') && error.context.retryAfterSeconds === 41;
     await work.run('previews', 'p', async () => undefined);
     await assert.rejects(
@@ -42,13 +42,13 @@ describe('previews and proof checks', () => {
 });
 
 describe('checks before execution', () => {
-  it('of a project wait for a place in their order, fifty of them, whatever another project does', async () => {
-    const work = createWorkLimits(rateLimits(0), CLOCK);
+  it('of a project wait for a place in their order, as many as it may have open batches, whatever another project does', async () => {
+    const work = createWorkLimits(rateLimits(0), CLOCK, WAITING);
     const check = <Result>(holder: string, start: () => Promise<Result>) =>
       work.runInTurn('checks before execution', holder, start);
     const { promise, resolve } = Promise.withResolvers<void>();
     const begun: number[] = [];
-    const running = Array.from({ length: 58 }, (_, i) =>
+    const running = Array.from({ length: 8 + WAITING.maxWaiting }, (_, i) =>
       check('p', () => {
         begun.push(i);
         return i === 0 ? Promise.reject(new Error('broken')) : promise;
@@ -71,7 +71,7 @@ describe('checks before execution', () => {
 
 describe('event streams', () => {
   it('of one key leave half of what its project may open, also if they are opened at once', async () => {
-    const work = createWorkLimits(rateLimits(8), CLOCK);
+    const work = createWorkLimits(rateLimits(8), CLOCK, WAITING);
     const open = (holder: string) => work.countStream({ holder, projectId: 'p' });
     const opened = await Promise.allSettled(Array.from({ length: 9 }, () => open('thief')));
     assert.equal(opened.filter(({ status }) => status === 'fulfilled').length, 2);
@@ -85,7 +85,7 @@ describe('event streams', () => {
 describe('the reading of pipelines', () => {
   it('is bounded by their number, for a key, for a project with many keys, and for a wallet', async () => {
     let time = 0;
-    const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) });
+    const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) }, WAITING);
     const read = (by: PipelineReader, count = 1_000) => work.readPipelines(by, async () => count, Number);
     const key = (keyId: string) => ({ keyId, projectId: 'p' });
     const limited = (error: unknown) => {
@@ -109,7 +109,7 @@ describe('the reading of pipelines', () => {
 describe('the compilation of pipelines', () => {
   it('is bounded by their number, so that twenty keys of a stranger leave the process to others', () => {
     let time = 0;
-    const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) });
+    const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) }, WAITING);
     const compile = (id: string, keyId: string | null, { isAdmitted = true, count = 1_000 } = {}) =>
       work.countCompiled({ project: { id, isAdmitted }, keyId }, { pipelines: Array(count) });
     const compileAll = (id: string, isAdmitted: boolean) => {
@@ -167,6 +167,7 @@ function retryAfterOf(error: unknown): number | null {
 }
 
 const CLOCK = { now: () => new Date(0) };
+const WAITING = { maxWaiting: 60 };
 
 function rateLimits(requests: number): RateLimits {
   const limit = { requests, seconds: 60 };

@@ -14,7 +14,8 @@ export interface WorkLimits {
    */
   run<Result>(work: Work, holder: string, start: () => Promise<Result>): Promise<Result>;
   /**
-   * Does work of a project like `run`, but lets fifty requests wait for a place, and counts none by the minute.
+   * Does work of a project like `run`, but lets as many requests wait for a place as it may have open batches, and counts
+   * none by the minute.
    * @throws ApiError ERR_TOO_MANY_AT_ONCE, and whatever the work throws.
    */
   runInTurn<Result>(work: Work, holder: string, start: () => Promise<Result>): Promise<Result>;
@@ -52,8 +53,6 @@ export type PipelineReader = { readonly keyId: string; readonly projectId: strin
 
 /** A preview, or a check before an execution, makes about ten requests to the cluster, a proof check up to twenty. */
 const MAX_AT_ONCE = 8;
-/** A project may execute all of its open batches at once: 50 by default (MAX_OPEN_BATCHES). */
-const MAX_WAITING = 50;
 /** Each takes about a second. */
 const RETRY_AFTER_SECONDS = 1;
 
@@ -74,7 +73,12 @@ const PIPELINES = {
 const COMPILED = { requests: 20_000, seconds: 60, unit: 'pipelines' } as const;
 const COMPILED_UNADMITTED = { ...COMPILED, requests: 2 * COMPILED.requests };
 
-export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date }): WorkLimits {
+/** @param options.maxWaiting requests of a project that may wait in `runInTurn`: it may execute all of its open batches at once. */
+export function createWorkLimits(
+  rateLimits: RateLimits,
+  clock: { now(): Date },
+  { maxWaiting }: { readonly maxWaiting: number },
+): WorkLimits {
   const places = createPlaces();
   const pipelines = {
     ofReader: createBucket(partOf(PIPELINES, 2), clock),
@@ -126,7 +130,7 @@ export function createWorkLimits(rateLimits: RateLimits, clock: { now(): Date })
         await count(`${work} ${holder}`);
         return start();
       }),
-    runInTurn: (work, holder, start) => places.hold({ work, holder, maxWaiting: MAX_WAITING }, start),
+    runInTurn: (work, holder, start) => places.hold({ work, holder, maxWaiting }, start),
   };
 }
 
