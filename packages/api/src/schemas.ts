@@ -229,7 +229,7 @@ export const InitBatchResponse = z
 
 export const ExecuteBatchRequest = z
   .strictObject({
-    batchId: z.guid(),
+    batchId: idParam,
     signedTx: z.string().min(1).describe('proposalApproveTx after the project’s wallet has signed it, base64.'),
   })
   .meta({ id: 'ExecuteBatchRequest' });

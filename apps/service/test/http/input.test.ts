@@ -45,6 +45,11 @@ describe('a handler', () => {
     assert.deepEqual(received.pop(), { include: 'pipelines' });
   });
 
+  it('receives ids in lower case, as the database writes them, also those of a body', async () => {
+    assert.equal((await execute({ batchId: BATCH_ID.toUpperCase(), signedTx: 'AA==' })).status, 202);
+    assert.deepEqual(received.pop(), { headers: {}, body: { batchId: BATCH_ID, signedTx: 'AA==' } });
+  });
+
   it('receives the operation’s defaults', async () => {
     const body = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '0.5', scopes: ['burn'] };
     assert.equal((await register(body)).status, 200);
