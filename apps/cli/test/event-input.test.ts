@@ -49,10 +49,36 @@ describe('lines of events', () => {
   it('are invalid with a number that JavaScript rounds or does not have, because the proof would hold another one', async () => {
     const line = (id: string, number: string) =>
       `{"id":"${id}","type":"T","payload":{"of":[${number}]},"actions":[]}\n`;
-    const text = line('exact', '9007199254740991') + line('rounded', '9007199254740993') + line('infinite', '1e400');
+    const inexact = [
+      line('rounded', '9007199254740993'),
+      line('below', '-9007199254740993'),
+      line('infinite', '1e400'),
+    ];
+    const text = line('exact', '-9007199254740991') + inexact.join('');
     const { items, invalid } = await read(Readable.from([Buffer.from(text)]));
-    assert.deepEqual([items.length, invalid.map(({ id }) => id)], [1, [null, null]]);
+    assert.deepEqual([items.length, invalid.map(({ id }) => id)], [1, [null, null, null]]);
     assert.match(invalid[0]?.message ?? '', /^Item rounded: payload\.of\.0 is beyond .* write it as text\.$/);
+  });
+});
+
+describe('the reading of events', () => {
+  it('ends with an error that is not about a line, such as one of the disk, and reads no more', async () => {
+    let lines = 0;
+    async function* endless() {
+      for (; ; lines += 1) yield Buffer.from(`${JSON.stringify(eventOf(String(lines)))}\n`);
+    }
+    const collect = async () => Promise.reject(new Error('The disk is full.'));
+    const stopped = { signal: new AbortController().signal, error: null };
+    const reading = readLines(Readable.from(endless()), { collect, stopped }, () => assert.fail('No line is invalid.'));
+    await assert.rejects(reading, /The disk is full/);
+  });
+
+  it('ends with the error of its input', async () => {
+    async function* broken() {
+      yield Buffer.from(`${JSON.stringify(eventOf('a'))}\n`);
+      throw new Error('The pipe is broken.');
+    }
+    await assert.rejects(read(Readable.from(broken())), /The pipe is broken/);
   });
 });
 
@@ -83,6 +109,52 @@ describe('the server of events', () => {
     assert.deepEqual(await statusesOf(80, ['127.0.0.1', 'localhost', 'localhost:80']), [200, 200, 200]);
     assert.deepEqual(await statusesOf(80, ['a.example', '127.0.0.1:4100']), [403, 403]);
     await http.close();
+  });
+
+  it('takes no event of a page in a browser, and none that is too large', async () => {
+    const accepted: string[] = [];
+    const server = await openEventServer(0);
+    const accept = async (body: Uint8Array) => {
+      accepted.push(Buffer.from(body).toString());
+      return STATUS;
+    };
+    server.serve({ token: 'secret', accept, status: async () => STATUS });
+    const post = async (headers: Readonly<Record<string, string>>, body: string) => {
+      const good = { authorization: 'Bearer secret', 'content-type': 'application/json' };
+      const options = { method: 'POST', path: '/events', headers: { ...good, ...headers }, agent: false };
+      const asked = request({ host: '127.0.0.1', port: server.port, ...options });
+      // The server closes the connection before it has read a body that is too large.
+      asked.on('error', () => undefined).end(body);
+      const [answer] = await once(asked, 'response');
+      answer.resume();
+      return answer.statusCode;
+    };
+    assert.equal(await post({ 'sec-fetch-site': 'same-origin' }, '{}'), 403);
+    assert.equal(await post({}, ' '.repeat(512 * 1024 + 1)), 413);
+    assert.equal(await post({}, '{}'), 202);
+    assert.deepEqual(accepted, ['{}']);
+    await server.close();
+  });
+
+  it('gives up an event that waits for room when its caller has gone', async () => {
+    const server = await openEventServer(0);
+    const { promise: given, resolve: give } = Promise.withResolvers<AbortSignal>();
+    const { promise: never } = Promise.withResolvers<ItemStatus>();
+    const accept = (_body: Uint8Array, signal: AbortSignal) => {
+      give(signal);
+      return never;
+    };
+    server.serve({ token: 'secret', accept, status: async () => STATUS });
+    const caller = new AbortController();
+    const headers = { authorization: 'Bearer secret', 'content-type': 'application/json' };
+    const asked = fetch(`http://127.0.0.1:${server.port}/events`, {
+      ...{ method: 'POST', body: '{}', headers, signal: caller.signal },
+    });
+    const signal = await given;
+    caller.abort();
+    await assert.rejects(asked, { name: 'AbortError' });
+    if (!signal.aborted) await once(signal, 'abort');
+    await server.close();
   });
 
   it('answers 404 for a path that is no URL', async () => {

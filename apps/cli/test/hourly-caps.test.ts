@@ -29,6 +29,37 @@ describe('the caps of an hour', () => {
     assert.ok(caps.take(300n));
   });
 
+  it('count every event of the hour after a restart, whatever has become of it', async () => {
+    const store = createVolatileMemoryStore();
+    const now = 100 * DAY_MS;
+    const actions = [{ action: 'BURN', amount: 1 }];
+    const content = JSON.stringify({ type: 'WATCH_AD', payload: '{}', actions });
+    // More than a page of each state.
+    const ids = Array.from({ length: 4_004 }, (_, i) => String(i));
+    const items = await store.add(ids.map((id) => ({ id, content, acceptedAtMs: now - 60_000 })));
+    const states = ['pending', 'paid', 'quarantined', 'dropped'] as const;
+    const changes = items.map((item, i) => ({ item, to: { state: states[i % 4] ?? 'pending' } }));
+    await store.write((await store.claim()) ?? 0, { items: changes });
+    const limits = { events: 4_006, baseUnits: 400_500n };
+    const caps = await openHourlyCaps(store, limits, { decimals: 2, now: () => now, elapsedMs: () => 0 });
+    assert.equal(caps.take(101n), null);
+    assert.ok(caps.take(100n));
+    assert.ok(caps.take(0n));
+    assert.equal(caps.take(0n), null);
+  });
+
+  it('leave no hour with more, whenever it begins', async () => {
+    let elapsed = 59_999;
+    const store = createVolatileMemoryStore();
+    const limits = { events: 1, baseUnits: 0n };
+    const caps = await openHourlyCaps(store, limits, { decimals: 2, elapsedMs: () => elapsed });
+    assert.ok(caps.take(0n));
+    elapsed += 3_600_000 - 1;
+    assert.equal(caps.take(0n), null);
+    elapsed += 60_000;
+    assert.ok(caps.take(0n));
+  });
+
   it('has room again after an hour, also if the clock was set back', async () => {
     let [now, elapsed] = [100 * DAY_MS, 0];
     const clocks = { now: () => now, elapsedMs: () => elapsed };
