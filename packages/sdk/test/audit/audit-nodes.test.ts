@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { auditVault, isFlywheelError, verifyProofOnChain } from '@flywheel/sdk';
 import { auditVerdict } from '@flywheel/sdk/audit-findings';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { openSyntheticVault } from '@flywheel/testing/synthetic-vault';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { type Reaction, type StubService, startStubService } from '../stub-service.ts';
 import { runVerifier } from './verify-vectors.ts';
 
@@ -106,6 +108,71 @@ describe('the nodes of an audit', () => {
         `${altered} ${member}`,
       );
     }
+  });
+
+  it('are believed neither a transaction of another slot or another end than they list, nor an amount that is none', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    for (const lie of [
+      (result: Result) => ({ ...result, slot: Number(result.slot) - 1 }),
+      (result: Result) => ({ ...result, meta: { ...Object(result.meta), err: { InstructionError: [0, 'Custom'] } } }),
+      (result: Result) => ({
+        ...result,
+        meta: { ...Object(result.meta), postBalances: [1.5, 1.5, 1.5, 1.5, 1.5, 1.5] },
+      }),
+      (result: Result) => JSON.parse(JSON.stringify(result).replaceAll('"amount":"', '"amount":"-')),
+    ]) {
+      await using lying = await openNode(vault.node.url, (method, result) =>
+        answerOf(method === 'getTransaction' ? lie(result) : result),
+      );
+      await assert.rejects(
+        auditVault(lying.url, { vault: vault.vault, multisig: vault.multisig }),
+        (error) => isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.message.includes('getTransaction'),
+      );
+    }
+  });
+
+  it('show a multisig only in an account of Squads', async () => {
+    await using vault = await openSyntheticVault();
+    await using lying = await openNode(vault.node.url, (_method, result) =>
+      answerOf(JSON.parse(JSON.stringify(result).replaceAll(SQUADS_PROGRAM_ADDRESS, SYSTEM_PROGRAM_ADDRESS))),
+    );
+    await assert.rejects(auditVault(lying.url, { vault: vault.vault, multisig: vault.multisig }), {
+      message: `${vault.multisig} is not a multisig of Squads.`,
+    });
+  });
+
+  it('cannot hide a token account of the vault that one of its transactions names', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    const [signature = ''] = vault.runBatch([{ proof: EVENT, burned: 3n }]);
+    await using hiding = await openNode(vault.node.url, (method, result) =>
+      answerOf(method === 'getTokenAccountsByOwner' ? { ...result, value: [] } : result),
+    );
+    const { gaps } = await auditVault(hiding.url, { vault: vault.vault });
+    assert.deepEqual(
+      gaps.map(({ account, reason }) => [account, reason]),
+      [
+        [
+          vault.tokens,
+          `It had 0.000997 tokens after the transaction ${signature}, and is no account of the vault now.`,
+        ],
+      ],
+    );
+  });
+
+  it('leave no gap by a transaction that lands after the balances were read', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositLamports(1_000n);
+    let isDone = false;
+    await using busy = await openNode(vault.node.url, (method, result) => {
+      // The genesis hash is read after the balances.
+      if (method === 'getGenesisHash' && !isDone) vault.depositLamports(7n);
+      isDone ||= method === 'getGenesisHash';
+      return answerOf(result);
+    });
+    const { gaps, assets } = await auditVault(busy.url, { vault: vault.vault, multisig: vault.multisig });
+    assert.deepEqual([gaps, assets.find(({ mint }) => mint === null)?.deposited], [[], 1_000n]);
   });
 });
 

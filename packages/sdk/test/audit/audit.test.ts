@@ -174,6 +174,40 @@ describe('an audit', () => {
     }
   });
 
+  it('counts once what an account received in the slot in which the vault gave it away', async () => {
+    await using vault = await openSyntheticVault();
+    const account = addressNamed('old account');
+    vault.openAccount(account, vault.mint);
+    const named = [account, vault.vault, TOKEN_PROGRAM_ADDRESS];
+    vault.land([], { tokens: { [account]: 77n }, named });
+    const given = vault.land([], { owners: { [account]: vault.stranger }, named, isInSameSlot: true });
+    const { report, records } = await audit(vault, { multisig: vault.multisig });
+    assert.deepEqual([outflows(records), report.gaps], [[[given, 77n, vault.mint]], []]);
+    assert.equal(report.assets.find(({ mint }) => mint === vault.mint)?.deposited, 77n);
+  });
+
+  it('counts what is done with the multisig in the period, and not after it', async () => {
+    await using vault = await openSyntheticVault();
+    const accounts = [{ address: vault.multisig, role: AccountRole.READONLY }];
+    const foreign = {
+      programAddress: SQUADS_PROGRAM_ADDRESS,
+      data: Uint8Array.of(16, 57, 130, 127, 193, 20, 155, 134),
+    };
+    vault.land([{ instruction: { ...foreign, accounts } }]);
+    const to = vault.slot();
+    vault.land([{ instruction: { ...foreign, accounts } }]);
+    const countIn = async (bounds: { readonly to?: number }) =>
+      (await audit(vault, { multisig: vault.multisig, ...bounds })).report.counts.foreign;
+    assert.deepEqual([await countIn({}), await countIn({ to })], [2, 1]);
+  });
+
+  it('takes no gap for a transaction that names a token account and no token program', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(10n);
+    vault.land([], { named: [vault.tokens] });
+    assert.deepEqual((await audit(vault, { multisig: vault.multisig })).report.gaps, []);
+  });
+
   it('reads each transaction once, and holds hundreds of token accounts of strangers', async () => {
     await using vault = await openSyntheticVault();
     vault.depositTokens(1_000n);
@@ -235,6 +269,14 @@ describe('an audit', () => {
     await assert.rejects(audit(vault, {}, { commitment: 'confirmed', ...(state && { resume: state }) }), {
       message: 'The state is that of an audit at the commitment finalized, not confirmed.',
     });
+    assert.ok(state);
+    const other = { vault: vault.stranger };
+    await assert.rejects(
+      auditVault(vault.node.url, other, { resume: state }),
+      /^Error: The state is that of an audit of/,
+    );
+    const elsewhere = { ...state, genesisHash: 'another' };
+    await assert.rejects(audit(vault, {}, { resume: elsewhere }), { message: 'The state is of another cluster.' });
   });
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { writeMergedPayload } from '@flywheel/protocol';
 import { type AuditRecord, type AuditReport, proofHash } from '@flywheel/sdk';
 import {
   auditProgress,
@@ -34,6 +35,18 @@ describe('the findings of an audit', () => {
     }
     const { proven, unmatchedCount } = await matchEvents(read.events, iterate([record, record, record]));
     assert.deepEqual([proven, unmatchedCount], [2, 1]);
+  });
+
+  it('match no event by a proof of another type, whatever hash its memo has', async () => {
+    const merged = { type: EVENT.type, payload: writeMergedPayload(EVENT.type, [EVENT.payload, '{}']) };
+    const read = await readAuditEvents(iterate([EVENT, merged].map((event) => JSON.stringify(event))));
+    assert.ok('events' in read);
+    for (const proven of [EVENT, merged]) {
+      const place = { slot: 1, executedAt: null, signature: 's', batch: 'b' };
+      const record: AuditRecord = { kind: 'pipeline', ...place, type: 'SALE', hash: proofHash(proven) };
+      const { unprovenCount, unmatched } = await matchEvents(read.events, iterate([record]));
+      assert.deepEqual([unprovenCount, unmatched], [1, [{ signature: 's', type: 'SALE', hash: record.hash }]]);
+    }
   });
 
   it('are not compared with a file whose lines are no events', async () => {
