@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
 import { isFlywheelError, readMint, verifyProofOnChain } from '@flywheel/sdk';
 import { openSyntheticVault } from '@flywheel/testing/synthetic-vault';
+import type { ReadonlyUint8Array } from '@solana/kit';
+import { getMintEncoder, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { askRpc } from '../src/chain/rpc.ts';
 import { startStubService } from './stub-service.ts';
 
@@ -46,6 +50,31 @@ describe('askRpc', () => {
 });
 
 describe('readMint', () => {
+  it('takes no other account of a token program for a mint', async () => {
+    const mint = { mintAuthority: null, supply: 0n, decimals: 6, isInitialized: true, freezeAuthority: null };
+    const mintBytes = getMintEncoder().encode(mint);
+    const typed = (type: number) =>
+      Uint8Array.from({ length: getTokenSize() + 1 }, (_, i) => mintBytes[i] ?? (i === getTokenSize() ? type : 0));
+    const read = async (program: string, bytes: ReadonlyUint8Array) => {
+      const account = { owner: program, data: [Buffer.from(bytes).toString('base64'), 'base64'] };
+      const result = { context: { slot: 1 }, value: [account] };
+      await using node = await startStubService(() => ({ status: 200, body: { jsonrpc: '2.0', id: 1, result } }));
+      return (await readMint(node.url, TOKEN_PROGRAM_ADDRESS)).decimals;
+    };
+    for (const [program, bytes] of [
+      [TOKEN_PROGRAM_ADDRESS, typed(TOKEN_ACCOUNT_TYPE.mint)],
+      [TOKEN_PROGRAM_ADDRESS, typed(0).slice(0, getTokenSize())],
+      [TOKEN_PROGRAM_ADDRESS, getMintEncoder().encode({ ...mint, isInitialized: false })],
+      [TOKEN_2022_PROGRAM_ADDRESS, typed(TOKEN_ACCOUNT_TYPE.account)],
+      [TOKEN_2022_PROGRAM_ADDRESS, typed(0).slice(0, getTokenSize())],
+    ] as const) {
+      await assert.rejects(read(program, bytes), /is not a mint: /);
+    }
+    assert.equal(await read(TOKEN_PROGRAM_ADDRESS, mintBytes), 6);
+    assert.equal(await read(TOKEN_2022_PROGRAM_ADDRESS, mintBytes), 6);
+    assert.equal(await read(TOKEN_2022_PROGRAM_ADDRESS, typed(TOKEN_ACCOUNT_TYPE.mint)), 6);
+  });
+
   it('quotes an answer that is not as documented, with its long integers', async () => {
     const account = '{"owner":7,"data":[],"rentEpoch":18446744073709551615}';
     const body = `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":1},"value":[${account}]}}`;

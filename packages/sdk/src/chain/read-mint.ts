@@ -1,9 +1,10 @@
-import { address, isTokenProgram } from '@flywheel/protocol';
+import { address, isTokenProgram, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { type Address, unwrapOption } from '@solana/kit';
-import { getMintDecoder, getMintSize } from '@solana-program/token';
+import { getMintDecoder, getMintSize, getTokenSize } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { CallOptions } from '../client.ts';
-import { readAccounts } from './rpc.ts';
+import { type ChainAccount, readAccounts } from './rpc.ts';
 
 /** A mint as a node holds it now. */
 export interface Mint {
@@ -31,9 +32,10 @@ export async function readMint(rpcUrl: RpcUrl, mint: string, { signal }: CallOpt
   if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
   const { programAddress: owner, data } = account;
   if (!isTokenProgram(owner)) throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);
-  if (data.length < getMintSize()) throw new Error(`${mint} is not a mint: it has ${data.length} bytes.`);
+  if (!isMint(account)) throw new Error(`${mint} is not a mint: it is another account of the token program.`);
   // The extensions of Token-2022 follow the layout that both programs share.
-  const { decimals, supply, mintAuthority, freezeAuthority } = getMintDecoder().decode(data);
+  const { isInitialized, decimals, supply, mintAuthority, freezeAuthority } = getMintDecoder().decode(data);
+  if (!isInitialized) throw new Error(`${mint} is not a mint: it is not initialized.`);
   return {
     decimals,
     tokenProgram: owner,
@@ -41,4 +43,10 @@ export async function readMint(rpcUrl: RpcUrl, mint: string, { signal }: CallOpt
     mintAuthority: unwrapOption(mintAuthority),
     freezeAuthority: unwrapOption(freezeAuthority),
   };
+}
+
+/** A mint has its own size; with extensions of Token-2022 it is as large as a token account, and a byte after that says what it is. */
+function isMint({ programAddress, data }: ChainAccount): boolean {
+  if (data.length === getMintSize()) return true;
+  return programAddress === TOKEN_2022_PROGRAM_ADDRESS && data[getTokenSize()] === TOKEN_ACCOUNT_TYPE.mint;
 }
