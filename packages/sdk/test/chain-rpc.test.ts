@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
-import { isFlywheelError, readMint, verifyProofOnChain } from '@flywheel/sdk';
+import { TOKEN_ACCOUNT_TYPE, writeMergedPayload } from '@flywheel/protocol';
+import { isFlywheelError, type ProofQuery, readMint, verifyProofOnChain } from '@flywheel/sdk';
 import { openSyntheticVault } from '@flywheel/testing/synthetic-vault';
 import type { ReadonlyUint8Array } from '@solana/kit';
 import { getMintEncoder, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
@@ -119,6 +119,38 @@ describe('verifyProofOnChain', () => {
       assert.equal((await verifyProofOnChain([timeless.url, vault.node.url], question)).isProven, true);
     });
   }
+
+  it('proves nothing by a failed transaction, another vault, a call of another program, or a text that does not list the event', async () => {
+    await using vault = await openSyntheticVault();
+    const proof = { type: 'WATCH_AD', payload: '{"adId":"1"}' };
+    const payloads = [proof.payload, '{"adId":"2"}'];
+    const merged = { type: proof.type, payload: writeMergedPayload(proof.type, payloads) };
+    const [honest = '', together = ''] = [proof, merged].flatMap((each) => vault.runBatch([{ proof: each }]));
+    const index = vault.takeIndex();
+    vault.land([vault.creation(index)]);
+    const call = vault.execution(index, 0, { proof });
+    const failed = vault.land([call], { hasFailed: true });
+    const program = { ...call.instruction, programAddress: vault.stranger };
+    const called = vault.land([{ instruction: program, inner: [call.instruction, ...(call.inner ?? [])] }]);
+    const verify = async (changes: Partial<ProofQuery>) => {
+      const query = { ...proof, signature: honest, vault: vault.vault, ...changes };
+      const { isProven, found, reason } = await verifyProofOnChain(vault.node.url, query);
+      return [isProven, found.length, reason];
+    };
+    const none = [false, 0, 'The vault wrote no proof in this transaction.'];
+    const notListed = 'The text is not a merged payload, or does not list this event.';
+    assert.deepEqual(await verify({}), [true, 1, null]);
+    assert.deepEqual(await verify({ signature: failed }), [
+      ...[false, 0],
+      'The transaction failed: {"InstructionError":[0,{"Custom":1}]}.',
+    ]);
+    assert.deepEqual(await verify({ signature: called }), none);
+    assert.deepEqual(await verify({ vault: vault.stranger }), none);
+    const byMerged = { signature: together, mergedPayload: merged.payload };
+    assert.deepEqual(await verify(byMerged), [true, 1, null]);
+    assert.deepEqual(await verify({ ...byMerged, payload: '{"adId":"3"}' }), [false, 1, notListed]);
+    assert.deepEqual(await verify({ payload: '{"adId":"3"}', mergedPayload: proof.payload }), [false, 1, notListed]);
+  });
 
   it('says in one line why a proof is not there, whatever types the vault has written', async () => {
     await using vault = await openSyntheticVault();
