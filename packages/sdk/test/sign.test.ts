@@ -3,13 +3,26 @@ import { before, describe, it } from 'node:test';
 import { isFlywheelError, type ProposalToApprove, signApproval } from '@flywheel/sdk';
 import { decodeTransaction } from '@flywheel/testing/values';
 import {
+  appendTransactionMessageInstructions,
   type Base64EncodedWireTransaction,
+  type Blockhash,
+  compileTransaction,
+  compressTransactionMessageUsingAddressLookupTables,
+  createTransactionMessage,
   generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
   type KeyPairSigner,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+  setTransactionMessagePriorityFeeLamports,
+  type TransactionMessage,
   verifySignature,
 } from '@solana/kit';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
+import { decodeStaticTransaction } from '../src/signing/decode.ts';
 import { type ApprovalOptions, buildApproval, PROPOSAL, transfer, vote, voteWithMemo } from './approvals.ts';
+
+const BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
 
 let operator: KeyPairSigner;
 let wallet: KeyPairSigner;
@@ -23,6 +36,33 @@ before(async () => {
     generateKeyPairSigner(),
   ]);
   proposal = { ...PROPOSAL, company: company.address };
+});
+
+describe('decodeStaticTransaction', () => {
+  it('refuses every transaction that keeps accounts or a fee where no instruction names them', () => {
+    const send = transfer(wallet.address, operator.address);
+    const lifetime = { blockhash: BLOCKHASH, lastValidBlockHeight: 1n };
+    const of = <Message extends TransactionMessage>(empty: Message) =>
+      setTransactionMessageLifetimeUsingBlockhash(
+        lifetime,
+        appendTransactionMessageInstructions([send], setTransactionMessageFeePayer(wallet.address, empty)),
+      );
+    const wireOf = (message: Parameters<typeof compileTransaction>[0]) =>
+      getBase64EncodedWireTransaction(compileTransaction(message));
+    const current = of(createTransactionMessage({ version: 0 }));
+    const tables = { [company.address]: [operator.address] };
+    assert.equal(decodeStaticTransaction(wireOf(current), 'it').instructions.length, 1);
+    for (const message of [
+      of(createTransactionMessage({ version: 'legacy' })),
+      setTransactionMessagePriorityFeeLamports(10n ** 9n, of(createTransactionMessage({ version: 1 }))),
+      compressTransactionMessageUsingAddressLookupTables(current, tables),
+    ]) {
+      assert.throws(
+        () => decodeStaticTransaction(wireOf(message), 'it'),
+        (error) => isFlywheelError(error, 'ERR_SIGNING_REFUSED') && /without lookup tables/.test(error.message),
+      );
+    }
+  });
 });
 
 describe('signApproval', () => {
