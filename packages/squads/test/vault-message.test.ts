@@ -9,6 +9,7 @@ import {
   vaultBatchTransactionBytes,
   vaultMessageAccounts,
   vaultMessageSize,
+  vaultTransactionMatches,
 } from '../src/index.ts';
 import { addressOf } from './values.ts';
 
@@ -105,6 +106,15 @@ describe('a vault message', () => {
       accounts: [{ address: addressOf(4), role: AccountRole.READONLY_SIGNER }],
     };
     assert.throws(() => compileVaultMessage([signing], CONTEXT), /would have to sign a vault message/);
+  });
+
+  it('is the one on chain only byte for byte, and if no key of Squads signs it too', () => {
+    const bytes = compileVaultMessage([{ programAddress: addressOf(3) }], CONTEXT);
+    const other = compileVaultMessage([{ programAddress: addressOf(4) }], CONTEXT);
+    const onChain = { bump: 255, ephemeralSignerBumps: new Uint8Array(), message: decodeVaultMessage(bytes) };
+    assert.equal(vaultTransactionMatches(onChain, bytes), true);
+    assert.equal(vaultTransactionMatches(onChain, other), false);
+    assert.equal(vaultTransactionMatches({ ...onChain, ephemeralSignerBumps: Uint8Array.of(255) }, bytes), false);
   });
 
   it('cannot be decoded or measured with remaining bytes, decoded with an unknown lookup table, or a missing table entry', () => {
