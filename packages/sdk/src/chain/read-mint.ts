@@ -2,9 +2,8 @@ import { address, isTokenProgram, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol'
 import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { type Address, unwrapOption } from '@solana/kit';
 import { getMintDecoder, getMintSize, getTokenSize } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { CallOptions } from '../client.ts';
-import { type ChainAccount, readAccounts } from './rpc.ts';
+import { readAccounts } from './rpc.ts';
 
 /** A mint as a node holds it now. */
 export interface Mint {
@@ -32,10 +31,11 @@ export async function readMint(rpcUrl: RpcUrl, mint: string, { signal }: CallOpt
   if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
   const { programAddress: owner, data } = account;
   if (!isTokenProgram(owner)) throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);
-  if (!isMint(account)) throw new Error(`${mint} is not a mint: it is another account of the token program.`);
-  // The extensions of Token-2022 follow the layout that both programs share.
-  const { isInitialized, decimals, supply, mintAuthority, freezeAuthority } = getMintDecoder().decode(data);
-  if (!isInitialized) throw new Error(`${mint} is not a mint: it is not initialized.`);
+  // With extensions of Token-2022, a mint is as large as a token account, and the byte after that says which one it is.
+  const isMint = data.length === getMintSize() || data[getTokenSize()] === TOKEN_ACCOUNT_TYPE.mint;
+  const decoded = isMint ? getMintDecoder().decode(data) : null;
+  if (!decoded?.isInitialized) throw new Error(`${mint} is not an initialized mint.`);
+  const { decimals, supply, mintAuthority, freezeAuthority } = decoded;
   return {
     decimals,
     tokenProgram: owner,
@@ -43,10 +43,4 @@ export async function readMint(rpcUrl: RpcUrl, mint: string, { signal }: CallOpt
     mintAuthority: unwrapOption(mintAuthority),
     freezeAuthority: unwrapOption(freezeAuthority),
   };
-}
-
-/** A mint has its own size; with extensions of Token-2022 it is as large as a token account, and a byte after that says what it is. */
-function isMint({ programAddress, data }: ChainAccount): boolean {
-  if (data.length === getMintSize()) return true;
-  return programAddress === TOKEN_2022_PROGRAM_ADDRESS && data[getTokenSize()] === TOKEN_ACCOUNT_TYPE.mint;
 }
