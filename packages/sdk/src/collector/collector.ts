@@ -70,7 +70,10 @@ export interface CollectorOptions extends ReportHandlers {
 export interface CollectorMetrics extends ItemCounts {
   /** Batches that are not executed yet. */
   readonly openBatches: number;
-  /** The reason for which a batch waited last, until a batch has ended; null if there is none. */
+  /**
+   * The newest reason for which an open batch waits, or for which a limit has refused one since a batch has ended; null if
+   * there is none, and in a process that does not pay.
+   */
   readonly waitingFor: HeldUp | null;
 }
 
@@ -101,22 +104,24 @@ export async function createCollector({
   const controller = new AbortController();
   const { signal } = controller;
   const stopping: { error: Error | null } = { error: null };
-  let waitingFor: HeldUp | null = null;
+  // By the key of the batch; the newest is the last one. Null is for a batch that a limit has dissolved.
+  const waits = new Map<string | null, HeldUp>();
   let idleWaiters = 0;
 
   const journal: Journal = await openJournal(store, { signal, onWritten: alarmQuarantined });
   const intake = createIntake(journal, { maxPending, requireOpen });
 
   function alarmQuarantined({ items = [], endedBatches = [] }: StoreChanges): void {
-    if (endedBatches.length > 0) waitingFor = null;
+    if (endedBatches.length > 0) for (const key of [...endedBatches, null]) waits.delete(key);
     const quarantined = items.filter(({ item, to }) => to.state === 'quarantined' && item.state !== 'quarantined');
     if (quarantined.length === 0) return;
     const named = quarantined.map(({ item, to }) => statusOf({ ...item, ...to }));
     onAlarm?.({ kind: 'quarantined', items: named, quarantined: journal.counts().quarantined });
   }
 
-  function onHeldUp(cause: HeldUp): void {
-    waitingFor = cause;
+  function onHeldUp(cause: HeldUp, key: string | null): void {
+    waits.delete(key);
+    waits.set(key, cause);
     onAlarm?.(cause);
   }
 
@@ -152,6 +157,7 @@ export async function createCollector({
     const reports = hasHandlers ? deliverReports(journal, { onPaid, onRejected }, during).catch(onError) : undefined;
     await Promise.all([started.ended, reports]);
     loop = null;
+    waits.clear();
   }
 
   // Before the claim: a start with another project must not replace the collector that pays.
@@ -303,7 +309,11 @@ export async function createCollector({
 
     /** Numbers of items and batches now; `quarantined` is the gauge to watch. */
     metrics(): CollectorMetrics {
-      return { ...journal.counts(), openBatches: loop?.openBatches() ?? 0, waitingFor };
+      return {
+        ...journal.counts(),
+        openBatches: loop?.openBatches() ?? 0,
+        waitingFor: [...waits.values()].at(-1) ?? null,
+      };
     },
 
     /**

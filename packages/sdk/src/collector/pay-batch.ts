@@ -22,8 +22,8 @@ export interface PayDeps {
   readonly deferrals: Deferrals;
   /** Throws unless the store belongs to the project of the API key. */
   readonly requireProject: (signal: AbortSignal) => Promise<void>;
-  /** Called when a batch waits for something, or for a person. */
-  readonly onHeldUp: (cause: HeldUp) => void;
+  /** Called when a batch waits for something, or for a person, with its key; null if a limit has dissolved it. */
+  readonly onHeldUp: (cause: HeldUp, key: string | null) => void;
   /** Called when the service says that a batch has ended: another one may begin while this one becomes final. */
   readonly onExecuted: (batch: StoredBatch) => void;
 }
@@ -79,7 +79,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayO
           throw error;
         case 'named': {
           const { verdict, batchId } = judgement;
-          noteMerged(deps, items, judgement);
+          noteMerged(deps, batch, items, judgement);
           if (batchId === null) {
             // An honest service answers a known key before it looks at the request.
             if (batch.signed !== null)
@@ -100,14 +100,14 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayO
             await end(deps, { batch, items, verdict: NO_VERDICT }, (ending) =>
               dissolve(ending, NO_VERDICT, outcome === 'tooBig' ? [] : recipients),
             );
-            noteHeldUp(deps, error);
+            noteHeldUp(deps, null, error);
             return { kind: outcome, items: items.length };
           }
-          await waitFor(deps, error, { attempt, seconds: judgement.retryAfterSeconds });
+          await waitFor(deps, batch, error, { attempt, seconds: judgement.retryAfterSeconds });
           break;
         }
         case 'wait':
-          await waitFor(deps, error, { attempt, seconds: judgement.retryAfterSeconds });
+          await waitFor(deps, batch, error, { attempt, seconds: judgement.retryAfterSeconds });
           break;
         default:
           judgement satisfies never;
@@ -141,6 +141,7 @@ function afterLimit(
 /** Says that items which share a pipeline are paid one by one after an error that names it. */
 function noteMerged(
   { onHeldUp }: PayDeps,
+  { key }: StoredBatch,
   items: readonly StoredItem[],
   { verdict, batchId }: { readonly verdict: Verdict; readonly batchId: string | null },
 ): void {
@@ -149,7 +150,7 @@ function noteMerged(
     const size = groups.get(position)?.length ?? 0;
     if (size < 2) continue;
     const message = `${reason.message} Its ${size} events are paid one by one.`;
-    onHeldUp({ kind: 'waiting', code: reason.code, message, batchId });
+    onHeldUp({ kind: 'waiting', code: reason.code, message, batchId }, key);
   }
 }
 
@@ -171,7 +172,7 @@ async function follow(
       approval.onProgress?.(progress);
       if (progress.stage !== 'blocked') return;
       const { code, message } = progress.executionError;
-      deps.onHeldUp({ kind: 'waiting', code, message, batchId: progress.batch.id });
+      deps.onHeldUp({ kind: 'waiting', code, message, batchId: progress.batch.id }, key);
     },
   });
   return batch;
@@ -221,7 +222,7 @@ async function followPerson(
   const init = await client.initBatch({ pipelines }, { idempotencyKey, signal });
   const { id: batchId } = init.batch;
   const show = ({ executionError }: Batch) => {
-    if (executionError) onHeldUp({ kind: 'waiting', ...executionError, batchId });
+    if (executionError) onHeldUp({ kind: 'waiting', ...executionError, batchId }, idempotencyKey);
   };
   try {
     const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
@@ -229,7 +230,7 @@ async function followPerson(
     if (isFinal(setUp)) return setUp;
     // Another process that has taken over may pay these events in other batches, as before a signature.
     await journal.requireEpoch();
-    onHeldUp({ kind: 'approvalNeeded', batchId, items });
+    onHeldUp({ kind: 'approvalNeeded', batchId, items }, idempotencyKey);
     const isOver = (batch: Batch) => isFinal(batch) || checkErrorOf(batch) !== null;
     const over = await watchBatch(client, batchId, { signal, until: isOver, onChange: show });
     const error = checkErrorOf(over);
@@ -320,19 +321,20 @@ async function end(
   });
 }
 
-function noteHeldUp({ onHeldUp }: PayDeps, error: unknown): void {
+function noteHeldUp({ onHeldUp }: PayDeps, key: string | null, error: unknown): void {
   if (!isFlywheelError(error)) return;
   const { code, message, batchId } = error;
-  onHeldUp({ kind: 'waiting', code, message, batchId });
+  onHeldUp({ kind: 'waiting', code, message, batchId }, key);
 }
 
 async function waitFor(
   deps: PayDeps,
+  { key }: StoredBatch,
   error: unknown,
   { attempt, seconds }: { readonly attempt: number; readonly seconds: number | null },
 ): Promise<void> {
   const { timing, signal } = deps;
-  noteHeldUp(deps, error);
+  noteHeldUp(deps, key, error);
   const [first, longest] = timing.retryMs;
   const backoffMs = Math.min(first * 2 ** (attempt - 1), longest);
   await sleep(seconds === null ? backoffMs : Math.min(seconds * 1_000, longest), signal);

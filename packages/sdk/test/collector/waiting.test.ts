@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { createFlywheelClient } from '@flywheel/sdk';
+import { createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { waitUntil } from '@flywheel/testing/batches';
+import { type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
+
+let world: CollectorWorld;
+before(async () => {
+  world = await openCollectorWorld();
+});
+
+describe('the metrics of a collector', () => {
+  it('name the batch that waits for a person, also after another batch has been paid', async () => {
+    const service = world.serve();
+    const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch: service.fetch });
+    const asked: string[] = [];
+    const collector = await world.open(service, createVolatileMemoryStore(), {
+      ...{ approval: 'person', maxItems: 1 },
+      onAlarm: (alarm) => alarm.kind === 'approvalNeeded' && asked.push(alarm.batchId),
+    });
+    await Promise.all(['a', 'b'].map((id) => collector.collect(event(id, id))));
+    await until(() => asked.length === 2);
+    const [left, approved = ''] = asked;
+    await client.executeBatch({ batchId: approved, signedTx: 'signed by a person' });
+    await until(() => collector.metrics().paid === 1);
+    const { waitingFor } = collector.metrics();
+    assert.deepEqual(waitingFor, { kind: 'approvalNeeded', batchId: left, items: 1 });
+    await collector.stop();
+  });
+
+  it('name nothing that waits while another process pays', async () => {
+    const store = createVolatileMemoryStore();
+    const collector = await world.open(world.serve(), store, { approval: 'person', leaseMs: 1_000 });
+    await collector.collect(event('a', 'ada'));
+    await until(() => collector.metrics().waitingFor !== null);
+    const epoch = (await store.claim()) ?? 0;
+    await store.renew(epoch, 600_000);
+    await until(() => collector.metrics().waitingFor === null);
+    await collector.stop();
+  });
+});
+
+async function until(isTrue: () => boolean): Promise<void> {
+  await waitUntil('the collector', isTrue, (isSo) => isSo, { intervalMs: 5 });
+}
