@@ -35,7 +35,8 @@ export async function watchBatch(
   let lastState: string | null = null;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LAST_PAUSE_MS)) {
     const batch = await client.getBatch(batchId, { signal });
-    const state = JSON.stringify([batch.status, batch.executionError, batch.initResult, batch.executeResult]);
+    const { status, executionError, awaitsCompany, initResult, executeResult } = batch;
+    const state = JSON.stringify([status, executionError, awaitsCompany, initResult, executeResult]);
     if (state !== lastState) {
       // After one change the next one may come soon.
       pauseMs = FIRST_PAUSE_MS;

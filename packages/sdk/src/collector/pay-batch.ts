@@ -40,6 +40,7 @@ export interface PayTiming {
 
 /** Why a batch waits. */
 export type HeldUp =
+  /** `code` is that of an error, or `AWAITS_COMPANY` while a person decides for the company. */
   | { readonly kind: 'waiting'; readonly code: string; readonly message: string; readonly batchId: string | null }
   /** `items` is the number of events, of which several may share a pipeline. */
   | { readonly kind: 'approvalNeeded'; readonly batchId: string; readonly items: number };
@@ -170,9 +171,7 @@ async function follow(
     beforeSigning,
     onProgress: (progress) => {
       approval.onProgress?.(progress);
-      if (progress.stage !== 'blocked') return;
-      const { code, message } = progress.executionError;
-      deps.onHeldUp({ kind: 'waiting', code, message, batchId: progress.batch.id }, key);
+      if (progress.stage === 'blocked' || progress.stage === 'awaitsCompany') showWait(deps, progress.batch, key);
     },
   });
   return batch;
@@ -221,9 +220,7 @@ async function followPerson(
 ): Promise<Batch> {
   const init = await client.initBatch({ pipelines }, { idempotencyKey, signal });
   const { id: batchId } = init.batch;
-  const show = ({ executionError }: Batch) => {
-    if (executionError) onHeldUp({ kind: 'waiting', ...executionError, batchId }, idempotencyKey);
-  };
+  const show = (batch: Batch) => showWait({ onHeldUp }, batch, idempotencyKey);
   try {
     const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
     const setUp = await watchBatch(client, batchId, { signal, until: isSetUp, onChange: show });
@@ -239,6 +236,17 @@ async function followPerson(
   } catch (error) {
     throw nameBatch(error, { batchId, idempotencyKey });
   }
+}
+
+/** Says what an open batch waits for, beside a person's approval. */
+function showWait(
+  { onHeldUp }: Pick<PayDeps, 'onHeldUp'>,
+  { id, executionError, awaitsCompany }: Batch,
+  key: string,
+): void {
+  const message = `Batch ${id} is approved. A person of the company decides now.`;
+  const cause = executionError ?? (awaitsCompany ? { code: 'AWAITS_COMPANY', message } : null);
+  if (cause !== null) onHeldUp({ kind: 'waiting', code: cause.code, message: cause.message, batchId: id }, key);
 }
 
 /** The error of a check that has named items or recipients; null for others, which may pass. */
