@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { type Collector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { waitUntil } from '@flywheel/testing/batches';
+import type { Behaviour } from './fake-service.ts';
+import { type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
+
+let world: CollectorWorld;
+before(async () => {
+  world = await openCollectorWorld();
+});
+
+/** One batch of two. */
+const TOGETHER = { maxItems: 2, maxAgeMs: 600_000 };
+
+describe('an error that names no single event', () => {
+  for (const [name, request, places] of [
+    ['names no place', 'init', []],
+    ['names a place that the batch does not have', 'init', ['pipelines[2].actions[0]']],
+    ['names every pipeline', 'init', ['pipelines[0].actions[0]', 'pipelines[1].actions[0]']],
+    ['is about the request to execute', 'execute', ['pipelines[0].actions[0]']],
+  ] as const) {
+    it(`stops the collector and leaves the events as they are: it ${name}`, async () => {
+      const service = world.serve();
+      const asked: string[] = [];
+      const refusing: typeof fetch = async (input, init) => {
+        const operation = String(input).split('/').at(-1) ?? '';
+        if (init?.method === 'POST') asked.push(operation);
+        return operation === request ? refusal(400, 'ERR_INVALID_REQUEST', places) : service.fetch(input, init);
+      };
+      const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore(), TOGETHER);
+      await collectTwo(collector);
+      await until(() => collector.stopped.signal.aborted);
+      assert.match(String(collector.stopped.error), /ERR_INVALID_REQUEST|Refused\./);
+      assert.deepEqual(asked, request === 'init' ? ['init'] : ['init', 'execute']);
+      assert.deepEqual([collector.metrics().pending, collector.metrics().quarantined], [2, 0]);
+      assert.equal((await collector.status('a'))?.isInBatch, true);
+      await collector.stop();
+    });
+  }
+});
+
+it('a limit that refuses the execution of a batch does not divide it', async () => {
+  const service = world.serve();
+  const refusals = ['ERR_UNAVAILABLE', 'ERR_CAP_REACHED', 'ERR_CAP_REACHED'];
+  const refusing: typeof fetch = async (input, init) => {
+    const response = await service.fetch(input, init);
+    const isInit = String(input).endsWith('/init');
+    // The first answer of init is lost, so that the collector asks whether an execution has begun before it signs.
+    const isRefused = refusals.length === 3 ? isInit : String(input).endsWith('/execute');
+    const code = isRefused ? refusals.shift() : undefined;
+    return code === undefined ? response : refusal(code === 'ERR_UNAVAILABLE' ? 503 : 429, code, []);
+  };
+  const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore(), TOGETHER);
+  await collectTwo(collector);
+  await collector.idle();
+  assert.deepEqual([service.inits, service.paid], [[['a', 'b']], ['a', 'b']]);
+  await collector.stop();
+});
+
+it('a payment clears the failures of its recipient', async () => {
+  const behaviours: Record<string, Behaviour | undefined> = {};
+  const service = world.serve((to) => behaviours[to]);
+  let failed = 0;
+  service.onRequest = (when, operation) => {
+    if (when === 'before' || operation !== 'POST execute' || behaviours.ada === undefined) return;
+    failed += 1;
+    behaviours.ada = undefined;
+  };
+  const collector = await world.open(service, createVolatileMemoryStore(), { maxFailures: 3 });
+  for (const id of ['a', 'b', 'c']) {
+    behaviours.ada = 'failsAlways';
+    await collector.collect(event(id, 'ada'));
+    await collector.idle();
+    assert.equal((await collector.status(id))?.state, 'paid');
+  }
+  assert.equal(failed, 3);
+  await collector.stop();
+});
+
+it('a recipient whom only the service holds back has not failed', async () => {
+  const service = world.serve();
+  let refusals = 4;
+  const refusing: typeof fetch = async (input, init) => {
+    if (!String(input).endsWith('/init') || refusals === 0) return service.fetch(input, init);
+    refusals -= 1;
+    return refusal(409, 'ERR_RECIPIENT_HELD_BACK', ['pipelines[0].actions[0].toAddress'], 'ada');
+  };
+  const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore(), { maxFailures: 2 });
+  await collector.collect(event('a', 'ada'));
+  await collector.idle();
+  assert.deepEqual([refusals, (await collector.status('a'))?.state], [0, 'paid']);
+  await collector.stop();
+});
+
+it('an event that a limit has refused alone is tried again when its time is over', async () => {
+  const service = world.serve();
+  let refusals = 2;
+  const refusing: typeof fetch = async (input, init) => {
+    if (!String(input).endsWith('/init') || refusals === 0) return service.fetch(input, init);
+    refusals -= 1;
+    return refusal(429, 'ERR_POLICY_CAP_REACHED', []);
+  };
+  const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore());
+  await collector.collect(event('a', 'ada'));
+  await until(() => service.paid.length === 1);
+  await collector.stop();
+});
+
+function refusal(status: number, error: string, places: readonly string[], recipient?: string): Response {
+  const problems = places.map((place) => ({ code: error, message: 'Refused.', place, recipient }));
+  return Response.json({ error, message: 'Refused.', problems }, { status });
+}
+
+async function collectTwo(collector: Collector): Promise<void> {
+  await Promise.all(['a', 'b'].map((id) => collector.collect(event(id, `to ${id}`))));
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  await waitUntil('the collector', isTrue, (isSo) => isSo, { intervalMs: 5 });
+}
