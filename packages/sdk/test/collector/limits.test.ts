@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { InitBatchRequest } from '@flywheel/api';
 import { airdrop, isFlywheelError } from '@flywheel/sdk';
-import { type Collector, createVolatileMemoryStore } from '@flywheel/sdk/collector';
+import { type Collector, type CollectorOptions, createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { waitUntil } from '@flywheel/testing/batches';
+import { generateKeyPairSigner } from '@solana/kit';
 import { type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
@@ -119,6 +120,32 @@ describe('a collector that pays events together', () => {
     await until(() => amounts.length > 0 || collector.stopped.error !== null);
     await collector.stop();
     assert.deepEqual(amounts, asked);
+  });
+});
+
+describe('a collector is not created', () => {
+  // With one place for batches, or after one failure, no recipient who failed could be tried apart from the others.
+  for (const options of [{ maxOpenBatches: 1 }, { maxFailures: 1 }]) {
+    const [name = ''] = Object.keys(options);
+    it(`with a ${name} of 1`, async () => {
+      const creating = world.open(world.serve(), createVolatileMemoryStore(), options);
+      await assert.rejects(
+        creating,
+        (error) => error instanceof RangeError && error.message.startsWith(`${name} is 1;`),
+      );
+    });
+  }
+
+  it('without a word about what the wallet verifies', async () => {
+    const wallet = await generateKeyPairSigner();
+    for (const approval of [{ wallet }, undefined]) {
+      // A caller in JavaScript can leave it out.
+      const options = { approval } as unknown as Partial<CollectorOptions>;
+      await assert.rejects(
+        world.open(world.serve(), createVolatileMemoryStore(), options),
+        (error) => error instanceof RangeError && /^approval is missing/.test(error.message),
+      );
+    }
   });
 });
 

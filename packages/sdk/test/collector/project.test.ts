@@ -91,6 +91,17 @@ describe('a store belongs to the project of its first collector', () => {
     await Promise.all([first.stop(), second.stop()]);
   });
 
+  it('a service older than 0.3 without a batch leaves the comparison to the vault that is verified, before the claim', async () => {
+    const store = await storeOf(OURS);
+    const first = await world.open(serveProject(OURS), store);
+    const verify = { rpcUrl: 'http://fake', vaultAddress: THEIRS };
+    const approval = { wallet: await generateKeyPairSigner(), verify };
+    await assert.rejects(world.open(serveProject(undefined), store, { approval }), isOtherProject);
+    await first.collect(event('a', 'ada'));
+    await first.idle();
+    await first.stop();
+  });
+
   it('an API key of another project than the vault that is verified is refused, and the store stays free', async () => {
     const store = createVolatileMemoryStore();
     const verify = { rpcUrl: 'http://fake', vaultAddress: OURS };
