@@ -11,7 +11,7 @@ import {
 import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
 import { startStubService } from '../stub-service.ts';
-import type { FakeService } from './fake-service.ts';
+import type { Behaviour, FakeService } from './fake-service.ts';
 import { type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
@@ -153,6 +153,27 @@ describe('a batch that has failed, by the word of the service', () => {
     assert.match(String(await errorOf(collector)), /ended FAILED after 0 of 1 pipelines: Expired\./);
     await collector.stop();
   });
+});
+
+it('an event whose handler has requeued it is reported again when it is paid meanwhile', async () => {
+  let behaviour: Behaviour | undefined = 'noWallet';
+  const paid: string[] = [];
+  const collector = await world.open(
+    world.serve(() => behaviour),
+    createVolatileMemoryStore(),
+    {
+      onPaid: ({ id }) => paid.push(id),
+      onRejected: async ({ id }) => {
+        behaviour = undefined;
+        await collector.requeue(id);
+        await until(() => collector.metrics().paid === 1);
+      },
+    },
+  );
+  await collector.collect(event('a', 'ada'));
+  await collector.idle();
+  assert.deepEqual(paid, ['a']);
+  await collector.stop();
 });
 
 /**
