@@ -107,6 +107,21 @@ it('an event that a limit has refused alone is tried again when its time is over
   await collector.stop();
 });
 
+it('an error of the service itself is waited out, and blames no event', async () => {
+  const service = world.serve();
+  let failures = 20;
+  const failing: typeof fetch = async (input, init) => {
+    if (!String(input).endsWith('/init') || failures === 0) return service.fetch(input, init);
+    failures -= 1;
+    return refusal(500, 'ERR_BATCH_INIT_FAILED', []);
+  };
+  const collector = await world.open({ fetch: failing }, createVolatileMemoryStore(), TOGETHER);
+  await collectTwo(collector);
+  await collector.idle();
+  assert.deepEqual([failures, service.inits, service.paid], [0, [['a', 'b']], ['a', 'b']]);
+  await collector.stop();
+});
+
 function refusal(status: number, error: string, places: readonly string[], recipient?: string): Response {
   const problems = places.map((place) => ({ code: error, message: 'Refused.', place, recipient }));
   return Response.json({ error, message: 'Refused.', problems }, { status });
