@@ -273,7 +273,7 @@ describe('an audit', () => {
     const other = { vault: vault.stranger };
     await assert.rejects(
       auditVault(vault.node.url, other, { resume: state }),
-      /^Error: The state is that of an audit of/,
+      /^RangeError: The state is that of an audit of/,
     );
     const elsewhere = { ...state, genesisHash: 'another' };
     await assert.rejects(audit(vault, {}, { resume: elsewhere }), { message: 'The state is of another cluster.' });
