@@ -267,6 +267,8 @@ describe('flywheel collect', () => {
     assert.deepEqual([accepted.status, accepted.document.id, accepted.document.state], [202, 'one', 'pending']);
     const tooMuch = await post(good, eventFor(address, 'two', 4));
     assert.deepEqual([tooMuch.status, tooMuch.document.error], [400, 'ERR_INVALID_REQUEST']);
+    const tooFine = await post(good, eventFor(address, 'fine', 0.0000001));
+    assert.deepEqual([tooFine.status, tooFine.document.problems?.[0]?.place], [400, 'actions']);
     const over = await post(good, eventFor(address, 'three', 2.5));
     assert.deepEqual([over.status, over.document.error], [429, 'ERR_HOURLY_CAP']);
     assert.equal((await post(good)).status, 202);
@@ -301,6 +303,18 @@ describe('flywheel collect', () => {
     await lower.exited;
     const { batches } = await createFlywheelClient({ url: world.service.url, apiKey: project.apiKey }).listBatches();
     assert.equal(batches[0]?.status, 'EXECUTED');
+  });
+
+  it('--listen says with its exit code that SIGTERM has left events to pay', async () => {
+    const { address } = await generateKeyPairSigner();
+    const store = join(world.folder.path, 'listen-stopped.db');
+    const { child, exited } = start(['--store', store, '--listen', '0', '--hourly-tokens', '1', '--max-age', '3600']);
+    const port = await portOf(child.stderr);
+    const authorization = `Bearer ${await readFile(`${store}.token`, 'utf8')}`;
+    const headers = { authorization, 'content-type': 'application/json' };
+    assert.equal((await ask(port, { headers, body: eventFor(address, 'left') })).status, 202);
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [143, null]);
   });
 
   async function waitForPayment(port: string, headers: Readonly<Record<string, string>>, id: string): Promise<void> {

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { InitBatchRequest } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
 import { makeTemporaryFolder } from './wallet-files.ts';
 
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
@@ -38,6 +39,22 @@ describe('flywheel demo', () => {
     assert.equal(exitCode, 130);
     assert.equal(stdout, '');
     assert.match(stderr, /✗ ERR_INTERRUPTED {2}Interrupted by SIGINT\.\n$/);
+    assert.deepEqual(await readdir(folder.path), []);
+  });
+
+  it('says at once that it stops when it is interrupted while it starts, which takes seconds', async () => {
+    await using folder = await makeTemporaryFolder();
+    const demo = startDemo([], folder.path);
+    const finished = finish(demo);
+    await waitUntil(
+      'the directory of the demo',
+      () => readdir(folder.path),
+      ({ length }) => length > 0,
+    );
+    demo.kill('SIGINT');
+    const { exitCode, stderr } = await finished;
+    assert.match(stderr, /^Stopping: .*\n✗ Start database, cluster and service .*\n✗ ERR_INTERRUPTED /);
+    assert.equal(exitCode, 130);
     assert.deepEqual(await readdir(folder.path), []);
   });
 

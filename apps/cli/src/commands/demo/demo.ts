@@ -57,14 +57,18 @@ export function addDemoCommand(program: Command, context: Context): void {
       }
       const requestText = await readRequestFile(file);
       const progress = await createProgress(output, STEPS);
-      const report = await interruptible((signal) =>
-        runDemo({ environment, cluster: { rpcUrl, payer }, requestText, progress, signal }),
-      ).finally(() => progress.close());
+      const report = await interruptible((signal) => {
+        signal.addEventListener('abort', () => progress.note(STOPPING), { once: true });
+        return runDemo({ environment, cluster: { rpcUrl, payer }, requestText, progress, signal });
+      }).finally(() => progress.close());
       const { batch, verification } = report;
       output.result({ batch, results: batch.executeResult ?? null, verification }, describeDemo(report, output.stdout));
       if (!verification.ok) throw new CliError('ERR_DEMO_FAILED', describeMismatches(verification.problems));
     });
 }
+
+/** A second Ctrl-C, of a person who sees nothing happen, would leave the temporary directory behind. */
+const STOPPING = 'Stopping: everything that was started is removed, which takes some seconds.';
 
 function describeMismatches(mismatches: readonly string[]): string {
   const more = mismatches.length - MAX_SHOWN_MISMATCHES;
