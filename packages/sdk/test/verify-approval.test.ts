@@ -14,7 +14,7 @@ import {
   getCompiledTransactionMessageEncoder,
 } from '@solana/kit';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
-import { alterMultisig, asDraft, openAlteringProxy, openProxy } from './altering-proxy.ts';
+import { alterBatch, alterMultisig, asDraft, openAlteringProxy, openProxy } from './altering-proxy.ts';
 import { APPROVAL_LIES, isVoter, withMembers } from './approval-lies.ts';
 
 describe('verifyApproval', () => {
@@ -148,6 +148,21 @@ describe('verifyApproval', () => {
       }
     });
   }
+
+  it('reads no batch that claims more pipelines than a batch may have, which would take hours', async () => {
+    const proxy = await openAlteringProxy(
+      world.localnet.url,
+      alterBatch((batch) => ({ ...batch, size: 2 ** 32 - 1 })),
+    );
+    try {
+      await assert.rejects(
+        verifyApproval(proxy.url, { wallet, ...shared }),
+        /^Error: The node shows a batch of 4294967295 pipelines; none has more than 1000\.$/,
+      );
+    } finally {
+      proxy.stop();
+    }
+  });
 
   it('resolves no message by an account that is not a lookup table, since its addresses could change', async () => {
     const proxy = await openProxy(world.localnet.url, (answer) =>

@@ -1,3 +1,4 @@
+import { MAX_PIPELINES_PER_BATCH } from '@flywheel/api';
 import type { DescribedInstruction } from '@flywheel/protocol';
 import { address } from '@flywheel/protocol';
 import {
@@ -58,11 +59,14 @@ interface ProposalId {
 /**
  * Reads a complete batch from the chain: its multisig, its proposal, and every message that an approval allows the vault
  * to sign, with lookup tables resolved.
- * @throws NodeBehind if a part of it is missing.
+ * @throws NodeBehind if a part of it is missing; Error if it has more pipelines than a batch of the service may have.
  */
 export async function readBatch(rpcUrl: string, id: ProposalId, signal?: AbortSignal): Promise<BatchOnChain> {
   const { transaction, ...onChain } = await readProposal(rpcUrl, id, signal);
   const { size, vaultIndex } = decodeBatch(required(transaction, 'batch'));
+  if (size > MAX_PIPELINES_PER_BATCH) {
+    throw new Error(`The node shows a batch of ${size} pipelines; none has more than ${MAX_PIPELINES_PER_BATCH}.`);
+  }
   const [multisig, index] = [address(id.multisig), BigInt(id.batchIndex)];
   const addresses = Array.from({ length: size }, (_, position) => batchTransactionAddress(multisig, index, position));
   const transactions = (await readAccounts(rpcUrl, addresses, { signal })).map((account) =>
