@@ -1,4 +1,4 @@
-import type { Address, ReadonlyUint8Array } from '@solana/kit';
+import { type Address, getI64Decoder, type ReadonlyUint8Array } from '@solana/kit';
 import { address } from './addresses.ts';
 import { FEATURE_PROGRAM_ADDRESS } from './reserved-addresses.ts';
 
@@ -25,4 +25,14 @@ export function isFeatureActive(
   feature: { readonly programAddress: Address; readonly data: ReadonlyUint8Array } | null | undefined,
 ): boolean {
   return feature?.programAddress === FEATURE_PROGRAM_ADDRESS && feature.data[0] === 1;
+}
+
+/** Clock sysvar: slot u64, start of the epoch i64, epoch u64, epoch of the leader schedule u64, Unix time i64. */
+const CLOCK_TIME_OFFSET = 32;
+const CLOCK_BYTES = 40;
+
+/** Reads a cluster’s time, in seconds since 1970, from the data of its clock account; null if that is no clock. */
+export function clusterTimeOf(clock: ReadonlyUint8Array): number | null {
+  if (clock.length < CLOCK_BYTES) return null;
+  return Number(getI64Decoder().decode(clock, CLOCK_TIME_OFFSET));
 }

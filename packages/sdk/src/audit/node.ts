@@ -1,4 +1,11 @@
-import { ADDRESS_BYTES, address, addressDecoder, isSignatureText, SYSVAR_CLOCK_ADDRESS } from '@flywheel/protocol';
+import {
+  ADDRESS_BYTES,
+  address,
+  addressDecoder,
+  clusterTimeOf,
+  isSignatureText,
+  SYSVAR_CLOCK_ADDRESS,
+} from '@flywheel/protocol';
 import {
   chooseNode,
   createPacer,
@@ -12,7 +19,7 @@ import {
   urlsOf,
 } from '@flywheel/solana-rpc';
 import { decodeMultisig, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { getBase64Encoder, getI64Decoder, getU64Decoder, type RpcTransport } from '@solana/kit';
+import { getBase64Encoder, getU64Decoder, type RpcTransport } from '@solana/kit';
 import { getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { type ChainTransaction, findTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
@@ -107,9 +114,7 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
     },
     readTime: async () => {
       const data = fieldOf(fieldOf((await readAccount(SYSVAR_CLOCK_ADDRESS)).value, 'data'), 0);
-      return typeof data === 'string'
-        ? Number(getI64Decoder().decode(getBase64Encoder().encode(data), TIME_OFFSET))
-        : null;
+      return typeof data === 'string' ? clusterTimeOf(getBase64Encoder().encode(data)) : null;
     },
     readLamports: async (account) => {
       const { slot, balance } = await readAccount(account);
@@ -169,8 +174,6 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
   };
 }
 
-/** Clock sysvar: slot u64, start of the epoch i64, epoch u64, epoch of the leader schedule u64, Unix time i64. */
-const TIME_OFFSET = 32;
 const GET_ACCOUNT = 'getAccountInfo';
 const GET_TOKENS = 'getTokenAccountsByOwner';
 const GET_SIGNATURES = 'getSignaturesForAddress';

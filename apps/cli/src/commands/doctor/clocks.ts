@@ -1,3 +1,4 @@
+import { clusterTimeOf } from '@flywheel/protocol';
 import { roughDuration } from '../../format.ts';
 import { type Check, ok, warning } from './check.ts';
 import type { Node } from './node.ts';
@@ -7,12 +8,11 @@ const MAX_CLUSTER_SKEW_SECONDS = 30;
 
 /** Checks this machine's clock against the cluster's, at `confirmed`. */
 export function checkClusterClock({ accounts: { clock } }: Node, clusterName: string): Check {
-  if (!clock.exists || clock.data.length < CLOCK_BYTES) {
+  const clusterSeconds = clock.exists ? clusterTimeOf(clock.data) : null;
+  if (clusterSeconds === null) {
     return warning('clock', 'The cluster has no clock account.', 'Use another node: every cluster has it.');
   }
-  const view = new DataView(Uint8Array.from(clock.data).buffer);
-  const blockSeconds = Number(view.getBigInt64(UNIX_TIMESTAMP_OFFSET, true));
-  const aheadSeconds = Math.round(Date.now() / 1_000 - blockSeconds);
+  const aheadSeconds = Math.round(Date.now() / 1_000 - clusterSeconds);
   const text = `This machine’s clock is ${describeSkew(aheadSeconds)} the cluster’s.`;
   if (Math.abs(aheadSeconds) <= MAX_CLUSTER_SKEW_SECONDS) return ok('clock', text);
   const remedy =
@@ -22,11 +22,7 @@ export function checkClusterClock({ accounts: { clock } }: Node, clusterName: st
   return warning('clock', text, remedy);
 }
 
-/** Clock sysvar: slot u64, start of the epoch i64, epoch u64, epoch of the leader schedule u64, Unix time i64. */
-const UNIX_TIMESTAMP_OFFSET = 32;
-const CLOCK_BYTES = 40;
-
-/** The database's clock decides which job is due; workers are missed after 15 s. */
+/** The database's clock decides which job is due; workers are missed after three heartbeats, 30 s. */
 const MAX_DATABASE_SKEW_SECONDS = 5;
 
 /** Checks this machine's clock against PostgreSQL's. */
