@@ -178,7 +178,7 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
           'verify-approval',
           'accepts further members who propose and execute without a vote, as a recovery key does',
         ),
-        sdk('verify-approval', 'a third voter beside the wallet and the company'),
+        ['packages/sdk/test/approval-lies.ts', 'a third voter beside the wallet and the company'],
       ],
     },
   },

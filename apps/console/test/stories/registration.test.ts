@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { noBrowser } from '@flywheel/testing/browser';
-import { addWallet, holdSignatures } from './alterations.ts';
+import { addWallet, holdRequests, holdSignatures } from './alterations.ts';
 import { asksBeforeItIsLeft, openRegistrationReview, openStory, type Person, type Story, signIn } from './story.ts';
 
 describe('a registration in a browser', { skip: noBrowser }, () => {
@@ -86,6 +86,24 @@ describe('a registration in a browser', { skip: noBrowser }, () => {
     await page.goBack();
     await page.goForward();
     await isFocused('Limits');
+  });
+
+  it('goes on from the token only once a new one is created, which would take the place of the one that was given', async () => {
+    const { page } = person;
+    const next = page.getByRole('button', { name: /^Continue/ });
+    await page.goto('/register');
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    await page.getByText('Registration cost', { exact: true }).waitFor();
+    const given = await page.getByLabel('Mint address').inputValue();
+    const creation = await holdRequests(page, `${story.world.localnet.url}/**`, 'POST');
+    await page.getByRole('button', { name: 'Create a token' }).click();
+    await creation.reached;
+    assert.ok(await next.isDisabled(), 'the person is taken back to the token later');
+    creation.release();
+    await next.click();
+    await page.getByLabel('Daily burn limit, tokens').waitFor();
+    await page.goBack();
+    assert.notEqual(await page.getByLabel('Mint address').inputValue(), given);
   });
 
   it('can stop waiting for a wallet that does not answer, sends nothing when it answers late, and can ask it again', async () => {

@@ -1,7 +1,7 @@
 import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { isAddress, NOT_A_TYPED_ADDRESS } from '@flywheel/protocol';
 import { createMint, fundAccount } from '@flywheel/solana-rpc';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useIsMutating, useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
@@ -17,10 +17,14 @@ import type { StepProps } from './draft.ts';
 /** Covers the rent of a multisig, its lookup table and a few token accounts. */
 const FAUCET_LAMPORTS = 2_000_000_000n;
 const NEW_TOKEN_DECIMALS = 6;
+/** Key of the creation of a token. */
+const NEW_TOKEN = ['new-token'];
 
 /** Step 1: the mint, checked against the chain. */
 export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { readonly wallet: string }) {
   const bankUrl = useLocalBank();
+  // The new token takes the place of the mint, also on a later step, and so would take the person back to this one.
+  const isCreating = useIsMutating({ mutationKey: NEW_TOKEN }) > 0;
   const isWellFormed = isAddress(draft.mint);
   const mint = useQuery({
     queryKey: ['mint', draft.mint],
@@ -58,7 +62,7 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
       )}
       {preview && !mint.isFetching && <MintDetails preview={preview} />}
       <div>
-        <Button type="submit" tone="primary" disabled={!usableToken}>
+        <Button type="submit" tone="primary" disabled={!usableToken || isCreating}>
           Continue
         </Button>
       </div>
@@ -102,6 +106,7 @@ interface LocalFaucetProps {
 function LocalFaucet({ rpcUrl, wallet, onMint }: LocalFaucetProps) {
   const faucet = useMutation({ mutationFn: () => fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
   const token = useMutation({
+    mutationKey: NEW_TOKEN,
     mutationFn: async () => {
       const mint = await createMint(rpcUrl, { decimals: NEW_TOKEN_DECIMALS });
       await fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS });
