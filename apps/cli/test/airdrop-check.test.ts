@@ -123,7 +123,7 @@ interface KnownToService {
   /** Number of the keys that are used, among those that it is asked for. */
   readonly usedKeys?: number;
   readonly batches?: readonly KnownBatch[];
-  /** What previews answer: today's limit, and what the vault holds. Each batch needs one lamport. */
+  /** Rest of today's limit, and funds of the vault, in the answer of a preview. Each batch needs one lamport. */
   readonly left?: string;
   readonly tokens?: string;
   readonly lamports?: string;

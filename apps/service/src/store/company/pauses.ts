@@ -145,7 +145,7 @@ export interface NewPause {
 }
 
 /**
- * Pauses or resumes one project. A pause that is in force begins anew, so that no decision about it ends what was paused since.
+ * Pauses or resumes one project. Pausing again begins a new pause, which no decision about the one before ends.
  * @returns the previous pause or null; undefined if the project does not exist.
  */
 export async function setProjectPause(
