@@ -9,7 +9,7 @@ import {
 import { alterMultisig } from './altering-proxy.ts';
 
 /**
- * What a service could have created before the wallet's transaction lands, which then fails: a multisig of its own, in which it
+ * Alters what is on chain as a service could, before the wallet's transaction lands, which then fails: a multisig of its own, in which it
  * has approved a batch and then made the wallet a member. It cannot fill the table, or freeze it: only the wallet can.
  */
 export function registeredLies({

@@ -8,7 +8,7 @@ export const awaitsCompanySql: RawBuilder<boolean> = sql`(company_asked_at is no
 /** Condition on a row of `batches`: its wallet has signed, and no decision of the company is missing. */
 export const isApprovedSql: RawBuilder<boolean> = sql`(signed_tx is not null and not ${awaitsCompanySql})`;
 
-/** Whose approvals of batches count, and when. */
+/** The approvals of batches that count: by whom, and at which time. */
 export interface ApprovalCount {
   /** The operators of the company: an approval of one who has left does not count. */
   readonly operators: ReadonlySet<Address>;

@@ -133,7 +133,7 @@ async function admit(
       const { address } = context;
       const { rateLimit } = operation;
       const apiKey = single(request.raw.headersDistinct[API_KEY_HEADER]);
-      // What a GET names is read together with the key.
+      // A batch that a GET names is read together with the key.
       const batchId = operation.method === 'GET' ? idIn(operation, request.params, 'batchId') : null;
       const { holder, limit, isMoving } = await authenticateKey(deps, apiKey, { address, rateLimit, batchId });
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
