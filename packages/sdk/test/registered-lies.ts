@@ -9,8 +9,9 @@ import {
 import { alterMultisig } from './altering-proxy.ts';
 
 /**
- * Alters what is on chain as a service could, before the wallet's transaction lands, which then fails: a multisig of its own, in which it
- * has approved a batch and then made the wallet a member. It cannot fill the table, or freeze it: only the wallet can.
+ * Shows what a service could have made of the registration's addresses before the wallet's transaction lands, which then fails: a
+ * multisig in which it has approved a batch and then made the wallet a member, and a table that it cannot fill or freeze: only the
+ * wallet can.
  */
 export function registeredLies({
   wallet,
