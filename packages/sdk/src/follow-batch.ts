@@ -82,7 +82,7 @@ export interface BatchToFollow {
 
 export interface FollowBatchOptions extends FollowOptions {
   /** Called with the batch's proposal each time before the wallet is asked; what it throws prevents the signature. */
-  readonly beforeSigning?: (proposal: Pick<Batch, 'multisig' | 'batchIndex'>) => Promise<void>;
+  readonly beforeSigning?: (proposal: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>) => Promise<void>;
 }
 
 /** Creates or resumes the batch of an idempotency key and follows it to its end. */

@@ -69,13 +69,17 @@ const TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 1_000;
 
 /** How far a batch was executed. */
-interface EndOnChain {
+export interface EndOnChain {
   readonly executed: number;
   /** `unsigned`: nothing of it could be approved yet. `open`: Squads may execute more of it. `over`: it never will. */
   readonly state: 'unsigned' | 'open' | 'over';
 }
 
-async function readEnd(
+/**
+ * Reads from the chain how far a batch was executed, and whether more of it can be: `over` is read from what is finalized.
+ * @throws FlywheelError `ERR_UNEXPECTED_REPLY` if the accounts are closed and no node has their history.
+ */
+export async function readEnd(
   rpcUrl: RpcUrl,
   { multisig, batchIndex }: BatchProposal,
   signal?: AbortSignal,

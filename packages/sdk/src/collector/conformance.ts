@@ -97,7 +97,7 @@ export function storeConformance(
       );
       equal(await after.readBatches(), [batch], 'the open batches');
       const verdict = { items: [{ position: 0, reason: { code: 'X', message: 'y' } }], failed: ['r'], held: [] };
-      const signed = { multisig: 'm', batchIndex: '18446744073709551615' };
+      const signed = { batchId: 'b', multisig: 'm', batchIndex: '18446744073709551615' };
       await store.write(epoch, { batches: [{ ...batch, batchId: 'id', verdict, signed }] });
       equal(await (await reopen()).readBatches(), [{ ...batch, batchId: 'id', verdict, signed }], 'the replaced batch');
       equal((await store.read({ ids: [b.id] }))[0]?.batchKey, null, 'the item beside the batch');

@@ -1,4 +1,5 @@
 export * from './collector.ts';
+export * from './end-signed-batches.ts';
 export type { CollectedItem, ItemStatus } from './item.ts';
 export * from './item-handler.ts';
 export * from './memory-store.ts';

@@ -7,6 +7,7 @@ import { groupByPosition } from './merge.ts';
 import type {
   ItemChange,
   ItemReason,
+  SignedProposal,
   StoreChanges,
   StoredBatch,
   StoredItem,
@@ -159,6 +160,11 @@ export function recordEnd(ending: EndingBatch, { id, status, executeResult }: Ba
     batchId: id,
     verdict: { ...known, failed, held: [...known.held, ...heldRecipients] },
   });
+}
+
+/** Returns the step that records how many pipelines of a signed batch the chain has executed, and that it executes no more. */
+export function recordExecuted(ending: EndingBatch, { batchId }: SignedProposal, executed: number): StoreChanges {
+  return endWith(ending, { paid: executed, batchId, verdict: NO_VERDICT });
 }
 
 /** True if the end of a batch says why: it was executed, a recipient made it fail, or the collector has cancelled it. */

@@ -85,7 +85,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayO
             // An honest service answers a known key before it looks at the request.
             if (batch.signed !== null)
               throw contradicts('The service refuses a batch that the wallet has signed.', error);
-            await end(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
+            await writeEnd(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
             return { kind: 'dissolved', items: items.length };
           }
           // Known before the batch is cancelled: after a crash the cancelled batch alone would not say why.
@@ -98,7 +98,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayO
           const outcome = batch.signed === null ? afterLimit(deps, items, judgement, attempt) : 'waits';
           if (outcome !== 'waits') {
             const { recipients } = judgement;
-            await end(deps, { batch, items, verdict: NO_VERDICT }, (ending) =>
+            await writeEnd(deps, { batch, items, verdict: NO_VERDICT }, (ending) =>
               dissolve(ending, NO_VERDICT, outcome === 'tooBig' ? [] : recipients),
             );
             noteHeldUp(deps, null, error);
@@ -168,7 +168,7 @@ async function follow(
   const { batch } = await followBatch(client, sent, {
     ...approval,
     signal,
-    beforeSigning,
+    beforeSigning: ({ id, multisig, batchIndex }) => beforeSigning({ batchId: id, multisig, batchIndex }),
     onProgress: (progress) => {
       approval.onProgress?.(progress);
       if (progress.stage === 'blocked' || progress.stage === 'awaitsCompany') showWait(deps, progress.batch, key);
@@ -184,14 +184,11 @@ async function follow(
  * @returns the batch with its proposal.
  * @throws FlywheelError `ERR_CHAIN_MISMATCH` if the wallet has signed another proposal for the batch: both could be executed.
  */
-async function noteSigned(
-  { journal }: PayDeps,
-  batch: StoredBatch,
-  { multisig, batchIndex }: SignedProposal,
-): Promise<StoredBatch> {
+async function noteSigned({ journal }: PayDeps, batch: StoredBatch, proposal: SignedProposal): Promise<StoredBatch> {
   const { signed } = batch;
+  const { multisig, batchIndex } = proposal;
   if (signed === null) {
-    const noted = { ...batch, signed: { multisig, batchIndex } };
+    const noted = { ...batch, signed: proposal };
     await journal.exclusive((write) => write({ batches: [noted] }));
     return noted;
   }
@@ -294,7 +291,7 @@ async function conclude(deps: PayDeps, { batch, items, ended }: Ended): Promise<
   if (final.status === 'FAILED') await requireFailed(deps, batch, final);
   const failed = executeResult?.failedRecipient ? [executeResult.failedRecipient.recipient] : [];
   const named = { ...(batch.verdict ?? NO_VERDICT), held: [...failed, ...(executeResult?.heldRecipients ?? [])] };
-  await end(deps, { batch, items, verdict: named }, (ending) => recordEnd(ending, final));
+  await writeEnd(deps, { batch, items, verdict: named }, (ending) => recordEnd(ending, final));
   if (isExplained(final, batch.verdict)) return 'ended';
   const paid = executeResult?.totalSuccessful ?? 0;
   const why = executeResult?.failedTxMsg ?? final.initResult?.failedTxMsg ?? 'The service gives no reason.';
@@ -313,8 +310,8 @@ async function requireFailed(deps: PayDeps, batch: StoredBatch, { id, executeRes
 }
 
 /** Writes the end of a batch, made from the present records of its recipients. */
-async function end(
-  { journal }: PayDeps,
+export async function writeEnd(
+  { journal }: Pick<PayDeps, 'journal'>,
   {
     batch,
     items,

@@ -50,6 +50,8 @@ export interface StoredItem extends NewItem, ItemProgress {
 
 /** The proposal that the wallet has signed for a batch. */
 export interface SignedProposal {
+  /** The service's id of the batch. */
+  readonly batchId: string;
   readonly multisig: string;
   /** Index of the batch in the multisig. */
   readonly batchIndex: string;

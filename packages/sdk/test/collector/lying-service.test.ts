@@ -12,8 +12,11 @@ import {
 import {
   type Collector,
   type CollectorOptions,
+  type CollectorStore,
   createCollector,
   createVolatileMemoryStore,
+  endSignedBatches,
+  type SignedBatch,
 } from '@flywheel/sdk/collector';
 import { waitUntil } from '@flywheel/testing/batches';
 import { tokenBalance } from '@flywheel/testing/chain';
@@ -84,6 +87,37 @@ describe('a wallet that signs unattended, verifying on chain', () => {
     return stopped.error;
   }
 
+  /**
+   * Like a service that has forgotten its first batch after the wallet has signed: each init but the first creates another one.
+   * @param lost what is lost of the execution before: its answer, or its request, so that nothing is executed.
+   */
+  function forgettingFetch(lost: 'answer' | 'request'): typeof fetch {
+    let inits = 0;
+    return async (input, init) => {
+      const { pathname } = new URL(String(input));
+      if (pathname.endsWith('/init')) {
+        inits += 1;
+        const headers = new Headers(init?.headers);
+        if (inits > 1) headers.set('x-idempotency-key', crypto.randomUUID());
+        return fetch(input, { ...init, headers });
+      }
+      const unavailable = Response.json({ error: 'ERR_UNAVAILABLE', message: 'Later.' }, { status: 503 });
+      const isExecute = pathname.endsWith('/execute');
+      if (isExecute && lost === 'request') return unavailable;
+      const response = await fetch(input, init);
+      return !isExecute || response.status >= 400 ? response : unavailable;
+    };
+  }
+
+  /** Ends the signed batches of a store, again until what has ended them is final. */
+  function untilOver(store: CollectorStore): Promise<readonly SignedBatch[]> {
+    return waitUntil(
+      'the signed batches to be over',
+      () => endSignedBatches(store, { rpcUrl: world.localnet.url }),
+      (found) => found.every(({ state }) => state === 'over'),
+    );
+  }
+
   it('pays an executed batch once that the service reports as failed', async () => {
     const recipient = await newRecipient();
     const { wallet, counted } = countingWallet();
@@ -111,25 +145,59 @@ describe('a wallet that signs unattended, verifying on chain', () => {
   it('signs no second batch for the key of a batch that it has signed', async () => {
     const recipient = await newRecipient();
     const { wallet, counted } = countingWallet();
-    let inits = 0;
-    const lying: typeof fetch = async (input, init) => {
-      const { pathname } = new URL(String(input));
-      if (pathname.endsWith('/init')) {
-        inits += 1;
-        const headers = new Headers(init?.headers);
-        if (inits > 1) headers.set('x-idempotency-key', crypto.randomUUID());
-        return fetch(input, { ...init, headers });
-      }
-      const response = await fetch(input, init);
-      const isAnswered = !pathname.endsWith('/execute') || response.status >= 400;
-      return isAnswered ? response : Response.json({ error: 'ERR_UNAVAILABLE', message: 'Later.' }, { status: 503 });
-    };
-    const collector = await open(lying, { wallet, verify: { rpcUrl: world.localnet.url } });
+    const collector = await open(forgettingFetch('answer'), { wallet, verify: { rpcUrl: world.localnet.url } });
     await collector.collect(event('b', recipient));
     const error = await errorOf(collector);
     assert.ok(isFlywheelError(error, 'ERR_CHAIN_MISMATCH'), String(error));
     assert.match(error.message, /the service now asks for index/);
     assert.equal(counted.signatures, 1);
+    assert.equal(await balance(recipient), 1_000_000n);
+    await collector.stop();
+  });
+
+  it('takes from the chain what a forgotten batch has paid', async () => {
+    const recipient = await newRecipient();
+    const verify = { rpcUrl: world.localnet.url };
+    const store = createVolatileMemoryStore();
+    const options = { store, mergeAirdrops: true, maxAgeMs: 50 };
+    const stopped = await open(forgettingFetch('answer'), { wallet: project.wallet, verify }, options);
+    await Promise.all(['f1', 'f2'].map((id) => stopped.collect(event(id, recipient))));
+    assert.ok(isFlywheelError(await errorOf(stopped), 'ERR_CHAIN_MISMATCH'));
+    const [batch] = await store.readBatches();
+    const ended = await untilOver(store);
+    assert.deepEqual(ended, [{ ...batch?.signed, state: 'over', paid: 2, unpaid: 0 }]);
+    assert.deepEqual(await endSignedBatches(store, verify), []);
+
+    const collector = await open(fetch, { wallet: project.wallet, verify }, options);
+    await collector.idle();
+    for (const id of ['f1', 'f2']) {
+      const status = await collector.status(id);
+      assert.deepEqual([status?.state, status?.batchId], ['paid', batch?.signed?.batchId]);
+      assert.match(status?.mergedPayload ?? '', /merged:v1/);
+    }
+    assert.equal(await balance(recipient), 2_000_000n);
+    await collector.stop();
+  });
+
+  it('pays the events of a forgotten batch again once Squads cannot execute it', async () => {
+    const recipient = await newRecipient();
+    const verify = { rpcUrl: world.localnet.url };
+    const store = createVolatileMemoryStore();
+    const stopped = await open(forgettingFetch('request'), { wallet: project.wallet, verify }, { store });
+    await stopped.collect(event('g', recipient));
+    assert.ok(isFlywheelError(await errorOf(stopped), 'ERR_CHAIN_MISMATCH'));
+    const [{ state, unpaid } = {}, ...others] = await endSignedBatches(store, verify);
+    assert.deepEqual([state, unpaid, others], ['executable', 1, []]);
+    const [{ signed = null } = {}] = await store.readBatches();
+    assert.ok(signed);
+
+    const client = createFlywheelClient({ url: world.url, apiKey: project.apiKey });
+    await client.cancelBatch(signed.batchId);
+    const ended = await untilOver(store);
+    assert.deepEqual(ended, [{ ...signed, state: 'over', paid: 0, unpaid: 1 }]);
+    const collector = await open(fetch, { wallet: project.wallet, verify }, { store });
+    await collector.idle();
+    assert.equal((await collector.status('g'))?.state, 'paid');
     assert.equal(await balance(recipient), 1_000_000n);
     await collector.stop();
   });
