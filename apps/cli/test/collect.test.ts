@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -177,6 +178,48 @@ describe('flywheel collect', () => {
     const { exitCode, stderr } = await runCommand(['collect', '--wallet', wallet], env, endless);
     assert.deepEqual([signals, exitCode], [1, 143], stderr);
     assert.match(stderr, /ERR_INTERRUPTED/);
+  });
+
+  it('--service-restored reads on chain what a batch has paid that the service has forgotten', {
+    timeout: 120_000,
+  }, async (t) => {
+    const { address } = await generateKeyPairSigner();
+    const store = join(world.folder.path, 'forgotten.db');
+    const { fetch } = globalThis;
+    let inits = 0;
+    const forgetting = t.mock.method(globalThis, 'fetch', async (...[input, init]: Parameters<typeof fetch>) => {
+      const { pathname } = new URL(String(input));
+      if (pathname.endsWith('/batch/init')) {
+        inits += 1;
+        const headers = new Headers(init?.headers);
+        if (inits > 1) headers.set('x-idempotency-key', randomUUID());
+        return fetch(input, { ...init, headers });
+      }
+      const response = await fetch(input, init);
+      if (!pathname.endsWith('/execute') || !response.ok) return response;
+      const lost = { error: 'ERR_INTERNAL', message: 'The answer is lost.' };
+      return Response.json(lost, { status: 503, headers: { 'retry-after': '0' } });
+    });
+    const stopped = await collect([eventFor(address, 'forgotten')], '--store', store);
+    forgetting.mock.restore();
+    assert.equal(stopped.exitCode, 1, stopped.stderr);
+    assert.match(stopped.stderr, /ERR_CHAIN_MISMATCH.*\n.*--service-restored/);
+    const client = createFlywheelClient({ url: world.service.url, apiKey: project.apiKey });
+    const { batches } = await client.listBatches();
+    const [, signed] = batches;
+    assert.ok(signed);
+    await waitUntil(
+      'the accounts of the signed batch to be closed',
+      async () => (await client.getBatch(signed.id, { include: ['ledger'] })).ledger,
+      (ledger) => ledger?.isComplete === true,
+    );
+
+    const next = await collect([], '--store', store, '--service-restored');
+    assert.equal(next.exitCode, 0, next.stderr);
+    assert.match(next.stderr, /^Batch \S+: 1 of 1 event paid on chain\.$/m);
+    const [{ id, state } = {}] = documentsOf(next.stdout);
+    assert.deepEqual([id, state], ['forgotten', 'paid']);
+    assert.equal(await balanceOf(address), '1000000');
   });
 
   it('refuses a --store in a directory that does not exist, because a typo would make an empty store', async () => {

@@ -10,6 +10,7 @@ import {
   type CollectorMetrics,
   type CollectorStore,
   createCollector,
+  endSignedBatches,
   type ItemStatus,
 } from '@flywheel/sdk/collector';
 import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
@@ -34,7 +35,7 @@ import { stateDirectory } from '../../run-state.ts';
 import { toVisibleJson } from '../../terminal-text.ts';
 import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
-import { noteAlarm, showMetrics } from './display.ts';
+import { describeSigned, noteAlarm, showMetrics } from './display.ts';
 import { invalid, movedBaseUnits, parseEvent } from './event.ts';
 import { AnswerError, type EventServer, eventDocument, openEventServer } from './event-server.ts';
 import { openHourlyCaps } from './hourly-caps.ts';
@@ -49,6 +50,7 @@ interface CollectOptions extends UrlOption, RpcUrlOption {
   readonly store?: string;
   readonly maxAge: number;
   readonly mergeAirdrops?: boolean;
+  readonly serviceRestored?: boolean;
   readonly requeue: readonly string[];
   readonly drop: readonly string[];
 }
@@ -73,6 +75,10 @@ export function addCollectCommand(program: Command, context: Context): void {
     .option('--store <file>', 'SQLite file of the events; default: one per project in the state directory')
     .option('--max-age <seconds>', 'time that an event waits for its batch to fill', parseWholeNumber(0, 3_600), 10)
     .option('--merge-airdrops', 'pay airdrops of one type to one recipient with one transfer of their sum')
+    .option(
+      '--service-restored',
+      'the service was restored from a backup and has forgotten batches: read on chain what those that the wallet has signed have paid',
+    )
     .option('--requeue <id>', 'make a quarantined event pending again; repeat for more', add, [])
     .option('--drop <id>', 'decide that an event is never paid; repeat for more', add, []);
   addVaultTrustOption(addWalletOption(command));
@@ -114,6 +120,10 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   const hourlyBaseUnits = parseHourlyTokens(options, project);
   await using server = options.listen === undefined ? null : await openEventServer(options.listen);
   const store = await openStore(file, { createDirectory: options.store === undefined });
+  if (options.serviceRestored) {
+    const { rpcUrl } = verify;
+    for (const batch of await endSignedBatches(store, { rpcUrl, signal })) bar.note(describeSigned(batch));
+  }
   const collector = await createCollector({
     client,
     store,

@@ -1,5 +1,5 @@
 import { groupDigits, pluralize } from '@flywheel/protocol';
-import type { Collector, CollectorAlarm, CollectorMetrics } from '@flywheel/sdk/collector';
+import type { Collector, CollectorAlarm, CollectorMetrics, SignedBatch } from '@flywheel/sdk/collector';
 import type { Output } from '../../output.ts';
 import type { ProgressBar } from '../../progress.ts';
 
@@ -25,6 +25,16 @@ export function noteAlarm(bar: ProgressBar, alarm: CollectorAlarm): void {
     default:
       alarm satisfies never;
   }
+}
+
+/** Says what the chain shows of a batch that the service has forgotten. */
+export function describeSigned({ batchId, batchIndex, multisig, state, paid, unpaid }: SignedBatch): string {
+  const events = `${groupDigits(String(paid))} of ${pluralize(paid + unpaid, 'event')} paid`;
+  const rest = {
+    over: unpaid === 0 ? '' : ' The others are pending again.',
+    executable: ` Squads could still execute the rest: reject or cancel proposal ${batchIndex} of the multisig ${multisig} with the wallet, then run this command again.`,
+  };
+  return `Batch ${batchId}: ${events} on chain.${rest[state]}`;
 }
 
 const LIVE_INTERVAL_MS = 200;
