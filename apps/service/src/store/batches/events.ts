@@ -136,17 +136,20 @@ export interface EventPage {
 const PAGE = 100;
 
 /**
- * Reads the events of a batch after a given event.
+ * Reads the events of a batch after a given event. After one that the batch has not reached it reads all of them: the
+ * database was restored from a backup since, and counts from there.
  * @throws ApiError ERR_PROJECT_MOVING if the batch has left this shard.
  */
 export async function findEvents(db: Db, batchId: string, after: bigint): Promise<EventPage> {
   // Read first: a batch that is over has had its last event.
   const isOver = await isBatchOver(db, batchId);
+  const reached = sql<bigint>`case when exists (select from batch_events where batch_id = ${batchId} and id >= ${after})
+    then ${after} else 0::bigint end`;
   const rows = await db
     .selectFrom('batch_events')
     .select(['id', 'batch_id', 'type', 'at', 'status', 'data'])
     .where('batch_id', '=', batchId)
-    .where('id', '>', after)
+    .where('id', '>', reached)
     .orderBy('id')
     .limit(PAGE)
     .execute();
