@@ -18,6 +18,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0',
   'flywheel_job_lag_seconds{instance="serve"}': '0',
   'flywheel_batches_in_flight{instance="work",kind="setup"}': '3',
+  'flywheel_batches_in_flight_max{instance="work"}': '128',
   'flywheel_job_duration_seconds_count{type="setup",outcome="done"}': '0+9',
   'flywheel_bundles_settled_total{phase="setup",outcome="landed"}': '0+9',
   'flywheel_bundles_settled_total{phase="setup",outcome="lost"}': '0+1',
@@ -90,7 +91,7 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'a worker whose places for setups are taken, which are three quarters of its places',
-    series: { 'flywheel_batches_in_flight{instance="work",kind="setup"}': '768x60' },
+    series: { 'flywheel_batches_in_flight{instance="work",kind="setup"}': '96x60' },
     raised: ['FlywheelWorkerFull'],
   },
   {

@@ -9,7 +9,7 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const batchesInFlight = (count: (kind: 'setup' | 'execution') => number) => {
+  const batchesInFlight = (count: (kind: 'setup' | 'execution') => number, maxBatches: number) => {
     const inFlight: Gauge<'kind'> = new Gauge({
       name: 'flywheel_batches_in_flight',
       help: 'Batches that this worker works on: those that it sets up, and the others.',
@@ -19,6 +19,12 @@ export function createMetrics() {
       },
       registers,
     });
+    const max = new Gauge({
+      name: 'flywheel_batches_in_flight_max',
+      help: 'Batches that this worker works on at most, of both kinds together.',
+      registers,
+    });
+    max.set(maxBatches);
   };
   return {
     registry,
@@ -53,7 +59,7 @@ export function createMetrics() {
       });
     },
 
-    /** Adds the gauge of a worker's batches, which reads the worker's own counts. */
+    /** Adds the gauges of a worker's batches, which read the worker's own counts, and of their maximum. */
     observeBatchesInFlight: batchesInFlight,
 
     /** Labelled by the route's pattern, because a label per path would be a time series per batch. */

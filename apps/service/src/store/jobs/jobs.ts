@@ -248,7 +248,7 @@ async function startWorking(
   const run = (job: StoredJob, claimed: ClaimedRun) => runJob(runDeps, handler, job, claimed);
   const isSetup = ({ type }: StoredJob) => type === 'setup';
   const batches = startClaiming({ boss, queue: BATCH, maxBatches, isSetup, run, log });
-  metrics.observeBatchesInFlight((kind) => batches.count(kind));
+  metrics.observeBatchesInFlight((kind) => batches.count(kind), maxBatches);
   const singles = new Map<string, string>();
   for (const queue of Object.values(SINGLE_QUEUES)) singles.set(queue, await startSingleWorker(boss, queue, run));
   const wake = (queue: string) => {
