@@ -182,6 +182,10 @@ export const Batch = z
     tokenId: z.string(),
     mintAddress: z.string(),
     status: BatchStatus,
+    endCause: z
+      .enum(['executed', 'failed', 'expired', 'cancelled', 'rejected'])
+      .meta({ id: 'EndCause', description: 'Why it has ended: `cancelled` by its project, `rejected` by the company.' })
+      .optional(),
     batchIndex: z.string(),
     vaultIndex: z.string(),
     multisig: z.string(),

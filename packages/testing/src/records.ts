@@ -159,6 +159,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
       createdAt,
       updatedAt: createdAt,
       endedAt: null,
+      endCause: null,
     };
     const requestHash = new Uint8Array(randomBytes(32));
     const { idempotencyKey = randomUUID(), keyId = null, exposure = NO_EXPOSURE } = options;

@@ -203,6 +203,7 @@ async function writeBatch(
     createdAt: now,
     updatedAt: now,
     endedAt: null,
+    endCause: null,
   };
   await insertBatch(trx, batch, { idempotencyKey, requestHash, keyId }, admission.reserved, warnings);
   if (audit !== null) await insertAuditEntry(trx, { ...audit, at: now, projectId: project.id, batchId: id });

@@ -61,6 +61,8 @@ export interface Batch {
   readonly updatedAt: Date;
   /** Time at which it became EXECUTED or FAILED. */
   readonly endedAt: Date | null;
+  /** Why it has ended; null while it is open, and for batches of older releases. */
+  readonly endCause: EndCause | null;
 }
 
 type ExecutionIssueCode =

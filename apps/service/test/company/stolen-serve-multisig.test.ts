@@ -211,6 +211,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       createdAt: now,
       updatedAt: now,
       endedAt: null,
+      endCause: null,
     };
   }
 

@@ -24,6 +24,7 @@ const BATCH: Batch = {
   createdAt: new Date('2026-11-21T12:00:00.000Z'),
   updatedAt: new Date('2026-11-21T12:00:01.500Z'),
   endedAt: null,
+  endCause: null,
 };
 
 const PIPELINE = {

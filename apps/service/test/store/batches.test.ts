@@ -167,6 +167,7 @@ test('a batch is found by its idempotency key, with the request’s hash and the
       createdAt: NOW,
       updatedAt: NOW,
       endedAt: null,
+      endCause: null,
     };
     const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
     const origin = { idempotencyKey: key, requestHash, keyId: null };

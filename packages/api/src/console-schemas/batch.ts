@@ -16,18 +16,13 @@ export const BatchKind = z.enum(['pipelines', 'withdrawal', 'rotation']).meta({
     '`withdrawal` takes SOL or tokens out of the vault, `rotation` replaces a member of the multisig. Both are created and shown only in the console.',
 });
 
-const EndCause = z.enum(['executed', 'failed', 'expired', 'cancelled', 'rejected']).meta({
-  id: 'EndCause',
-  description: 'Why a batch has ended; absent while it is open, and for batches of older releases.',
-});
-
 export const BatchRow = z
   .object({
     id: z.guid(),
     kind: BatchKind.optional().describe('`pipelines` when absent.'),
     batchIndex: z.string(),
     status: BatchStatus,
-    endCause: EndCause.optional(),
+    endCause: Batch.shape.endCause,
     waitsFor: WaitsFor,
     pipelines: z.int(),
     types: z.array(z.string()).describe('Distinct types of its pipelines, at most five.'),
@@ -97,7 +92,7 @@ export const BatchProgress = z
     ),
     projectId: z.guid(),
     kind: BatchKind.optional().describe('`pipelines` when absent.'),
-    endCause: EndCause.optional(),
+    endCause: Batch.shape.endCause,
     waitsFor: WaitsFor,
     timeline: z.array(TimelineStep).describe('All steps, in order.'),
     bundles: z.array(BundleRecord).describe('Bundles in the order of sending.'),
@@ -131,7 +126,7 @@ export const ExecuteRequest = z
   .meta({ id: 'ExecuteRequest' });
 
 export type BatchKind = z.output<typeof BatchKind>;
-export type EndCause = z.output<typeof EndCause>;
+export type EndCause = NonNullable<Batch['endCause']>;
 export type WaitsFor = z.output<typeof WaitsFor>;
 export type BatchRow = z.output<typeof BatchRow>;
 export type BatchPage = z.output<typeof BatchPage>;

@@ -49,6 +49,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
     tokenId: batch.tokenId,
     mintAddress: project.token.mint,
     status: batch.status,
+    ...(batch.endCause !== null && { endCause: batch.endCause }),
     batchIndex: batch.batchIndex.toString(),
     vaultIndex: multisig.vaultIndex.toString(),
     multisig: multisig.address,

@@ -1,7 +1,7 @@
 import type { Approvals, BatchStatus, WaitsFor } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../../model/batch.ts';
+import type { BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
 import { type ApprovalCount, approvalCountsSql, awaitsCompanySql, openBatchWaitsForSql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 import type { BatchesTable, Schema } from '../schema.ts';
@@ -16,8 +16,6 @@ export interface BatchRecord extends BatchWithoutPipelines, BatchSummary {
   readonly company: CompanyDecision;
   /** Null unless the batch waits for another operator. */
   readonly partialApproval: PartialApproval | null;
-  /** Null also for batches of older releases. */
-  readonly endCause: EndCause | null;
   readonly waitsFor: WaitsFor;
   readonly closedAt: Date | null;
 }
@@ -79,7 +77,7 @@ export async function findBatchRecord(
   const row = await db
     .selectFrom('batches')
     .select([...BATCH_COLUMNS, ...SUMMARY_COLUMNS, 'finalized_at', 'signed_at', 'execution_began_at'])
-    .select(['company_operator', 'company_reason', 'end_cause', 'closed_at'])
+    .select(['company_operator', 'company_reason', 'closed_at'])
     .select([waitsForSql.as('waits_for'), partialApprovalSql(count).as('partial_approval')])
     .where('id', '=', batchId)
     .where('project_id', '=', projectId)
@@ -98,7 +96,6 @@ export async function findBatchRecord(
       reason: row.company_reason,
     },
     partialApproval: row.partial_approval,
-    endCause: row.end_cause,
     waitsFor: row.waits_for,
     closedAt: row.closed_at,
   };

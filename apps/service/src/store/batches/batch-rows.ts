@@ -27,6 +27,7 @@ export const BATCH_COLUMNS = [
   'created_at',
   'updated_at',
   'ended_at',
+  'end_cause',
 ] as const satisfies readonly (keyof BatchesTable)[];
 
 export type BatchRow = Pick<Selectable<BatchesTable>, (typeof BATCH_COLUMNS)[number]>;
@@ -49,6 +50,7 @@ export function toBatch(row: BatchRow): BatchWithoutPipelines {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     endedAt: row.ended_at,
+    endCause: row.end_cause,
   };
 }
 
