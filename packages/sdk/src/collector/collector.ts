@@ -14,7 +14,7 @@ import type { CollectorStore, ItemCounts, ItemProgress, StoreChanges, StoredItem
 
 /** Something that a person should know. */
 export type CollectorAlarm =
-  /** Items that the service or the chain has named as unpayable, and how many there are by now. */
+  /** Items that cannot be paid, or whose batch a person has ended, and how many there are by now. */
   | { readonly kind: 'quarantined'; readonly items: readonly ItemStatus[]; readonly quarantined: number }
   /** A batch waits for a person's approval, or for something else that `code` and `message` say. It continues by itself. */
   | HeldUp

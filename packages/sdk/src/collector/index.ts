@@ -2,6 +2,7 @@ export * from './collector.ts';
 export * from './end-signed-batches.ts';
 export type { CollectedItem, ItemStatus } from './item.ts';
 export * from './item-handler.ts';
+export { BATCH_CANCELLED, BATCH_REJECTED } from './judge.ts';
 export * from './memory-store.ts';
 export type { HeldUp, WalletApproval } from './pay-batch.ts';
 export { RECIPIENT_PARKED } from './plan-batch.ts';

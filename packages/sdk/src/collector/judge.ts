@@ -146,10 +146,12 @@ export function dissolve(ending: EndingBatch, verdict: Verdict, limited: readonl
 
 /**
  * Returns the step that records how a batch has ended: the first pipelines are paid, because Squads executes them in order
- * and stops at a failure. The others wait for another batch; those of recipients who failed wait for one of their own.
+ * and stops at a failure. The others wait for another batch; those of recipients who failed wait for one of their own. If a
+ * person has ended the batch, they are quarantined: it is a person who decides to send them again.
  */
-export function recordEnd(ending: EndingBatch, { id, status, executeResult }: Batch): StoreChanges {
+export function recordEnd(ending: EndingBatch, ended: Batch): StoreChanges {
   const { items, batch } = ending;
+  const { id, status, executeResult } = ended;
   const paid = status === 'EXECUTED' ? items.length : (executeResult?.totalSuccessful ?? 0);
   const { failedRecipient, heldRecipients = [] } = executeResult ?? {};
   // Somebody may have executed it before it was cancelled: its payments show that the check's reasons are gone.
@@ -159,6 +161,7 @@ export function recordEnd(ending: EndingBatch, { id, status, executeResult }: Ba
     paid,
     batchId: id,
     verdict: { ...known, failed, held: [...known.held, ...heldRecipients] },
+    decision: batch.verdict === null ? decisionOf(ended) : null,
   });
 }
 
@@ -167,9 +170,26 @@ export function recordExecuted(ending: EndingBatch, { batchId }: SignedProposal,
   return endWith(ending, { paid: executed, batchId, verdict: NO_VERDICT });
 }
 
-/** True if the end of a batch says why: it was executed, a recipient made it fail, or the collector has cancelled it. */
-export function isExplained({ status, executeResult }: Batch, verdict: Verdict | null): boolean {
-  return status === 'EXECUTED' || verdict !== null || executeResult?.failedRecipient !== undefined;
+/** Code of items whose batch the project has cancelled. */
+export const BATCH_CANCELLED = 'BATCH_CANCELLED';
+/** Code of items whose batch a person of the company has rejected. */
+export const BATCH_REJECTED = 'BATCH_REJECTED';
+
+/** The decision of a person that has ended a batch, as the reason of its items; null for another end. */
+function decisionOf({ id, status, endCause, executeResult, initResult }: Batch): ItemReason | null {
+  if (status !== 'FAILED' || (endCause !== 'cancelled' && endCause !== 'rejected')) return null;
+  const said = executeResult?.failedTxMsg ?? initResult?.failedTxMsg ?? `It was ${endCause}.`;
+  return { code: endCause === 'cancelled' ? BATCH_CANCELLED : BATCH_REJECTED, message: `Batch ${id}: ${said}` };
+}
+
+/**
+ * True if the end of a batch says why: it was executed, a recipient made it fail, a person has ended it, or the collector has
+ * cancelled it.
+ */
+export function isExplained(ended: Batch, verdict: Verdict | null): boolean {
+  const { status, executeResult } = ended;
+  const isBlamed = verdict !== null || executeResult?.failedRecipient !== undefined;
+  return status === 'EXECUTED' || isBlamed || decisionOf(ended) !== null;
 }
 
 /** Names no item and no recipient. */
@@ -180,11 +200,13 @@ interface End {
   readonly batchId: string | null;
   readonly verdict: Verdict;
   readonly limited?: readonly string[];
+  /** Why a person has ended the batch; null if none has. */
+  readonly decision?: ItemReason | null;
 }
 
 function endWith(
   { batch, items, recipients }: EndingBatch,
-  { paid, batchId, verdict, limited = [] }: End,
+  { paid, batchId, verdict, limited = [], decision = null }: End,
 ): StoreChanges {
   const reasons = new Map(verdict.items.map(({ position, reason }) => [position, reason]));
   const failures = new Map(recipients.map(({ address, failures: count }) => [address, count]));
@@ -201,8 +223,9 @@ function endWith(
     const left = { batchKey: null, position: null, attempts: item.attempts + 1 };
     const position = item.position ?? 0;
     // Of items that share a pipeline any may be the cause: each is tried alone.
-    const reason = groups.get(position)?.length === 1 ? reasons.get(position) : undefined;
-    if (reason !== undefined) return { item, to: { ...left, state: 'quarantined', reason, isReportDue: true } };
+    const blame = groups.get(position)?.length === 1 ? reasons.get(position) : undefined;
+    const reason = blame ?? decision;
+    if (reason !== null) return { item, to: { ...left, state: 'quarantined', reason, isReportDue: true } };
     const goesApart = (each: string) => (failures.get(each) ?? 0) > 0 || limited.includes(each);
     const isApart = batch.lane === 'apart' || recipientsOf(item).some(goesApart);
     return { item, to: { ...left, lane: isApart ? 'apart' : 'together' } };

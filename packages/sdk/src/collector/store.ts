@@ -2,7 +2,8 @@ import { FlywheelError } from '../errors.ts';
 
 /**
  * `pending`: not paid yet, in a batch or not. `paid`: its pipeline was executed. `quarantined`: the service or the chain
- * has named it as the one that cannot be paid; a person decides. `dropped`: a person decided that it is never paid.
+ * has named it as the one that cannot be paid, or a person has ended its batch; a person decides. `dropped`: a person
+ * decided that it is never paid.
  */
 export type ItemState = 'pending' | 'paid' | 'quarantined' | 'dropped';
 
@@ -11,7 +12,7 @@ export type Lane = 'together' | 'apart';
 
 /** Why an item is quarantined. */
 export interface ItemReason {
-  /** Code of the service, or `RECIPIENT_PARKED`. */
+  /** Code of the service, `RECIPIENT_PARKED`, `BATCH_CANCELLED` or `BATCH_REJECTED`. */
   readonly code: string;
   readonly message: string;
 }

@@ -3,6 +3,8 @@ import { before, describe, it } from 'node:test';
 import type { Batch } from '@flywheel/api';
 import { createFlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import {
+  BATCH_CANCELLED,
+  BATCH_REJECTED,
   type Collector,
   type CollectorAlarm,
   type CollectorStore,
@@ -12,7 +14,7 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
 import { startStubService } from '../stub-service.ts';
 import type { Behaviour, FakeService } from './fake-service.ts';
-import { type CollectorWorld, event, openCollectorWorld } from './open-collector.ts';
+import { type CollectorWorld, event, nameEvents, openCollectorWorld } from './open-collector.ts';
 
 let world: CollectorWorld;
 before(async () => {
@@ -69,22 +71,65 @@ describe('a batch', () => {
     await collector.stop();
   });
 
-  it('stops the collector when a person has cancelled it, and sends its events in no other', async () => {
-    const service = world.serve();
-    const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch: service.fetch });
-    const collector = await world.open(service, createVolatileMemoryStore(), {
-      ...{ ...TOGETHER, approval: 'person' },
-      onAlarm: (alarm) => {
-        if (alarm.kind === 'approvalNeeded') client.cancelBatch(alarm.batchId);
-      },
+  for (const mergeAirdrops of [false, true]) {
+    const shared = mergeAirdrops ? ', which share a pipeline,' : '';
+    it(`that a person has cancelled leaves its events${shared} to a person, and the others go on`, async () => {
+      const service = world.serve();
+      nameEvents(service, [event('a', 'ada'), event('b', 'ada')]);
+      const client = createFlywheelClient({ url: 'http://fake', apiKey: 'fw_key', fetch: service.fetch });
+      const asked: string[] = [];
+      const collector = await world.open(service, createVolatileMemoryStore(), {
+        ...{ ...TOGETHER, mergeAirdrops, approval: 'person' },
+        onAlarm: (alarm) => {
+          if (alarm.kind !== 'approvalNeeded') return;
+          const { batchId } = alarm;
+          asked.push(batchId);
+          if (asked.length === 1) client.cancelBatch(batchId);
+          else client.executeBatch({ batchId, signedTx: 'signed' });
+        },
+      });
+      await collectTwo(collector);
+      await collector.idle();
+      const reason = { code: BATCH_CANCELLED, message: `Batch ${asked[0]}: Cancelled.` };
+      for (const id of ['a', 'b']) {
+        const status = await collector.status(id);
+        assert.deepEqual([status?.state, status?.reason], ['quarantined', reason]);
+      }
+      await collector.collect(event('c', 'ada'));
+      await collector.requeue('a');
+      await collector.idle();
+      assert.deepEqual(await statesOf(collector), ['paid', 'quarantined']);
+      assert.deepEqual(
+        [service.inits[0], service.paid.toSorted()],
+        [
+          ['a', 'b'],
+          ['a', 'c'],
+        ],
+      );
+      await collector.stop();
     });
+  }
+
+  it('of which a person of the company rejects the rest leaves that to a person', async () => {
+    const service = world.serve();
+    const executeResult = {
+      ...NOTHING_EXECUTED,
+      total: 2,
+      totalSuccessful: 1,
+      failedTxMsg: 'The company rejected it.',
+    };
+    const rejected = showing(service, () => ({ status: 'FAILED', endCause: 'rejected', executeResult }));
+    const collector = await world.open(rejected, createVolatileMemoryStore(), TOGETHER);
     await collectTwo(collector);
-    assert.match(String(await errorOf(collector)), /ended FAILED after 0 of 2 pipelines: Cancelled\./);
-    assert.deepEqual([await statesOf(collector), service.inits.length], [['pending', 'pending'], 1]);
+    await collector.idle();
+    assert.deepEqual(await statesOf(collector), ['paid', 'quarantined']);
+    const { code, message = '' } = (await collector.status('b'))?.reason ?? {};
+    assert.equal(code, BATCH_REJECTED);
+    assert.match(message, /^Batch \S+: The company rejected it\.$/);
     await collector.stop();
   });
 
-  it('stops the collector when a person has cancelled it after a check has named a recipient', async () => {
+  it('stops the collector when it has failed without a cause, although a check has named a recipient', async () => {
     const service = world.serve();
     const problem = { code: 'ERR_BATCH_WOULD_FAIL', message: 'Frozen.', place: 'pipelines[0].actions[0]' } as const;
     const executionError = {

@@ -20,6 +20,7 @@ interface FakeBatch {
   readonly pipelines: readonly Pipeline[];
   status: Batch['status'];
   result: ExecuteResult | undefined;
+  endCause: Batch['endCause'];
 }
 
 export interface FakeService {
@@ -69,7 +70,7 @@ export function createFakeService(
     }
     const id = `00000000-0000-8000-8000-${String(batches.size).padStart(12, '0')}`;
     for (const [to, tokens] of tokensOf(pipelines)) received.set(to, (received.get(to) ?? 0) + tokens);
-    batches.set(key, { id, body, pipelines, status: 'FINALIZED', result: undefined });
+    batches.set(key, { id, body, pipelines, status: 'FINALIZED', result: undefined, endCause: undefined });
     inits.push(pipelines.flatMap(idsOf));
     return { status: 200, body: initBody(id), headers: { 'idempotency-replayed': 'false' } };
   }
@@ -175,6 +176,7 @@ export function createFakeService(
     if (batch.status !== 'FAILED') {
       const total = batch.pipelines.length;
       batch.status = 'FAILED';
+      batch.endCause = 'cancelled';
       batch.result = {
         total,
         totalSuccessful: 0,
@@ -201,8 +203,9 @@ export function createFakeService(
     const batch = known.find(({ id }) => path.includes(id));
     if (!batch) return failure(404, 'ERR_BATCH_NOT_FOUND', 'No such batch.');
     if (method === 'POST') return cancel(batch);
-    const { id, status, result } = batch;
-    return { status: 200, body: { ...BATCH, id, status, proposalApproveTx, ...(result && { executeResult: result }) } };
+    const { id, status, endCause, result } = batch;
+    const ended = result && { endCause, executeResult: result };
+    return { status: 200, body: { ...BATCH, id, status, proposalApproveTx, ...ended } };
   }
 
   const fake: FakeService = {
