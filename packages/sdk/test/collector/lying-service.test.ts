@@ -10,6 +10,7 @@ import {
   runBatch,
 } from '@flywheel/sdk';
 import {
+  BATCH_CANCELLED,
   type Collector,
   type CollectorOptions,
   type CollectorStore,
@@ -223,6 +224,28 @@ describe('a wallet that signs unattended, verifying on chain', () => {
     assert.ok(isFlywheelError(error, 'ERR_CHAIN_MISMATCH'), String(error));
     assert.equal((await collector.status('c'))?.state, 'pending');
     assert.equal(counted.signatures, 1);
+    await collector.stop();
+  });
+
+  it('leaves to a person the events of a batch that is cancelled while the company decides', async () => {
+    const recipient = await newRecipient();
+    const { apiKey, wallet, vaultAddress } = await createProject(world, {
+      ...{ mint: mint.address, vaultBaseUnits: 0n, approvalMode: 'manual' },
+    });
+    await mintTo(world, mint, address(vaultAddress), 10n ** 12n);
+    const client = createFlywheelClient({ url: world.url, apiKey });
+    const collector = await createCollector({
+      ...{ client, store: createVolatileMemoryStore(), isLocalCluster: true, maxAgeMs: 0 },
+      approval: { wallet, verify: { rpcUrl: world.localnet.url } },
+      onAlarm: (alarm) => {
+        if (alarm.kind === 'waiting' && alarm.code === 'AWAITS_COMPANY') client.cancelBatch(alarm.batchId ?? '');
+      },
+    });
+    await collector.collect(event('h', recipient));
+    await collector.idle();
+    const status = await collector.status('h');
+    assert.deepEqual([status?.state, status?.reason?.code], ['quarantined', BATCH_CANCELLED]);
+    assert.equal(await balance(recipient), 0n);
     await collector.stop();
   });
 
