@@ -172,6 +172,7 @@ describe('the console', () => {
     const first = await get('/', {});
     const etag = String(first.headers.etag);
     assert.equal((await get('/', { 'if-none-match': `"other", W/${etag}` })).status, 304);
+    assert.equal((await get('/', { 'if-none-match': '*' })).status, 304);
     assert.equal((await get('/', { 'if-none-match': '"other"' })).status, 200);
     const script = await get('/assets/main-1a2b.js', { 'accept-encoding': 'br' });
     const asGzip = { 'accept-encoding': 'gzip', 'if-none-match': String(script.headers.etag) };

@@ -6,10 +6,10 @@ export function entityTag(bytes: Buffer | string): string {
 }
 
 /**
- * Checks whether an If-None-Match header names a tag. It compares weakly (RFC 9110, 8.8.3.2), because proxies that compress
- * responses weaken their tags.
+ * Checks whether an If-None-Match header names a tag, which `*` does. It compares weakly (RFC 9110, 8.8.3.2 and 13.1.2),
+ * because proxies that compress responses weaken their tags.
  */
 export function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(',').some((entry) => entry.trim().replace(/^W\//, '') === etag);
+  return ifNoneMatch.split(',').some((entry) => ['*', etag].includes(entry.trim().replace(/^W\//, '')));
 }
