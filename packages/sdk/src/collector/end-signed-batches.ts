@@ -7,7 +7,10 @@ import { groupByPosition } from './merge.ts';
 import { writeEnd } from './pay-batch.ts';
 import type { CollectorStore, SignedProposal } from './store.ts';
 
-/** An open batch that the wallet has signed, and what the chain shows of it. Numbers are of events, of which several may share a pipeline. */
+/**
+ * An open batch that the wallet has signed, and what the chain shows of it. Numbers are of events, of which several may share
+ * a pipeline.
+ */
 export interface SignedBatch extends SignedProposal {
   /**
    * `over`: the batch has ended, and its events are paid or pending again. `executable`: Squads could still execute the
@@ -45,7 +48,7 @@ export async function endSignedBatches(
     const { executed, state } = await readEnd(rpcUrl, signed, signal);
     const pipelines = groupByPosition(items).size;
     if (executed > pipelines) {
-      const message = `The batch with index ${signed.batchIndex} of the multisig ${signed.multisig} has executed ${executed} pipelines, and the store knows only ${pipelines}. Nothing was changed.`;
+      const message = `The batch with index ${signed.batchIndex} of the multisig ${signed.multisig} has executed ${executed} pipelines, and the store knows only ${pipelines}. Nothing of it was changed.`;
       throw new FlywheelError({ code: 'ERR_CHAIN_MISMATCH', message, batchId: signed.batchId });
     }
     if (state === 'over') {

@@ -77,7 +77,7 @@ export function addCollectCommand(program: Command, context: Context): void {
     .option('--merge-airdrops', 'pay airdrops of one type to one recipient with one transfer of their sum')
     .option(
       '--service-restored',
-      'the service was restored from a backup and has forgotten batches: read on chain what those that the wallet has signed have paid',
+      'after the service was restored from a backup: read on chain what the batches have paid that it has forgotten',
     )
     .option('--requeue <id>', 'make a quarantined event pending again; repeat for more', add, [])
     .option('--drop <id>', 'decide that an event is never paid; repeat for more', add, []);
