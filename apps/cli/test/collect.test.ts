@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, Readable } from 'node:stream';
@@ -16,6 +15,7 @@ import { createFlywheelClient } from '@flywheel/sdk';
 import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
 import { type CliProject, openCliProject } from './cli-project.ts';
+import { ask, documentsOf, eventFor } from './collect-events.ts';
 import { startLyingNode } from './lying-node.ts';
 import { runCommand, STATE_HOME } from './run-command.ts';
 
@@ -378,49 +378,3 @@ describe('flywheel collect', () => {
     assert.deepEqual([exitCode, JSON.parse(stderr).error], [2, 'ERR_USAGE']);
   });
 });
-
-function eventFor(toAddress: string, id: string, amount = 1): string {
-  return JSON.stringify({ id, type: 'WATCH_AD', payload: { id }, actions: [{ action: 'AIRDROP', toAddress, amount }] });
-}
-
-interface ResultLine {
-  readonly id: string | null;
-  readonly state: string;
-  readonly position?: number;
-  readonly mergedPayload?: string;
-  readonly line?: number;
-  readonly error?: string;
-}
-
-function documentsOf(lines: string): ResultLine[] {
-  return lines
-    .trim()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-}
-
-interface Answer {
-  readonly status: number | undefined;
-  readonly document: {
-    readonly id?: string;
-    readonly state?: string;
-    readonly error?: string;
-    readonly problems?: readonly { readonly place?: string }[];
-  };
-}
-
-/** `fetch` does not send a host or an origin of the caller’s choice. */
-async function ask(
-  port: string,
-  {
-    headers,
-    path = '/events',
-    body,
-  }: { readonly headers: Record<string, string>; readonly path?: string; readonly body?: string },
-): Promise<Answer> {
-  const asked = request({ host: '127.0.0.1', port, path, method: body === undefined ? 'GET' : 'POST', headers });
-  asked.end(body);
-  const [answer] = await once(asked, 'response');
-  return { status: answer.statusCode, document: JSON.parse(await text(answer)) };
-}

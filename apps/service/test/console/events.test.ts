@@ -83,7 +83,7 @@ describe('the event stream of a batch', () => {
       assert.equal(rest.status, i === whole.length - 1 ? 204 : 200);
       assert.deepEqual(await allEvents(rest), whole.slice(i + 1));
     }
-    // As of a database that was restored from a backup since.
+    // The database was restored from a backup since.
     const unknown = String(BigInt(whole.at(-1)?.id ?? 0) + 1n);
     assert.deepEqual(await allEvents(await follow(project, batch.id, { 'last-event-id': unknown })), whole);
     const nonsense = await follow(project, batch.id, { 'last-event-id': 'abc' });
