@@ -26,7 +26,7 @@ export function documentsOf(lines: string): ResultLine[] {
     .map((line) => JSON.parse(line));
 }
 
-/** What `--listen` answers. */
+/** An answer of `--listen`. */
 export interface Answer {
   readonly status: number | undefined;
   readonly document: {

@@ -92,7 +92,6 @@ export const BatchProgress = z
     ),
     projectId: z.guid(),
     kind: BatchKind.optional().describe('`pipelines` when absent.'),
-    endCause: Batch.shape.endCause,
     waitsFor: WaitsFor,
     timeline: z.array(TimelineStep).describe('All steps, in order.'),
     bundles: z.array(BundleRecord).describe('Bundles in the order of sending.'),

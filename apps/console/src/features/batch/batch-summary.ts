@@ -28,11 +28,11 @@ interface BatchStateInput
 
 /** Derives the state of a batch from its details. */
 export function deriveBatchState(detail: BatchDetail, isOwner: boolean): BatchState {
-  const { batch, endCause, waitsFor, executedPipelines, pipelines, failure } = detail;
+  const { batch, waitsFor, executedPipelines, pipelines, failure } = detail;
   return batchState({
     isOwner,
     status: batch.status,
-    endCause,
+    endCause: batch.endCause,
     waitsFor,
     executedPipelines,
     pipelines: pipelines.length,

@@ -15,7 +15,7 @@ export function applyProgress(batch: BatchDetail, progress: BatchProgress): Batc
 }
 
 /** Removes optional fields that newer progress may lack. */
-function withoutProgress({ failure: _failure, expiresAt: _expiresAt, endCause: _endCause, ...rest }: BatchDetail) {
+function withoutProgress({ failure: _failure, expiresAt: _expiresAt, ...rest }: BatchDetail) {
   return rest;
 }
 

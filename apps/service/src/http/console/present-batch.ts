@@ -49,7 +49,6 @@ export function presentProgress(
     batch: presentBatch(record, project, { ledger: presentLedger(ledger) }),
     projectId: record.projectId,
     kind: record.kind,
-    ...(record.endCause !== null && { endCause: record.endCause }),
     waitsFor: record.waitsFor,
     timeline: buildTimeline(details, project).map(presentStep),
     bundles: bundles.map(presentBundle),
