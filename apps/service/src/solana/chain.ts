@@ -20,6 +20,7 @@ import {
   type Simulation,
   SimulationAnswer,
 } from './answers.ts';
+import { createFinalityPace, type FinalityPace } from './finality-pace.ts';
 import { createFloor, type DecisiveCommitment, type Floor, NO_FLOOR } from './floor.ts';
 import { createPastReads, type NamingTransaction, type PastReads, readNaming } from './past-transactions.ts';
 import { postByHttp } from './post-by-http.ts';
@@ -63,6 +64,11 @@ export interface Chain extends PastReads {
   slot(): Promise<bigint>;
   /** Reads the newest finalized block. */
   finalizedBlock(): Promise<{ readonly slot: bigint; readonly blockHeight: bigint }>;
+  /**
+   * Estimates the milliseconds until a slot is finalized, without a request: from the finalized slots that all views have read
+   * before. 0 if it is finalized; null while they have read too few.
+   */
+  untilFinalMs(slot: bigint): number | null;
   /** Reads outcomes in the order asked for. The node searches its whole history. */
   signatureOutcomes(signatures: readonly Signature[]): Promise<SignatureOutcomes>;
   /**
@@ -130,7 +136,7 @@ export interface ChainOptions extends Pick<NodesOptions, 'clock' | 'log' | 'time
 export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   const nodes = createNodes({ ...options, urls: rpcUrls, post: postByHttp });
   const senders = nodes.each.map((transport) => createSolanaRpcFromTransport(transport));
-  const rentLamports = new Map<number, bigint>();
+  const known: Known = { rentLamports: new Map(), pace: createFinalityPace() };
   /** One for each node: all views of a node ask together, and kit takes a moment to make one. */
   const clients = new Map<RpcTransport, { readonly rpc: ChainRpc; readonly readStatuses: StatusReader }>();
   const { clock = { sleep } } = options;
@@ -143,7 +149,7 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
     const client = clients.get(transport) ?? createClient(transport, clock);
     clients.set(transport, client);
     const { rpc, readStatuses } = client;
-    const reads = createReads(rpc, createFloor(clock, seenSlot), rentLamports, readStatuses);
+    const reads = createReads(rpc, createFloor(clock, seenSlot), known, readStatuses);
     return { ...reads, ...facts, view, decide, host, leaveNode: leave };
   };
   const decide: Chain['decide'] = async (seenSlot, read) => {
@@ -158,7 +164,7 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   };
   const anyNode = createSolanaRpcFromTransport(nodes.failover);
   return {
-    ...createReads(anyNode, NO_FLOOR, rentLamports, createStatusReader(anyNode, clock)),
+    ...createReads(anyNode, NO_FLOOR, known, createStatusReader(anyNode, clock)),
     ...facts,
     view,
     decide,
@@ -192,12 +198,13 @@ async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction):
 
 type Reads = Omit<Chain, 'send' | 'view' | 'decide' | keyof PastReads>;
 
-function createReads(
-  rpc: ChainRpc,
-  floor: Floor,
-  rentLamports: Map<number, bigint>,
-  readStatuses: StatusReader,
-): Reads {
+/** Facts about the cluster that all views share. */
+interface Known {
+  readonly rentLamports: Map<number, bigint>;
+  readonly pace: FinalityPace;
+}
+
+function createReads(rpc: ChainRpc, floor: Floor, { rentLamports, pace }: Known, readStatuses: StatusReader): Reads {
   return {
     accounts: (addresses, { commitment = 'confirmed', maxBytes } = {}) =>
       inChunks(addresses, MAX_MULTIPLE_ACCOUNTS, async (chunk) => {
@@ -207,6 +214,7 @@ function createReads(
           return ask('getMultipleAccounts', rpc.getMultipleAccounts(chunk, config), AccountsAnswer);
         });
         floor.raise(commitment, context.slot);
+        if (commitment === 'finalized') pace.saw(context.slot, performance.now());
         return paired('getMultipleAccounts', chunk, value, (address, account) => account && { ...account, address });
       }),
 
@@ -234,8 +242,11 @@ function createReads(
         return ask('getEpochInfo', rpc.getEpochInfo(config), EpochInfoAnswer);
       });
       floor.raise('finalized', block.slot);
+      pace.saw(block.slot, performance.now());
       return block;
     },
+
+    untilFinalMs: (slot) => pace.untilFinalMs(slot, performance.now()),
 
     signatureOutcomes: async (signatures) => {
       // This method takes no minContextSlot. Its caller compares the context slot.

@@ -23,7 +23,7 @@ import { kindOf } from '../compile-again.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { unusedOf } from '../policy/facts.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
-import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
+import { awaitFinality, readFinalBundles, readFinality, untilFinalMs } from './finality.ts';
 
 export interface Ending {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
@@ -166,7 +166,7 @@ export const END_REASONS = {
  * its accounts. An executed rotation replaces the member. Changes nothing if the batch had ended before.
  */
 export async function recordEnd(
-  { jobs, clock, log }: Deps,
+  { jobs, chain, clock, log }: Deps,
   trx: Db,
   project: Project,
   batch: Batch,
@@ -202,7 +202,11 @@ export async function recordEnd(
       }
     }
   }
-  await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
+  // An execution is shown before it is final, but that of a rotation. Nothing can be closed earlier.
+  const isShownEarly = event === 'EXECUTION_LANDED' && batch.kind !== 'rotation';
+  const waitMs = isShownEarly ? await untilFinalMs({ chain, db: trx }, batch, 'execution') : 0;
+  const close = { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address } as const;
+  await jobs.enqueue(trx, close, { startAfter: new Date(clock.now().getTime() + waitMs) });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
 }
 

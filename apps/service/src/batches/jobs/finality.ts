@@ -7,7 +7,7 @@ import type { SignatureOutcome } from '../../solana/chain.ts';
 import { hasExpired } from '../../solana/send-and-confirm.ts';
 import { type BatchHistory, createHistoryReader } from '../../squads/history.ts';
 import { findBundles, findNewestLanding } from '../../store/batches/bundles.ts';
-import type { RunDeps, WorkerDeps } from '../deps.ts';
+import type { Deps, RunDeps, WorkerDeps } from '../deps.ts';
 import { cursorOf, isOfOtherKind, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
 
 // docs/decisions/0058-what-is-final.md says what is decided at which commitment. All that is final is decided in this file.
@@ -39,27 +39,24 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
   return readFinality(deps, multisig, batch);
 }
 
-/** Finality takes about 13 s on mainnet. */
-const [FIRST_LOOK_MS, LAST_LOOK_MS] = [2_000, 13_000];
+/** A cluster whose pace is not known yet is looked at again after this time. */
+const UNKNOWN_PACE_MS = 2_000;
+/** Bounds of an estimate. A cluster that stands still is not asked all the time, nor is one that goes on forgotten. */
+const [SOONEST_LOOK_MS, LATEST_LOOK_MS] = [1_000, 20_000];
 
 /**
- * Estimates when the newest landing of a phase is finalized, from how long slots have taken since its bundle was sent. A job that looks
- * before costs as much as the one that finds it final.
+ * Estimates when the newest landing of a phase is finalized, about 13 s after it on mainnet. A job that looks before costs as much as
+ * the one that finds it final.
  */
 export async function untilFinalMs(
-  { chain, clock, db }: Pick<RunDeps, 'chain' | 'clock' | 'db'>,
+  { chain, db }: Pick<Deps, 'chain' | 'db'>,
   { id }: Batch,
   phase: 'execution' | 'close',
 ): Promise<number> {
-  const newest = await findNewestLanding(db, id, phase);
-  if (newest === null) return FIRST_LOOK_MS;
-  const [slot, finalized] = await Promise.all([chain.slot(), chain.finalizedBlock()]);
-  const [passed, left] = [Number(slot - newest.slot), Number(newest.slot - finalized.slot)];
-  if (passed <= 0 || left <= 0) return FIRST_LOOK_MS;
-  const passedMs = clock.now().getTime() - newest.sentAt.getTime();
-  // Rough at first: for a part of the time the bundle was on its way.
-  const estimateMs = passedMs * Math.min(left / passed, 3);
-  return Math.ceil(Math.min(Math.max(estimateMs, FIRST_LOOK_MS), LAST_LOOK_MS));
+  const slot = await findNewestLanding(db, id, phase);
+  const estimateMs = slot === null ? null : chain.untilFinalMs(slot);
+  if (estimateMs === null) return UNKNOWN_PACE_MS;
+  return Math.ceil(Math.min(Math.max(estimateMs, SOONEST_LOOK_MS), LATEST_LOOK_MS));
 }
 
 /** Returns true if no fork can bring back the accounts of a batch that a confirmed read shows as closed. */

@@ -106,23 +106,15 @@ export async function findLandedSlot(db: Db, flywheelId: string): Promise<bigint
   return slot ?? 0n;
 }
 
-/** Finds the newest slot in which bundles of a phase have landed, and when the last of them was recorded; null if none has. */
-export async function findNewestLanding(
-  db: Db,
-  batchId: string,
-  phase: Bundle['phase'],
-): Promise<{ readonly slot: bigint; readonly sentAt: Date } | null> {
-  const row = await db
+/** Finds the newest slot in which bundles of a phase have landed; null if none has. */
+export async function findNewestLanding(db: Db, batchId: string, phase: Bundle['phase']): Promise<bigint | null> {
+  const { slot } = await db
     .selectFrom('bundles')
-    .select(['landed_slot', 'created_at'])
+    .select(({ fn }) => fn.max<bigint | null>('landed_slot').as('slot'))
     .where('batch_id', '=', batchId)
     .where('phase', '=', phase)
-    .where('landed_slot', 'is not', null)
-    .orderBy('landed_slot', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row === undefined || row.landed_slot === null ? null : { slot: row.landed_slot, sentAt: row.created_at };
+    .executeTakeFirstOrThrow();
+  return slot;
 }
 
 /** Closed batches are among them: their newest landings may be unknown to a node, too. */
