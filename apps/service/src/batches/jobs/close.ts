@@ -6,6 +6,7 @@ import {
   type InstructionGroup,
   planTransactions,
   proposalAddress,
+  type SquadsInstruction,
   sumOfWeights,
   transactionAddress,
   VOTE_WEIGHT,
@@ -91,6 +92,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     }
     if (step === 'awaits wallet') return enqueueAgain(deps, multisig, batch, CANCEL_POLL_MS);
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
+    else if (step.isLast) return enqueueAgain(deps, multisig, batch, await untilFinalMs(deps, batch, 'close'));
   }
   await enqueueAgain(deps, multisig, batch, RETRY_MS);
 }
@@ -195,7 +197,13 @@ async function endUndone(deps: RunDeps, project: Project, batch: Batch, failedTx
 }
 
 /** Instructions to send next, or the reason why there are none. */
-type Step = { readonly groups: readonly InstructionGroup[] } | 'closed' | 'awaits wallet' | 'not created';
+type Step = Sending | 'closed' | 'awaits wallet' | 'not created';
+
+interface Sending {
+  readonly groups: readonly InstructionGroup[];
+  /** Nothing is to be sent after it. */
+  readonly isLast: boolean;
+}
 
 async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<Step> {
   const { batchIndex } = batch;
@@ -218,6 +226,7 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
       batch.kind === 'rotation'
         ? [rotationCloseGroup(multisig, batch)]
         : closeGroups(multisig, batch, decodeBatch(batchAccount).size),
+    isLast: true,
   });
   // A change of members made the proposal stale: votes are impossible, and closing needs none.
   const isStale = batchIndex <= staleTransactionIndex;
@@ -233,12 +242,13 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
             ...sumOfWeights([ACTIVATE_WEIGHT, VOTE_WEIGHT]),
           },
         ],
+        isLast: false,
       };
     case 'Active':
-      return { groups: [{ instructions: [proposalReject(located, multisig.company)], ...VOTE_WEIGHT }] };
+      return vote(proposalReject(located, multisig.company));
     case 'Approved':
       if (cancelled.includes(multisig.company)) return 'awaits wallet';
-      return { groups: [{ instructions: [proposalCancel(located, multisig.company)], ...VOTE_WEIGHT }] };
+      return vote(proposalCancel(located, multisig.company));
     case 'Rejected':
     case 'Cancelled':
     case 'Executed':
@@ -250,12 +260,16 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
   }
 }
 
+function vote(instruction: SquadsInstruction): Sending {
+  return { groups: [{ instructions: [instruction], ...VOTE_WEIGHT }], isLast: false };
+}
+
 /** Sends the instructions of a step. Returns false if a bundle did not land. */
 async function landStep(
   deps: RunDeps,
   multisig: Multisig,
   { id: batchId }: Batch,
-  { groups, attempt }: Exclude<Step, string> & { readonly attempt: number },
+  { groups, attempt }: Sending & { readonly attempt: number },
 ): Promise<boolean> {
   const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
   const planned = planTransactions(groups, operatorLimits(multisig, 'close', terms, { isCareful: attempt > 0 }));
