@@ -208,7 +208,7 @@ async function runBatchJob(
   const presentKeys = { operator: signers.operator.address, company: signers.company.address };
   const runDeps = { ...deps, chain, operator, company, presentKeys, run };
   try {
-    await checkMultisig(runDeps, project.flywheel.multisig);
+    if (maySign(job.type, found)) await checkMultisig(runDeps, project.flywheel.multisig);
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
     if (!isStop(error)) {
@@ -226,6 +226,15 @@ async function runBatchJob(
   const { size: shared, perAdmitted } = deps.noncePool;
   const pool = { authority: operator.address, least: { shared, perAdmitted } };
   if (await isRefillDue(deps.db, pool)) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+}
+
+/**
+ * Returns false for jobs that only record the end that the chain shows, or find that there is one. They run also for a project that
+ * a lost operator without a recovery key has locked: its batches expire, and clients can cancel them.
+ */
+function maySign(type: BatchJob['type'], { status }: BatchWithoutPipelines): boolean {
+  if (type === 'expire' || type === 'cancel') return false;
+  return type === 'close' || status !== 'FAILED';
 }
 
 /** Returns true if a job was stopped, and has not failed. */

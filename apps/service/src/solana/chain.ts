@@ -66,7 +66,7 @@ export interface Chain extends PastReads {
   finalizedBlock(): Promise<{ readonly slot: bigint; readonly blockHeight: bigint }>;
   /**
    * Estimates the milliseconds until a slot is finalized, without a request: from the finalized slots that all views have read
-   * before. 0 if it is finalized; null while they have read too few.
+   * before. 0 if it is finalized, infinite while the cluster finalizes nothing; null while they have read too few.
    */
   untilFinalMs(slot: bigint): number | null;
   /** Reads outcomes in the order asked for. The node searches its whole history. */

@@ -5,7 +5,10 @@ export interface FinalityPace {
    * @param nowMs a monotonic time.
    */
   saw(finalizedSlot: bigint, nowMs: number): void;
-  /** Returns the milliseconds until a slot is finalized, 0 if it is; null while too little was seen to tell. */
+  /**
+   * Returns the milliseconds until a slot is finalized: 0 if it is, infinite while the cluster finalizes nothing; null while
+   * too little was seen to tell.
+   */
   untilFinalMs(slot: bigint, nowMs: number): number | null;
 }
 
@@ -42,7 +45,8 @@ export function createFinalityPace(): FinalityPace {
       if (begin === null || newest === null) return null;
       if (slot <= newest.slot) return 0;
       const [spanMs, slots] = [newest.atMs - begin.atMs, Number(newest.slot - begin.slot)];
-      if (spanMs < MIN_SPAN_MS || slots === 0) return null;
+      if (spanMs < MIN_SPAN_MS) return null;
+      if (slots === 0) return Number.POSITIVE_INFINITY;
       const left = Number(slot - newest.slot) + MARGIN_SLOTS;
       return Math.max((left * spanMs) / slots - (nowMs - newest.atMs), 0);
     },

@@ -34,6 +34,14 @@ describe('the time until a slot is finalized', () => {
     assert.equal(pace.untilFinalMs(1_231n, 640_000), 33 * 1_200);
   });
 
+  it('has no end while the cluster finalizes nothing', () => {
+    const pace = seen(1_000n);
+    for (let atMs = 410_000; atMs <= 600_000; atMs += 10_000) pace.saw(1_000n, atMs);
+    assert.equal(pace.untilFinalMs(1_031n, 600_000), Number.POSITIVE_INFINITY);
+    pace.saw(1_010n, 604_000);
+    assert.notEqual(pace.untilFinalMs(1_031n, 604_000), Number.POSITIVE_INFINITY);
+  });
+
   it('does not go by a node that is behind, but by a cluster that has begun again', () => {
     const pace = seen(1_000n);
     pace.saw(900n, 400_400);

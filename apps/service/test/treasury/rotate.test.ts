@@ -142,23 +142,19 @@ describe('the rotation of the wallet', () => {
   it('returns the rent of a batch that ended before and that can no longer be voted on', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    // Ended and not yet closed, as after a stop of the service at that moment.
-    const ended = { status: 'FAILED', ended_at: new Date(), execute_result: '{}' } as const;
-    await world.db.updateTable('batches').set(ended).where('id', '=', batch.id).execute();
-    await world.db
-      .updateTable('nonces')
-      .set({ state: 'refreshing', batch_id: null })
-      .where('batch_id', '=', batch.id)
-      .execute();
-    const to = await generateKeyPairSigner();
-    const { batchId } = await setUp(project, to);
-    await execute(project, batchId);
-    const cookie = await signIn(world.url, to);
-    const cancel = `/console/api/projects/${project.projectId}/batches/${batch.id}/cancel`;
-    requireOk(await send(world.url, 'POST', cancel, { headers: { cookie }, body: {} }));
-    const closed = () =>
-      world.db.selectFrom('batches').select('closed_at').where('id', '=', batch.id).executeTakeFirstOrThrow();
-    await waitUntil(closed, ({ closed_at }) => closed_at !== null);
+    await endUnclosed(batch.id);
+    await closesAfterRotation(project, batch.id);
+  });
+
+  it('returns the rent of a rotation before it that was approved and can no longer be executed', async () => {
+    const project = await createProject(world);
+    const { batchId } = await setUp(project, await generateKeyPairSigner());
+    const approver = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
+    const located = locateBatch(await findMultisig(world, project), 1n);
+    await landSigned([proposalApprove(located, project.wallet.address)], project.wallet);
+    await landSigned([proposalApprove(located, approver.address)], approver);
+    await endUnclosed(batchId);
+    await closesAfterRotation(project, batchId);
   });
 
   it('continues after the service was stopped in the middle of it', async () => {
@@ -212,6 +208,27 @@ describe('the rotation of the company’s approver', () => {
     await rm(directory, { recursive: true });
   });
 });
+
+/** Makes a batch FAILED that is not closed yet, as after a stop of the service at that moment. */
+async function endUnclosed(batchId: string): Promise<void> {
+  const ended = { status: 'FAILED', ended_at: new Date(), execute_result: '{}' } as const;
+  await world.db.updateTable('batches').set(ended).where('id', '=', batchId).execute();
+  const returned = { state: 'refreshing', batch_id: null } as const;
+  await world.db.updateTable('nonces').set(returned).where('batch_id', '=', batchId).execute();
+}
+
+/** Replaces the wallet, and asserts that the accounts of an earlier batch are closed then, without a vote of either wallet. */
+async function closesAfterRotation(project: TestProject, batchId: string): Promise<void> {
+  const to = await generateKeyPairSigner();
+  const rotation = await setUp(project, to);
+  await execute(project, rotation.batchId);
+  const cookie = await signIn(world.url, to);
+  const path = `/console/api/projects/${project.projectId}/batches/${batchId}/cancel`;
+  requireOk(await send(world.url, 'POST', path, { headers: { cookie }, body: {} }));
+  const closed = () =>
+    world.db.selectFrom('batches').select('closed_at').where('id', '=', batchId).executeTakeFirstOrThrow();
+  await waitUntil(closed, ({ closed_at }) => closed_at !== null);
+}
 
 async function setUp(project: TestProject, to: KeyPairSigner) {
   const rotation = requireOk(await rotateWallet(world, project, to));

@@ -228,9 +228,11 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
         : closeGroups(multisig, batch, decodeBatch(batchAccount).size),
     isLast: true,
   });
-  // A change of members made the proposal stale: votes are impossible, and closing needs none.
+  // A change of members made the proposal stale: votes are impossible, and closing needs none. An approved batch can be
+  // executed nevertheless, and an approved rotation cannot.
   const isStale = batchIndex <= staleTransactionIndex;
-  if (isStale && (status === 'Draft' || status === 'Active')) return closing();
+  const isVoid = status === 'Draft' || status === 'Active' || (status === 'Approved' && batch.kind === 'rotation');
+  if (isStale && isVoid) return closing();
   const located = locateBatch(multisig, batchIndex);
   switch (status) {
     case 'Draft':

@@ -202,11 +202,11 @@ export async function recordEnd(
       }
     }
   }
+  const close = { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address } as const;
   // An execution is shown before it is final, but that of a rotation. Nothing can be closed earlier.
   const isShownEarly = event === 'EXECUTION_LANDED' && batch.kind !== 'rotation';
-  const waitMs = isShownEarly ? await untilFinalMs({ chain, db: trx }, batch, 'execution') : 0;
-  const close = { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address } as const;
-  await jobs.enqueue(trx, close, { startAfter: new Date(clock.now().getTime() + waitMs) });
+  const waitMs = isShownEarly ? await untilFinalMs({ chain, db: trx }, batch, 'execution') : null;
+  await jobs.enqueue(trx, close, waitMs === null ? {} : { startAfter: new Date(clock.now().getTime() + waitMs) });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
 }
 
