@@ -141,6 +141,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
     await reserveDailyAmounts(trx, project, day, totals);
     const lease = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
     if (!lease) throw new Error('The test stored too few nonces.');
+    const pipelines = options.pipelines ?? [newPipeline(), newPipeline()];
     const batch: Batch = {
       id,
       projectId: project.id,
@@ -149,7 +150,8 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
       kind: options.kind ?? 'pipelines',
       status: 'AVAILABLE_TO_QUEUE',
       batchIndex,
-      pipelines: options.pipelines ?? [newPipeline(), newPipeline()],
+      pipelines,
+      pipelineCount: pipelines.length,
       nonce: lease.nonce,
       signedTx: null,
       initResult: null,

@@ -194,6 +194,7 @@ async function writeBatch(
     status: 'AVAILABLE_TO_QUEUE',
     batchIndex,
     pipelines,
+    pipelineCount: pipelines.length,
     nonce,
     signedTx: null,
     initResult: null,

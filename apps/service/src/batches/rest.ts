@@ -17,16 +17,21 @@ export interface Rest {
 export async function readRest(
   deps: Pick<Deps, 'db' | 'clock'>,
   project: Project,
-  { id, kind, status, executeResult }: BatchWithoutPipelines,
+  batch: BatchWithoutPipelines,
 ): Promise<Rest> {
-  if (kind !== 'pipelines' || status !== 'FAILED') return {};
-  const { pipelines } = await readBatch(deps, project, id);
-  const left = pipelines.slice(executeResult?.totalSuccessful ?? 0).map(toPipeline);
+  if (!mayHaveRest(batch)) return {};
+  const { pipelines } = await readBatch(deps, project, batch.id);
+  const left = pipelines.slice(batch.executeResult?.totalSuccessful ?? 0).map(toPipeline);
   const { rest, heldBack } = await separate(deps, project, left);
   return {
     ...(rest.length > 0 && { rest: { pipelines: rest } }),
     ...(heldBack.length > 0 && { heldBack: { pipelines: heldBack } }),
   };
+}
+
+/** Returns true for a batch whose pipelines `readRest` reads. */
+export function mayHaveRest({ kind, status }: BatchWithoutPipelines): boolean {
+  return kind === 'pipelines' && status === 'FAILED';
 }
 
 function toPipeline({ type, payload, actions }: CompiledPipeline): Pipeline {

@@ -48,6 +48,8 @@ export interface Batch {
   /** The Squads transaction index. It is never reused for other content. */
   readonly batchIndex: bigint;
   readonly pipelines: readonly CompiledPipeline[];
+  /** The length of `pipelines`, also where they are not read. */
+  readonly pipelineCount: number;
   /** Leased while the batch is open. */
   readonly nonce: LeasedNonce;
   /** The approval signed by the wallet; null until execution is requested. */

@@ -202,6 +202,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
       status,
       batchIndex: 1n,
       pipelines,
+      pipelineCount: pipelines.length,
       nonce: { address: (await generateKeyPairSigner()).address, value: project.wallet as string as Nonce },
       signedTx: null,
       initResult: null,

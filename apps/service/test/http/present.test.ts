@@ -15,6 +15,7 @@ const BATCH: Batch = {
   status: 'FINALIZED',
   batchIndex: 9_007_199_254_740_993n,
   pipelines: [],
+  pipelineCount: 0,
   nonce: { address: address('11111111111111111111111111111111'), value: 'nonce' as Nonce },
   signedTx: 'AA==' as Base64EncodedWireTransaction,
   initResult: null,

@@ -86,7 +86,7 @@ describe('the reading of pipelines', () => {
   it('is bounded by their number, for a key, for a project with many keys, and for a wallet', async () => {
     let time = 0;
     const work = createWorkLimits(rateLimits(1), { now: () => new Date(time) }, WAITING);
-    const read = (by: PipelineReader, count = 1_000) => work.readPipelines(by, async () => count, Number);
+    const read = (by: PipelineReader, count = 1_000) => work.readPipelines(by, count, async () => count);
     const key = (keyId: string) => ({ keyId, projectId: 'p' });
     const limited = (error: unknown) => {
       assert.ok(isApiError(error, 'ERR_RATE_LIMITED'), String(error));
@@ -103,6 +103,26 @@ describe('the reading of pipelines', () => {
     await read(key('m'), 1);
     time += 1_000;
     await read(key('k'), 1);
+  });
+
+  it('is bounded also when it is asked for at once, and small batches leave room for others', async () => {
+    const work = createWorkLimits(rateLimits(1), CLOCK, WAITING);
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const readAtOnce = (keyIds: readonly string[], count: number) =>
+      Promise.allSettled(keyIds.map((keyId) => work.readPipelines({ keyId, projectId: 'p' }, count, () => gate)));
+    const ofOneKey = readAtOnce(Array(10).fill('k'), 1_000);
+    const ofManyKeys = readAtOnce(['l', 'm', 'n', 'o'], 1_000);
+    open();
+    for (const [reads, begun] of [
+      [await ofOneKey, 3],
+      [await ofManyKeys, 2],
+    ] as const) {
+      const refused = reads.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+      assert.equal(reads.length - refused.length, begun);
+      for (const reason of refused) assert.ok(isApiError(reason, 'ERR_RATE_LIMITED'), String(reason));
+    }
+    const ofSmallBatches = Array.from({ length: 10 }, () => work.readPipelines({ wallet: 'w' }, 5, () => gate));
+    await Promise.all(ofSmallBatches);
   });
 });
 

@@ -158,6 +158,7 @@ test('a batch is found by its idempotency key, with the request’s hash and the
       status: 'AVAILABLE_TO_QUEUE' as const,
       batchIndex,
       pipelines: [newPipeline()],
+      pipelineCount: 1,
       nonce: lease.nonce,
       signedTx: null,
       initResult: null,

@@ -2,11 +2,9 @@ import { ApiError, DEFAULT_BATCHES_PAGE_SIZE, isFinalStatus, type OPERATIONS } f
 import { executeBatch } from '../../batches/execute.ts';
 import type { PreviewDeps } from '../../batches/preview.ts';
 import { listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../../batches/read.ts';
-import { type Rest, readRest } from '../../batches/rest.ts';
+import { mayHaveRest, readRest } from '../../batches/rest.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
-import type { Project } from '../../model/project.ts';
 import type { Handlers } from '../operations/handlers.ts';
-import type { PipelineReader } from '../operations/work-limits.ts';
 import {
   appliedPreference,
   parsePreferredWait,
@@ -24,12 +22,6 @@ const KIND = 'pipelines';
 
 /** Handlers of the operations under `/v1`. */
 export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
-  const readWhole = (reader: PipelineReader, project: Project, batchId: string) =>
-    deps.work.readPipelines(
-      reader,
-      () => readBatch(deps, project, batchId, KIND),
-      ({ pipelines }) => pipelines.length,
-    );
   return {
     initBatch: {
       checksBody: ({ project, keyId, keyScopes: scopes }, { headers, body }) =>
@@ -74,13 +66,15 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
     },
 
     getBatch: async ({ project, keyId, batch: found }, { params: { batchId }, query }) => {
-      const reader = { keyId, projectId: project.id };
       const batch = requireFound(found, batchId);
       const include = parseInclude(query.include);
+      const readAll = <Result>(read: () => Promise<Result>) =>
+        deps.work.readPipelines({ keyId, projectId: project.id }, batch.pipelineCount, read);
+      const readWhole = () => readBatch(deps, project, batchId, KIND);
       const included = {
-        ...(include.pipelines && { pipelines: await presentPipelines(await readWhole(reader, project, batchId)) }),
+        ...(include.pipelines && { pipelines: await presentPipelines(await readAll(readWhole)) }),
         ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
-        ...(include.rest && (await deps.work.readPipelines(reader, () => readRest(deps, project, batch), countRest))),
+        ...(include.rest && mayHaveRest(batch) && (await readAll(() => readRest(deps, project, batch)))),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };
       return { status: 200, body: presentBatch(batch, project, included) };
@@ -107,10 +101,6 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
 function requireFound(batch: BatchWithoutPipelines | null, batchId: string): BatchWithoutPipelines {
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
-}
-
-function countRest({ rest, heldBack }: Rest): number {
-  return (rest?.pipelines.length ?? 0) + (heldBack?.pipelines.length ?? 0);
 }
 
 function locationOf(batchId: string): string {

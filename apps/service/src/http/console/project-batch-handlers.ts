@@ -31,10 +31,8 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
     getProjectBatch: async ({ wallet }, { params }) => {
       const project = await visible(wallet, params);
       const details = await readBatchDetails(deps, project, params.batchId);
-      const { pipelines } = await deps.work.readPipelines(
-        { wallet },
-        () => readBatch(deps, project, params.batchId),
-        (batch) => batch.pipelines.length,
+      const { pipelines } = await deps.work.readPipelines({ wallet }, details.record.pipelineCount, () =>
+        readBatch(deps, project, params.batchId),
       );
       const body = {
         ...presentProgress(details, project, deps),

@@ -27,13 +27,10 @@ export interface WorkLimits {
   countStream(by: { readonly holder: string; readonly projectId: string }): Promise<void>;
   /**
    * Reads pipelines, if neither this reader nor its project has read too many of them in this process lately.
+   * @param count of pipelines that are read.
    * @throws ApiError ERR_RATE_LIMITED, and whatever the reading throws.
    */
-  readPipelines<Result>(
-    by: PipelineReader,
-    read: () => Promise<Result>,
-    countOf: (result: Result) => number,
-  ): Promise<Result>;
+  readPipelines<Result>(by: PipelineReader, count: number, read: () => Promise<Result>): Promise<Result>;
   /**
    * Counts the pipelines of a request before they are parsed and compiled. A key, or the wallet in the console, may have
    * half of what its project may, and all projects that are not admitted share another limit.
@@ -103,17 +100,15 @@ export function createWorkLimits(
       streams.take(holder, 1);
       await count(`event streams ${projectId}`);
     },
-    async readPipelines(by, read, countOf) {
-      const [reader, project] = 'wallet' in by ? [by.wallet, null] : [by.keyId, by.projectId];
-      requireAll([
-        [pipelines.ofReader, reader],
-        ...(project === null ? [] : [[pipelines.ofProject, project] as const]),
-      ]);
-      const result = await read();
-      const readCount = countOf(result);
-      pipelines.ofReader.take(reader, readCount);
-      if (project !== null) pipelines.ofProject.take(project, readCount);
-      return result;
+    async readPipelines(by, count, read) {
+      const counts = [
+        [pipelines.ofReader, 'wallet' in by ? by.wallet : by.keyId],
+        ...('wallet' in by ? [] : [[pipelines.ofProject, by.projectId] as const]),
+      ] as const;
+      requireAll(counts);
+      // Before the reading, so that simultaneous requests are bounded too.
+      for (const [bucket, holder] of counts) bucket.take(holder, count);
+      return read();
     },
     countCompiled({ project, keyId }, body) {
       const count = countPipelines(body);
@@ -198,8 +193,8 @@ function partOf(limit: BucketLimit, divisor: number): BucketLimit {
 const MAX_HOLDERS = 10_000;
 
 /**
- * Counts what each holder takes, which comes back with time. Whoever has something left may take any amount, and then waits
- * until that has come back: the size is known only afterwards.
+ * Counts what each holder takes, which comes back with time. Whoever has something left may take any amount, because a batch is
+ * read and compiled whole, and then waits until that has come back.
  */
 function createBucket({ requests, seconds, unit }: BucketLimit, { now }: { now(): Date }) {
   const perSecond = requests / seconds;

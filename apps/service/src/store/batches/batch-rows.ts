@@ -41,6 +41,7 @@ export function toBatch(row: BatchRow): BatchWithoutPipelines {
     kind: row.kind,
     status: row.status,
     batchIndex: row.batch_index,
+    pipelineCount: row.pipeline_count,
     nonce: { address: row.nonce_address, value: row.nonce_value },
     signedTx: row.signed_tx,
     initResult: row.init_result,
