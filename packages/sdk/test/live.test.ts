@@ -221,6 +221,9 @@ describe('the SDK with a service and its cluster', () => {
     // The stream ends at once after the last event.
     const last = events.at(-1)?.id ?? '';
     for await (const { type } of client.streamBatchEvents(batch.id, { after: last })) assert.fail(type);
+    // So does that of a batch whose events are dropped.
+    await world.db.deleteFrom('batch_events').where('batch_id', '=', batch.id).execute();
+    for await (const { type } of client.streamBatchEvents(batch.id)) assert.fail(type);
     const unknown = client.streamBatchEvents(crypto.randomUUID()).next();
     await assert.rejects(unknown, (error) => isFlywheelError(error, 'ERR_BATCH_NOT_FOUND'));
   });

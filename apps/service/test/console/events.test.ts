@@ -90,6 +90,19 @@ describe('the event stream of a batch', () => {
     assert.equal(nonsense.status, 400);
   });
 
+  it('answers 204 for a batch that is over once its events are dropped', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    requireOk(await executeSigned(world, project, batch));
+    const events = await allEvents(await follow(project, batch.id));
+    assert.equal(events.at(-1)?.type, 'batch.closed');
+    await world.db.deleteFrom('batch_events').where('batch_id', '=', batch.id).execute();
+    assert.equal((await follow(project, batch.id)).status, 204);
+    for (const id of ['0', events.at(-1)?.id ?? '']) {
+      assert.equal((await follow(project, batch.id, { 'last-event-id': id })).status, 204);
+    }
+  });
+
   it('sends the end of a cancelled batch, and an end that never came on chain', onlyLocal('fail calls'), async () => {
     const project = await createProject(world);
     world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });

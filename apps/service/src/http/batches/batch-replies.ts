@@ -115,18 +115,16 @@ export interface StreamDeps extends EventDeps {
 }
 
 /**
- * Replies with the events of a batch that the caller may read. If the caller has received the last one, replies 204, the
- * status after which an EventSource does not reconnect (HTML, "Server-sent events").
+ * Replies with the events of a batch that the caller may read. If none can follow, because the caller has received the last one
+ * or old ones were dropped, replies 204, the status after which an EventSource does not reconnect (HTML, "Server-sent events").
  */
 export async function replyWithEvents(
   deps: StreamDeps,
   { batchId, projectId, holder, lastEventId }: EventsRequest,
 ): Promise<EventsReply> {
   const after = BigInt(lastEventId ?? 0);
-  if (lastEventId !== undefined) {
-    const { events, isLast } = await readEvents(deps, batchId, after);
-    if (isLast && events.length === 0) return { status: 204, body: null };
-  }
+  const { events, isLast } = await readEvents(deps, batchId, after);
+  if (isLast && events.length === 0) return { status: 204, body: null };
   await deps.work.countStream({ holder, projectId });
   return {
     status: 200,
