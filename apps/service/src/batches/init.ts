@@ -43,7 +43,7 @@ export async function initBatch(deps: InitDeps, request: InitRequest): Promise<C
 
   const { pipelines: requested } = parseInitRequest(body);
   await answerOthers();
-  checkPipelines(requested, { ...project, scopes });
+  await checkPipelines(requested, { ...project, scopes });
   await checkPayloads(deps, project, requested);
   await requireRecipients(deps, project, requested);
   const pipelines = await compilePipelines(requested, project);

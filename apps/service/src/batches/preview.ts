@@ -50,7 +50,7 @@ export async function previewBatch(
 ): Promise<Preview> {
   requireServed(deps, project);
   const request = parseInitRequest(body);
-  checkPipelines(request.pipelines, { ...project, scopes });
+  await checkPipelines(request.pipelines, { ...project, scopes });
   await checkPayloads(deps, project, request.pipelines);
   const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);

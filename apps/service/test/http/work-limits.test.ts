@@ -161,6 +161,23 @@ describe('the compilation of pipelines', () => {
       'the longer wait',
     );
   });
+
+  it('counts a pipeline of more actions than one transaction can run as several', () => {
+    const work = createWorkLimits(rateLimits(1), CLOCK, WAITING);
+    const compile = (keyId: string, pipelines: unknown) =>
+      work.countCompiled({ project: { id: keyId, isAdmitted: true }, keyId }, { pipelines });
+    const isLimited = (error: unknown) => isApiError(error, 'ERR_RATE_LIMITED');
+    const [whole, large] = [{ actions: Array(64) }, { actions: Array(23_000) }];
+    for (let i = 0; i < 10; i++) compile('whole', Array(1_000).fill(whole));
+    assert.throws(() => compile('whole', [whole]), isLimited);
+    // Each counts as 360.
+    for (let i = 0; i < 28; i++) compile('large', [large]);
+    assert.throws(() => compile('large', [whole]), isLimited);
+    for (let i = 0; i < 10; i++) compile('many large', Array(900).fill(large));
+    assert.throws(() => compile('many large', [whole]), isLimited);
+    for (let i = 0; i < 2_500; i++) compile('invalid', [null, 'text', { actions: 3 }, { actions: {} }]);
+    assert.throws(() => compile('invalid', null), isLimited);
+  });
 });
 
 describe('open event streams', () => {

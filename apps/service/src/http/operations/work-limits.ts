@@ -1,4 +1,5 @@
 import { ApiError, type ErrorContext, MAX_PIPELINES_PER_BATCH } from '@flywheel/api';
+import { MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protocol';
 import type { Project } from '../../model/project.ts';
 import { rateLimited } from '../wire/errors.ts';
 import type { RateLimits } from './operation-route.ts';
@@ -173,10 +174,23 @@ function requireAll(counts: readonly (readonly [bucket: Bucket, holder: string])
 
 type Bucket = ReturnType<typeof createBucket>;
 
-/** The body is not validated yet: an invalid one counts as one pipeline, or as the most that a batch may have. */
+/**
+ * Counts one for each pipeline that fits a transaction, and more for one with more actions than a transaction can run, which is
+ * checked before it is refused. The body is not validated yet: an invalid one counts as one, or as the most that a batch may have.
+ */
 function countPipelines(body: unknown): number {
-  const { pipelines } = typeof body === 'object' && body !== null && 'pipelines' in body ? body : { pipelines: null };
-  return Array.isArray(pipelines) ? Math.min(Math.max(1, pipelines.length), MAX_PIPELINES_PER_BATCH) : 1;
+  let count = 0;
+  for (const pipeline of listIn(body, 'pipelines')) {
+    count += Math.max(1, Math.ceil(listIn(pipeline, 'actions').length / MAX_PIPELINE_INSTRUCTIONS));
+    if (count >= MAX_PIPELINES_PER_BATCH) return MAX_PIPELINES_PER_BATCH;
+  }
+  return Math.max(1, count);
+}
+
+/** Reads a list of an object that is not validated yet; empty if there is none. */
+function listIn(value: unknown, name: string): readonly unknown[] {
+  const list: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : null;
+  return Array.isArray(list) ? list : [];
 }
 
 interface BucketLimit {
