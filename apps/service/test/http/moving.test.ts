@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { startTestServer } from '@flywheel/testing/test-server';
 import { fastify } from 'fastify';
 import { directoryRoutes } from '../../src/http/directory.ts';
+import { createAddressLimits } from '../../src/http/operations/address-limits.ts';
 import type { ShardQuestion } from '../../src/model/shard-question.ts';
 import { createApiKey } from '../../src/projects/api-key.ts';
 
@@ -27,6 +28,16 @@ describe('a request for a project that moves to another shard', () => {
     await assertMoving(await server.fetch(CURRENT, { apiKey }));
     const { apiKey: unknown } = createApiKey(new Uint8Array(32).fill(8));
     assert.equal((await server.fetch(CURRENT, { apiKey: unknown })).status, 404);
+  });
+
+  it('does not count as a search for an unknown key, which would lock out others behind the same address', async () => {
+    const { apiKey } = createApiKey(new Uint8Array(32).fill(7));
+    const unlimited = { requests: 1_000, seconds: 60 };
+    const unknownCredentials = { requests: 1, seconds: 60 };
+    const clock = { now: () => new Date(0) };
+    const addressLimits = createAddressLimits({ any: unlimited, heavy: unlimited, unknownCredentials }, clock);
+    await using server = await startTestServer({ handlers, addressLimits, hasDeparted: async () => true });
+    for (let i = 0; i < 3; i++) await assertMoving(await server.fetch(CURRENT, { apiKey }));
   });
 });
 

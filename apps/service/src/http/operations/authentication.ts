@@ -114,11 +114,15 @@ export async function authenticateKey(
   }
   const credential = Buffer.from(given.hash).toString('base64');
   const record = deps.addressLimits.requireSearch(address, credential);
-  const found = await deps.findKeyHolder(given, { name: rateLimit, batchId }).catch((error: unknown) => {
+  const search = async () => {
+    const holder = await deps.findKeyHolder(given, { name: rateLimit, batchId });
+    if (!holder && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
+    return holder;
+  };
+  const found = await search().catch((error: unknown) => {
     record(null);
     throw error;
   });
-  if (!found && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
   const matches = timingSafeEqual(given.hash, found?.key.hash ?? NO_HASH);
   record(found !== null && matches && found.key.revokedAt === null);
