@@ -55,14 +55,19 @@ export function guardedLookup(rules: ReceiverRules, resolve: Resolve = resolverF
   };
 
   async function find(hostname: string): Promise<[LookupAddress, ...LookupAddress[]]> {
-    const found = await resolve(hostname);
+    const found = await resolve(hostname).catch(noneIfUnknown);
     const [first, ...more] = found.filter(({ address }) => isAllowedAddress(address, rules));
     if (first) return [first, ...more];
-    const seen = found.map(({ address }) => address).join(', ');
-    throw new Error(
-      seen === '' ? `${hostname} has no address.` : `${hostname} is ${seen}, which is not a public address.`,
-    );
+    // The tenant reads it. The same sentence for each cause shows nothing of the names in the service's network.
+    throw new Error(`${hostname} leads to no ${rules.allowPrivate ? '' : 'public '}address.`);
   }
+}
+
+/** Returns no addresses for a name that does not exist or has none. @throws every other error. */
+function noneIfUnknown(error: unknown): [] {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === dns.NOTFOUND || code === dns.NODATA) return [];
+  throw error;
 }
 
 /** dns.lookup uses few threads, on which connections to the database and the cluster wait as well. */
