@@ -8,7 +8,7 @@ import {
   createTransactionMessage,
   setTransactionMessageFeePayer,
 } from '@solana/kit';
-import type { Batch, BatchWithoutPipelines } from '../model/batch.ts';
+import type { BatchWithoutPipelines } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
 import { compileUnsigned } from '../solana/transactions.ts';
@@ -22,7 +22,7 @@ import type { Deps } from './deps.ts';
 import type { EventDeps } from './events.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
 import { readStatuses } from './jobs/progress.ts';
-import { awaitBatch, readBatch, type Wait } from './read.ts';
+import { awaitBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
 
 export interface CancelRequest {
   readonly batchId: string;
@@ -52,7 +52,7 @@ export async function cancelBatch(
   { batchId, kind, actor }: CancelRequest,
   wait: Wait,
 ): Promise<Cancellation> {
-  const batch = await readBatch(deps, project, batchId, kind);
+  const batch = await readBatchWithoutPipelines(deps, project, batchId, kind);
   if (!isFinalStatus(batch.status)) {
     const unapproved = await findUnapprovedOnChain(deps, project, [batch]);
     await endOrEnqueue(deps, project, batch, { isUnapproved: unapproved.has(batch.id), actor });
@@ -81,9 +81,9 @@ export async function cancelBatchesOfKey(
     await lockFlywheel(trx, project.flywheel.id);
     return findUnapprovedIds(trx, keyId);
   });
-  const batches: Batch[] = [];
+  const batches: BatchWithoutPipelines[] = [];
   for (const some of chunksOf(ids, CANCELLED_AT_ONCE)) {
-    batches.push(...(await Promise.all(some.map((id) => readBatch(deps, project, id)))));
+    batches.push(...(await Promise.all(some.map((id) => readBatchWithoutPipelines(deps, project, id)))));
   }
   const unapproved = await findUnapprovedOnChain(deps, project, batches);
   for (const some of chunksOf(batches, CANCELLED_AT_ONCE)) {
@@ -100,15 +100,15 @@ const CANCELLED_AT_ONCE = 4;
 async function endOrEnqueue(
   deps: Deps,
   project: Project,
-  batch: Batch,
+  batch: BatchWithoutPipelines,
   { isUnapproved, actor }: { readonly isUnapproved: boolean; readonly actor: Address | undefined },
 ): Promise<void> {
   const { db, clock, jobs } = deps;
   await db.transaction().execute(async (trx) => {
     const isUnbegun = await lockUnbegun(trx, batch.id);
-    // Read again under the lock: the batch may have been set up or have ended.
-    const locked = (await findBatch(trx, batch.id)) ?? batch;
-    if (isFinalStatus(locked.status)) return;
+    // Read again under the lock: the batch may have been set up, have ended, or have left with its project.
+    const locked = await findBatch(trx, batch.id);
+    if (!locked || isFinalStatus(locked.status)) return;
     if (actor !== undefined) {
       const entry = { actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, { at: clock.now(), ...entry });
@@ -133,7 +133,7 @@ const MAX_READ_MS = 3_000;
 export async function findUnapprovedOnChain(
   { chain, db, clock, log }: Pick<Deps, 'chain' | 'db' | 'clock' | 'log'>,
   { flywheel: { id, multisig } }: Project,
-  batches: readonly Batch[],
+  batches: readonly BatchWithoutPipelines[],
 ): Promise<ReadonlySet<string>> {
   if (batches.length === 0) return new Set();
   const landedSlot = await findLandedSlot(db, id);

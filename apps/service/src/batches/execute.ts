@@ -49,13 +49,14 @@ export async function executeBatch(
   wait: Wait,
 ): Promise<BatchWithoutPipelines> {
   const { batchId, kind } = request;
-  const batch = await readBatch(deps, project, batchId, kind).catch(throwDamaged);
-  if (!isFinalStatus(batch.status)) {
+  const found = await readBatchWithoutPipelines(deps, project, batchId, kind);
+  if (!isFinalStatus(found.status)) {
     // A pause does not hide the result of a batch that has ended.
     await requireNotHalted(deps, project);
     if (await hasExecutionBegun(deps.db, batchId)) {
       await continueExecution(deps, project, batchId);
     } else {
+      const batch = await readBatch(deps, project, batchId, kind).catch(throwDamaged);
       const requested = await checkAndRequest(deps, project, batch, request);
       // A person may take days to approve, so the caller gets an answer now.
       if (requested === 'awaits company') return readBatchWithoutPipelines(deps, project, batchId);

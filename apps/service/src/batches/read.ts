@@ -39,8 +39,9 @@ export async function readBatchWithoutPipelines(
   { db }: Pick<Deps, 'db'>,
   project: Project,
   batchId: string,
+  kind?: BatchKind,
 ): Promise<BatchWithoutPipelines> {
-  const batch = await findBatchWithoutPipelines(db, batchId, project.id);
+  const batch = await findBatchWithoutPipelines(db, batchId, project.id, kind);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }

@@ -56,8 +56,9 @@ export async function findBatchWithoutPipelines(
   db: Db,
   batchId: string,
   projectId?: string,
+  kind?: BatchKind,
 ): Promise<BatchWithoutPipelines | null> {
-  const row = await selectBatch(db, batchId, projectId).executeTakeFirst();
+  const row = await selectBatch(db, batchId, projectId, kind).executeTakeFirst();
   return row ? toBatch(row) : null;
 }
 
