@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { decodeMultisig, proposalAddress, transactionAddress } from '@flywheel/squads';
-import { rewindBatch, waitUntil } from '@flywheel/testing/batches';
+import { assertError, rewindBatch, waitUntil } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { onlyLocal } from '@flywheel/testing/cluster';
 import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
@@ -146,6 +146,30 @@ describe('a batch that is cancelled while no node answers', () => {
       requireOk(await cancelled);
     },
   );
+});
+
+describe('cancel and execute', () => {
+  it('that repeat an end count the pipelines that they read, and an end itself is never refused', async () => {
+    const project = await createProject(world);
+    const pipelines = Array.from({ length: 900 }, () => burnPipeline());
+    const { id } = await initialize(project, pipelines);
+    assert.equal(requireOk(await cancel(project, id)).rest.pipelines.length, 900);
+    const repeated = await Promise.all(Array.from({ length: 10 }, () => cancel(project, id)));
+    const refused = repeated.filter(({ status }) => status !== 200);
+    assert.ok(refused.length > 0 && refused.length <= 7, `${refused.length} are refused`);
+    for (const answer of refused) assertError(answer, 429, 'ERR_RATE_LIMITED', /^The limit of 2500 pipelines in 10 s/);
+    const { id: next } = await initialize(project, [burnPipeline()]);
+    requireOk(await cancel(project, next));
+  });
+
+  it('from the console count as operations that make much work', async () => {
+    const project = await createProject(world);
+    const { id } = await initialize(project, [burnPipeline()]);
+    const path = `/console/api/projects/${project.projectId}/batches/${id}/cancel`;
+    const answer = await send(world.url, 'POST', path, { headers: { cookie: project.cookie }, body: {} });
+    assert.equal(answer.status, 200);
+    assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"heavy"/);
+  });
 });
 
 describe('a batch that is cancelled when a restored database knows of no setup', () => {

@@ -22,7 +22,7 @@ import type { Deps } from './deps.ts';
 import type { EventDeps } from './events.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
 import { readStatuses } from './jobs/progress.ts';
-import { awaitBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
+import { awaitBatch, type RequestedBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
 
 export interface CancelRequest {
   readonly batchId: string;
@@ -32,8 +32,7 @@ export interface CancelRequest {
   readonly actor?: Address;
 }
 
-export interface Cancellation {
-  readonly batch: BatchWithoutPipelines;
+export interface Cancellation extends RequestedBatch {
   /**
    * Transaction that the wallet signs, pays for and sends. Squads needs the wallet's cancel vote on an approved proposal
    * before the rent of its accounts can be returned. Null when no vote is needed.
@@ -59,10 +58,11 @@ export async function cancelBatch(
   }
   const ended = await awaitBatch(deps, batchId, ({ status }) => isFinalStatus(status), wait);
   if (ended.status === 'EXECUTED') throw new ApiError('ERR_BATCH_NOT_CANCELLABLE', { batchId });
-  if (ended.status !== 'FAILED') return { batch: ended, cancelTx: null };
+  const requested = { batch: ended, hadEnded: isFinalStatus(batch.status) };
+  if (ended.status !== 'FAILED') return { ...requested, cancelTx: null };
   // The wallet may have cast its cancel vote since the last request.
   await deps.jobs.enqueue(deps.db, { type: 'close', batchId, multisig: project.flywheel.multisig.address });
-  return { batch: ended, cancelTx: await buildCancel(deps, project, ended) };
+  return { ...requested, cancelTx: await buildCancel(deps, project, ended) };
 }
 
 /**

@@ -13,7 +13,14 @@ import { requireNotHalted } from './admission.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 import type { EventDeps } from './events.ts';
-import { awaitBatch, readBatch, readBatchWithoutPipelines, throwDamaged, type Wait } from './read.ts';
+import {
+  awaitBatch,
+  type RequestedBatch,
+  readBatch,
+  readBatchWithoutPipelines,
+  throwDamaged,
+  type Wait,
+} from './read.ts';
 import { holdRecipients } from './recipients.ts';
 
 export interface ExecutionRequest extends ExecuteBatchRequest {
@@ -47,10 +54,11 @@ export async function executeBatch(
   project: Project,
   request: ExecutionRequest,
   wait: Wait,
-): Promise<BatchWithoutPipelines> {
+): Promise<RequestedBatch> {
   const { batchId, kind } = request;
   const found = await readBatchWithoutPipelines(deps, project, batchId, kind);
-  if (!isFinalStatus(found.status)) {
+  const hadEnded = isFinalStatus(found.status);
+  if (!hadEnded) {
     // A pause does not hide the result of a batch that has ended.
     await requireNotHalted(deps, project);
     if (await hasExecutionBegun(deps.db, batchId)) {
@@ -59,7 +67,9 @@ export async function executeBatch(
       const batch = await readBatch(deps, project, batchId, kind).catch(throwDamaged);
       const requested = await checkAndRequest(deps, project, batch, request);
       // A person may take days to approve, so the caller gets an answer now.
-      if (requested === 'awaits company') return readBatchWithoutPipelines(deps, project, batchId);
+      if (requested === 'awaits company') {
+        return { batch: await readBatchWithoutPipelines(deps, project, batchId), hadEnded };
+      }
     }
   }
   const isOver = (seen: BatchWithoutPipelines) => isFinalStatus(seen.status) || isReleased(seen);
@@ -69,7 +79,7 @@ export async function executeBatch(
     throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason });
   }
   if (isReleased(awaited)) throw toApiError(awaited.executionError);
-  return awaited;
+  return { batch: awaited, hadEnded };
 }
 
 /** Enqueues the execution of a batch that has begun, if no job of it is left: a database may have been restored without the queue. */

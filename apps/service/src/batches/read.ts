@@ -54,6 +54,13 @@ export async function readCurrentBatch({ db, clock }: Deps, project: Project): P
   return findCurrentBatch(db, project.id, new Date(clock.now().getTime() - STAYS_CURRENT_MS));
 }
 
+/** The batch of a request that may have waited for its end, as it is after the wait. */
+export interface RequestedBatch {
+  readonly batch: BatchWithoutPipelines;
+  /** True if the batch had ended before the request, which then only reads. */
+  readonly hadEnded: boolean;
+}
+
 export interface Wait {
   readonly waitMs: number;
   /** Ends the wait early. The batch's jobs continue. */

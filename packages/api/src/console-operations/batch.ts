@@ -86,7 +86,7 @@ export const BATCH_OPERATIONS = {
   },
   cancelProjectBatch: {
     ...cancelBatch,
-    ...SESSION,
+    ...HEAVY,
     path: '/console/api/projects/{projectId}/batches/{batchId}/cancel',
     params: batchParams,
     errors: [...cancelBatch.errors, 'ERR_PROJECT_NOT_FOUND'],

@@ -1,7 +1,14 @@
 import { ApiError, DEFAULT_BATCHES_PAGE_SIZE, isFinalStatus, type OPERATIONS } from '@flywheel/api';
 import { executeBatch } from '../../batches/execute.ts';
 import type { PreviewDeps } from '../../batches/preview.ts';
-import { listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../../batches/read.ts';
+import {
+  listBatches,
+  readApproval,
+  readBatch,
+  readCurrentBatch,
+  readLedger,
+  throwDamaged,
+} from '../../batches/read.ts';
 import { mayHaveRest, readRest } from '../../batches/rest.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Handlers } from '../operations/handlers.ts';
@@ -9,6 +16,7 @@ import {
   appliedPreference,
   parsePreferredWait,
   pendingReply,
+  readRestOf,
   replyToCancel,
   replyToInit,
   replyToPreview,
@@ -33,17 +41,19 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
         replyToPreview(deps, { project, scopes, keyId, body }),
     },
 
-    executeBatch: async ({ project, closing: signal }, { headers, body }) => {
+    executeBatch: async ({ project, keyId, closing: signal }, { headers, body }) => {
       const preferred = parsePreferredWait(headers.prefer);
-      const batch = await executeBatch(
+      const requested = await executeBatch(
         deps,
         project,
         { ...body, kind: KIND },
         { waitMs: preferred.seconds * 1_000, signal },
       );
-      const { id: batchId, status, executeResult } = batch;
-      if (!isFinalStatus(status) || executeResult === null) return pendingReply(batch, preferred, locationOf(batchId));
-      const rest = await readRest(deps, project, batch);
+      const { id: batchId, status, executeResult } = requested.batch;
+      if (!isFinalStatus(status) || executeResult === null) {
+        return pendingReply(requested.batch, preferred, locationOf(batchId));
+      }
+      const rest = await readRestOf(deps, project, requested, { keyId, projectId: project.id }).catch(throwDamaged);
       return {
         status: 200,
         body: { batchId, status, result: executeResult, ...rest },
@@ -51,8 +61,17 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       };
     },
 
-    cancelBatch: ({ project, closing: signal }, { headers: { prefer }, params: { batchId } }) =>
-      replyToCancel(deps, project, { batchId, kind: KIND, prefer, signal, location: locationOf(batchId) }),
+    cancelBatch: ({ project, keyId, closing: signal }, { headers: { prefer }, params: { batchId } }) => {
+      const reader = { keyId, projectId: project.id };
+      return replyToCancel(deps, project, {
+        batchId,
+        kind: KIND,
+        prefer,
+        signal,
+        location: locationOf(batchId),
+        reader,
+      });
+    },
 
     listBatches: async ({ project }, { query: { status, ...query } }) => {
       const page = await listBatches(deps, project, {

@@ -11,12 +11,12 @@ import type { Deps } from '../../batches/deps.ts';
 import { type EventDeps, readEvents, streamEvents } from '../../batches/events.ts';
 import { type InitDeps, type InitRequest, initBatch } from '../../batches/init.ts';
 import { type PreviewDeps, previewBatch } from '../../batches/preview.ts';
-import { buildApproval, readApproval } from '../../batches/read.ts';
-import { readRest } from '../../batches/rest.ts';
+import { buildApproval, type RequestedBatch, readApproval } from '../../batches/read.ts';
+import { mayHaveRest, type Rest, readRest } from '../../batches/rest.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { StreamLimit } from '../operations/events.ts';
-import type { WorkLimits } from '../operations/work-limits.ts';
+import type { PipelineReader, WorkLimits } from '../operations/work-limits.ts';
 import { presentInitializedBatch, presentPipelines, presentPreview } from './present.ts';
 
 /** A sensible polling interval for a batch that is being executed. */
@@ -59,24 +59,42 @@ interface Cancel extends CancelRequest {
   readonly signal: AbortSignal;
   /** The path of the batch. */
   readonly location: string;
+  /** The caller, whose reading of the rest is counted. */
+  readonly reader: PipelineReader;
 }
 
 /** Replies to cancel, for API keys and the console alike. Waits as long as the request prefers. */
 export async function replyToCancel(
-  deps: Deps & EventDeps,
+  deps: Deps & EventDeps & { readonly work: WorkLimits },
   project: Project,
-  { prefer, signal, location, ...asked }: Cancel,
+  { prefer, signal, location, reader, ...asked }: Cancel,
 ) {
   const preferred = parsePreferredWait(prefer);
-  const { batch, cancelTx } = await cancelBatch(deps, project, asked, { waitMs: preferred.seconds * 1_000, signal });
+  const requested = await cancelBatch(deps, project, asked, { waitMs: preferred.seconds * 1_000, signal });
+  const { batch, cancelTx } = requested;
   if (!isFinalStatus(batch.status)) return pendingReply(batch, preferred, location);
   const body: CancelBatchResponse = {
     batchId: batch.id,
     status: batch.status,
     ...(cancelTx !== null && { cancelTx }),
-    ...(await readRest(deps, project, batch)),
+    ...(await readRestOf(deps, project, requested, reader)),
   };
   return { status: 200 as const, body, headers: appliedPreference(preferred) };
+}
+
+/**
+ * Reads the rest of a batch for the reply to cancel or execute. Counts its pipelines only if the batch had ended before, because
+ * a request that has ended one must not be answered as refused.
+ * @throws ApiError ERR_RATE_LIMITED
+ */
+export async function readRestOf(
+  deps: Pick<Deps, 'db' | 'clock'> & { readonly work: WorkLimits },
+  project: Project,
+  { batch, hadEnded }: RequestedBatch,
+  reader: PipelineReader,
+): Promise<Rest> {
+  const read = () => readRest(deps, project, batch);
+  return hadEnded && mayHaveRest(batch) ? deps.work.readPipelines(reader, batch.pipelineCount, read) : read();
 }
 
 /** Replies 202: the batch has not ended; its location and when to poll it. */

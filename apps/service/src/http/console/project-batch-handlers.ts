@@ -95,7 +95,7 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
       const project = await own(actor, params);
       const { batchId } = params;
       const location = `/console/api/projects/${project.id}/batches/${batchId}`;
-      return replyToCancel(deps, project, { batchId, actor, prefer, signal, location });
+      return replyToCancel(deps, project, { batchId, actor, prefer, signal, location, reader: { wallet: actor } });
     },
   };
 }
