@@ -14,7 +14,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
 import { getAddMemoInstruction } from '@solana-program/memo';
-import { groupDigits, toDecimal } from './amounts.ts';
+import { groupDigits, toBaseUnits, toDecimal } from './amounts.ts';
 import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
 import { type CompanyPolicy, policyLines } from './company-policy.ts';
 import { NO_BLOCK } from './runtime.ts';
@@ -61,6 +61,13 @@ export interface CompanyTerms {
   readonly burnBaseUnits: bigint;
   /** Base units per UTC day. */
   readonly airdropBaseUnits: bigint;
+}
+
+/** Terms as people and the API write them: limits are whole tokens per UTC day, as decimal text. */
+export interface TermsFields {
+  readonly approvalMode: CompanyTerms['approvalMode'];
+  readonly burnLimit: string;
+  readonly airdropLimit: string;
 }
 
 /** The end of a pause. */
@@ -185,6 +192,22 @@ function batchLines({ content, reason }: BatchDecision): string[] {
 
 function describeToken({ mint, decimals }: TermsDecision['token']): string {
   return `Token: ${mint}, ${decimals} decimals`;
+}
+
+/**
+ * Converts terms to base units.
+ * @throws RangeError for a limit that is not an amount of a token with these decimals.
+ */
+export function toBaseUnitTerms(
+  { approvalMode, burnLimit, airdropLimit }: TermsFields,
+  decimals: number,
+): CompanyTerms {
+  const parse = (limit: string) => {
+    const baseUnits = toBaseUnits(limit, decimals);
+    if (baseUnits !== null) return baseUnits;
+    throw new RangeError(`${limit} is not an amount of a token with ${decimals} decimals.`);
+  };
+  return { approvalMode, burnBaseUnits: parse(burnLimit), airdropBaseUnits: parse(airdropLimit) };
 }
 
 /**

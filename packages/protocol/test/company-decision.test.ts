@@ -13,6 +13,7 @@ import {
   NO_POLICY,
   startDecision,
   summarizeContent,
+  toBaseUnitTerms,
   writeDecisionText,
   writeSignedDecision,
 } from '@flywheel/protocol';
@@ -132,6 +133,16 @@ describe('a company decision', () => {
     const signature = await signBytes(operator.keyPair.privateKey, sendable);
     const issue = await findDecisionIssue('text', operator.address, { signedMessage: sendable, signature });
     assert.match(issue ?? '', /signed bytes/);
+  });
+});
+
+describe('toBaseUnitTerms', () => {
+  it('converts both limits, and throws for one that is not an amount of the token', () => {
+    const terms = { approvalMode: 'automatic', burnLimit: '0.5', airdropLimit: '1000' } as const;
+    const expected = { approvalMode: 'automatic', burnBaseUnits: 500_000n, airdropBaseUnits: 1_000_000_000n };
+    assert.deepEqual(toBaseUnitTerms(terms, 6), expected);
+    assert.throws(() => toBaseUnitTerms(terms, 0), /^RangeError: 0\.5 is not an amount of a token with 0 decimals\.$/);
+    assert.throws(() => toBaseUnitTerms({ ...terms, airdropLimit: '1e3' }, 6), /^RangeError: 1e3 is not an amount/);
   });
 });
 

@@ -1,4 +1,3 @@
-import type { CompanyTerms } from '@flywheel/api';
 import {
   FINEST_DECIMALS,
   groupDigits,
@@ -50,12 +49,4 @@ export function fromFinestUnits(units: bigint): string {
 export function limitIssue(limit: string, decimals: number): string | null {
   if (!isPlainDecimal(limit)) return 'Enter a number of tokens, for example 1000 or 0.5.';
   return toBaseUnits(limit, decimals) === null ? `The token has ${decimals} decimals; this number has more.` : null;
-}
-
-/** Converts terms to base units. Their amounts are of the token: from the service, or accepted by `limitIssue`. */
-export function toBaseUnitTerms({ approvalMode, burnLimit, airdropLimit }: CompanyTerms, decimals: number) {
-  const [burnBaseUnits = 0n, airdropBaseUnits = 0n] = [burnLimit, airdropLimit].map(
-    (limit) => toBaseUnits(limit, decimals) ?? 0n,
-  );
-  return { approvalMode, burnBaseUnits, airdropBaseUnits };
 }

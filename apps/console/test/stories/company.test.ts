@@ -6,7 +6,7 @@ import { failClosing } from '@flywheel/testing/jobs';
 import { createOwnMint, mintTo } from '@flywheel/testing/mints';
 import { type Address, address } from '@solana/kit';
 import type { Route } from 'playwright-core';
-import { holdSignatures } from './alterations.ts';
+import { alterAnswers, holdSignatures } from './alterations.ts';
 import {
   approve,
   askApi,
@@ -91,6 +91,13 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await list.getByText('Not admitted').waitFor();
     assert.equal(await list.getByText('Active').count(), 0);
     await checkScreenOnBoth(operator, 'company-admit');
+    const finer = (text: string) => text.replace(/(manual","burnLimit":")[\d.]+/, '$10.0000000001');
+    const stop = await alterAnswers(page, { of: /\/settings$/, change: finer });
+    await page.getByRole('button', { name: /^Admit / }).click();
+    await page.getByText('0.0000000001 is not an amount of a token with 6 decimals.').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Sign and admit' }).count(), 0, 'another limit can be signed');
+    await stop();
+    await page.goto('/company/projects');
     await page.getByRole('button', { name: /^Admit / }).click();
     await page.getByText('Can freeze accounts').waitFor();
     await page.getByText('Burns per day: 1,000 tokens').waitFor();

@@ -15,7 +15,7 @@ import {
   openOperator,
   signDecision,
 } from './decide.ts';
-import { APPLIED_LATER, requireDecimals, toBaseUnitTerms } from './terms.ts';
+import { APPLIED_LATER, parseTerms, requireDecimals } from './terms.ts';
 
 interface ConfirmedOptions extends OperatorOptions {
   readonly yes?: boolean;
@@ -83,7 +83,7 @@ async function admit(context: Context, projectId: string, { withdraw, yes, ...op
     multisig: address(project.multisig.address),
     wallet: address(project.multisig.wallet),
     token,
-    terms: terms && toBaseUnitTerms(terms, decimals),
+    terms: terms && parseTerms(terms, decimals),
   };
   const facts = [
     `${withdraw ? 'Withdraw the admission of' : 'Admit'} project ${projectId}:`,

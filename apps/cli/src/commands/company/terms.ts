@@ -4,7 +4,7 @@ import {
   type CompanyTerms as BaseUnitTerms,
   describeTerms,
   type TermsDecision,
-  toBaseUnits,
+  toBaseUnitTerms,
 } from '@flywheel/protocol';
 import { readMint } from '@flywheel/sdk';
 import { type Command, Option } from 'commander';
@@ -48,7 +48,7 @@ async function changeTerms(context: Context, projectId: string, options: TermsOp
   const { token, multisig } = await console.call(CONSOLE_OPERATIONS.getProject, { params });
   const { companyTerms: from } = await console.call(CONSOLE_OPERATIONS.getSettings, { params });
   const named = { mint: address(token.mint), decimals: token.decimals };
-  const present = toBaseUnitTerms(from, token.decimals);
+  const present = parseTerms(from, token.decimals);
   if (approval === undefined && burn === undefined && airdrop === undefined) {
     output.result(from, describeTerms({ token: named, to: present }).join('\n'));
     return;
@@ -64,7 +64,7 @@ async function changeTerms(context: Context, projectId: string, options: TermsOp
     multisig: address(multisig.address),
     token: named,
     from: present,
-    to: toBaseUnitTerms(to, token.decimals),
+    to: parseTerms(to, token.decimals),
   };
   const facts = [
     `Change what the company approves by itself for project ${projectId}:`,
@@ -86,16 +86,13 @@ async function changeTerms(context: Context, projectId: string, options: TermsOp
 export const APPLIED_LATER = ' A worker applies the decision when one runs.';
 
 /** @throws CliError `ERR_USAGE` for a limit that is not an amount of the token. */
-export function toBaseUnitTerms(
-  { approvalMode, burnLimit, airdropLimit }: CompanyTerms,
-  decimals: number,
-): BaseUnitTerms {
-  const parse = (limit: string) => {
-    const baseUnits = toBaseUnits(limit, decimals);
-    if (baseUnits !== null) return baseUnits;
-    throw new CliError('ERR_USAGE', `${limit} is not an amount of a token with ${decimals} decimals.`);
-  };
-  return { approvalMode, burnBaseUnits: parse(burnLimit), airdropBaseUnits: parse(airdropLimit) };
+export function parseTerms(terms: CompanyTerms, decimals: number): BaseUnitTerms {
+  try {
+    return toBaseUnitTerms(terms, decimals);
+  } catch (error) {
+    if (error instanceof RangeError) throw new CliError('ERR_USAGE', error.message, { cause: error });
+    throw error;
+  }
 }
 
 /**

@@ -1,9 +1,7 @@
 import type { CompanyTerms, ProjectOverview } from '@flywheel/api';
-import { address, describeTerms, type TermsDecision } from '@flywheel/protocol';
-
+import { address, describeTerms, type TermsDecision, toBaseUnitTerms } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { toBaseUnitTerms } from '../../lib/amounts.ts';
 import { changeAdmission } from '../../lib/api/company.ts';
 import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,8 +1,7 @@
 import type { ApprovalMode, CompanyTerms, ProjectOverview, ProjectSettings } from '@flywheel/api';
-import { address, describeTerms, groupDigits } from '@flywheel/protocol';
-
+import { address, describeTerms, groupDigits, toBaseUnitTerms } from '@flywheel/protocol';
 import { useState } from 'react';
-import { limitIssue, toBaseUnitTerms } from '../../lib/amounts.ts';
+import { limitIssue } from '../../lib/amounts.ts';
 import { changeTerms } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
 import { TERMS_NAMES } from '../../lib/format.ts';
