@@ -7,7 +7,7 @@ import {
   Scope,
   WebhookTopic,
 } from '@flywheel/api';
-import { isAddress, toBaseUnits } from '@flywheel/protocol';
+import { isAddress, MAX_DECIMALS, toBaseUnits } from '@flywheel/protocol';
 import { LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import type { Address } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -173,10 +173,7 @@ export function parseId(text: string): string {
   throw new InvalidArgumentError('It must be a UUID, such as 0198a3c2-7d1e-7b40-9c1f-2a6d5e8f0b31.');
 }
 
-/** Any token has at most this many decimals; its own are checked when it is known. */
-const MAX_DECIMALS = 19;
-
-/** Parses an amount in whole tokens. @returns the text. */
+/** Parses an amount in whole tokens; the decimals of its token are checked when they are known. @returns the text. */
 export function parseTokens(text: string): string {
   if (toBaseUnits(text, MAX_DECIMALS) !== null) return text;
   throw new InvalidArgumentError('It must be an amount in whole tokens, like 500 or 0.5.');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { groupDigits } from '@flywheel/protocol';
-import { formatBaseUnits, shareOf } from '../src/lib/amounts.ts';
+import { formatBaseUnits, fromFinestUnits, shareOf, toFinestUnits } from '../src/lib/amounts.ts';
 
 describe('amounts', () => {
   it('are formatted with separators and without trailing zeros', () => {
@@ -10,6 +10,11 @@ describe('amounts', () => {
     assert.equal(formatBaseUnits(-1_500n, 3), '-1.5');
     assert.equal(groupDigits('1000'), '1,000');
     assert.equal(groupDigits('100'), '100');
+  });
+
+  it('are added for a token of any decimals', () => {
+    const finest = `0.${'0'.repeat(254)}1`;
+    assert.equal(fromFinestUnits(toFinestUnits(finest) + toFinestUnits('1')), finest.replace('0', '1'));
   });
 
   it('have a share between 0 and 1', () => {

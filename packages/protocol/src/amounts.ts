@@ -1,8 +1,8 @@
 /** One SOL is 10^9 lamports. */
 export const SOL_DECIMALS = 9;
 
-/** More decimals than any token has, so that amounts of different tokens can be added and compared exactly. */
-export const FINEST_DECIMALS = 20;
+/** The most decimals of a token: a mint holds their number in one byte. */
+export const MAX_DECIMALS = 255;
 
 /** The largest amount of a token account, in base units: u64. */
 export const MAX_BASE_UNITS = 2n ** 64n - 1n;

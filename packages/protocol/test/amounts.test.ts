@@ -4,6 +4,7 @@ import {
   decimalOf,
   groupDigits,
   MAX_BASE_UNITS,
+  MAX_DECIMALS,
   parseAmount,
   parseAmountNumber,
   significantDigits,
@@ -13,7 +14,7 @@ import {
 import fc from 'fast-check';
 
 const u64 = fc.bigInt({ min: 0n, max: MAX_BASE_UNITS });
-const decimals = fc.integer({ min: 0, max: 19 });
+const decimals = fc.integer({ min: 0, max: MAX_DECIMALS });
 
 describe('parseAmount', () => {
   it('reads back what toDecimal writes, for every u64 and every number of decimals', () => {

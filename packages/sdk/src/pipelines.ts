@@ -1,8 +1,8 @@
 import type { Action, Pipeline } from '@flywheel/api';
 import {
   decimalOf,
-  FINEST_DECIMALS,
   isReservedMemo,
+  MAX_DECIMALS,
   MAX_SIGNIFICANT_DIGITS,
   significantDigits,
   toBaseUnits,
@@ -101,6 +101,7 @@ interface CountedAction {
 
 /**
  * Adds up what pipelines burn and airdrop; exact.
+ * @throws RangeError for a number that is not an amount of any token.
  *
  * @example
  * totalTokens([pipeline('SALE', { order: 1 }, burn(0.1), airdrop(customer, 0.2))]).total; // '0.3'
@@ -110,10 +111,16 @@ export function totalTokens(pipelines: readonly { readonly actions: readonly Cou
   const sum = (name: Action['action']) =>
     actions
       .flatMap(({ action, amount }) => (action === name && typeof amount === 'number' ? [amount] : []))
-      .reduce((total, amount) => total + (toBaseUnits(decimalOf(amount), FINEST_DECIMALS) ?? 0n), 0n);
+      .reduce((total, amount) => total + toFinestUnits(amount), 0n);
   const [burned, airdropped] = [sum('BURN'), sum('AIRDROP')];
-  const write = (units: bigint) => toDecimal(units, FINEST_DECIMALS);
+  const write = (units: bigint) => toDecimal(units, MAX_DECIMALS);
   return { burned: write(burned), airdropped: write(airdropped), total: write(burned + airdropped) };
+}
+
+function toFinestUnits(amount: number): bigint {
+  const units = toBaseUnits(decimalOf(amount), MAX_DECIMALS);
+  if (units === null) throw new RangeError(`${amount} is not an amount of any token.`);
+  return units;
 }
 
 function textOf(payload: string | object): string {

@@ -37,6 +37,15 @@ describe('the pipeline builders', () => {
     const withdrawal = { actions: [{ action: 'WITHDRAW', asset: 'TOKEN', amount: '5' }] };
     assert.equal(totalTokens([withdrawal]).total, '0');
   });
+
+  it('add up amounts of a token of any decimals, and refuse what is no amount of a token', () => {
+    const made = [pipeline('SALE', { order: 1 }, burn(1e-21), airdrop(WALLET, `0.${'0'.repeat(254)}1`))];
+    const airdropped = `0.${'0'.repeat(254)}1`;
+    const total = `0.${'0'.repeat(20)}1${'0'.repeat(233)}1`;
+    assert.deepEqual(totalTokens(made), { burned: `0.${'0'.repeat(20)}1`, airdropped, total });
+    for (const amount of [1e-300, -5, Number.POSITIVE_INFINITY])
+      assert.throws(() => totalTokens([{ actions: [{ action: 'BURN', amount }] }]), RangeError, String(amount));
+  });
 });
 
 describe('packAirdropCsv', () => {

@@ -1,4 +1,4 @@
-import { MAX_BASE_UNITS, messageOf, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { MAX_BASE_UNITS, MAX_DECIMALS, messageOf, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import {
   callLocalnet,
   createMint,
@@ -56,8 +56,6 @@ const MAX_SLOT_MS = 60_000;
 const MAX_ENGINE_REQUESTS = 1_000_000;
 /** About 300 years of seconds. */
 const MAX_WARP = 10_000_000_000;
-/** A u64 amount has at most 19 fraction digits. */
-const MAX_DECIMALS = 19;
 
 /** `flywheel localnet` and its commands. */
 export function addLocalnetCommands(program: Command, context: Context): void {
@@ -187,7 +185,11 @@ function addCreateToken(localnet: Command, context: Context): void {
     .command('create-token')
     .summary('create a token')
     .description('Create a mint. The cluster keeps the mint authority.')
-    .requiredOption('--decimals <digits>', 'decimals of the token, 0 to 19', parseWholeNumber(0, MAX_DECIMALS))
+    .requiredOption(
+      '--decimals <digits>',
+      `decimals of the token, 0 to ${MAX_DECIMALS}`,
+      parseWholeNumber(0, MAX_DECIMALS),
+    )
     .option('--token-2022', 'use the Token-2022 program');
   addLocalRpcUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel localnet create-token --decimals 6')

@@ -1,7 +1,7 @@
 import {
-  FINEST_DECIMALS,
   groupDigits,
   isPlainDecimal,
+  MAX_DECIMALS,
   SOL_DECIMALS,
   toBaseUnits,
   toDecimal,
@@ -35,14 +35,14 @@ export function shareOf(part: bigint, whole: bigint): number {
  * @throws Error when the text is not a decimal number.
  */
 export function toFinestUnits(decimal: string): bigint {
-  const units = toBaseUnits(decimal, FINEST_DECIMALS);
-  if (units === null) throw new Error(`“${decimal}” is not a decimal number with at most ${FINEST_DECIMALS} decimals.`);
+  const units = toBaseUnits(decimal, MAX_DECIMALS);
+  if (units === null) throw new Error(`“${decimal}” is not a decimal number with at most ${MAX_DECIMALS} decimals.`);
   return units;
 }
 
 /** Converts the integers of `toFinestUnits` back to decimal text. */
 export function fromFinestUnits(units: bigint): string {
-  return toDecimal(units, FINEST_DECIMALS);
+  return toDecimal(units, MAX_DECIMALS);
 }
 
 /** Checks a daily limit of a token with these decimals; returns the issue as a sentence, or null. */

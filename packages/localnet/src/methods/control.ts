@@ -1,4 +1,4 @@
-import { MAX_BUNDLE_TRANSACTIONS } from '@flywheel/protocol';
+import { MAX_BUNDLE_TRANSACTIONS, MAX_DECIMALS } from '@flywheel/protocol';
 import { z } from 'zod';
 import type { Bank } from '../bank.ts';
 import type { EngineRequests } from '../engine-requests.ts';
@@ -64,7 +64,10 @@ const amountText = z
   .regex(/^\d{1,20}$/, 'not an amount in base units')
   .transform(BigInt)
   .refine((amount) => amount <= MAX_U64, 'more than a u64 holds');
-const mintRequest = z.strictObject({ decimals: z.int().min(0).max(255), token2022: z.boolean().default(false) });
+const mintRequest = z.strictObject({
+  decimals: z.int().min(0).max(MAX_DECIMALS),
+  token2022: z.boolean().default(false),
+});
 const fundRequest = z.strictObject({
   address: addressParam,
   lamports: integerParam.optional(),
