@@ -90,6 +90,13 @@ export function significantDigits(decimal: string): number {
     .replace(/^0+|0+$/g, '').length;
 }
 
+/** Finds why an action's amount, as plain decimal text, has too many digits. @returns a sentence; null if it has not. */
+export function findDigitsIssue(amount: string): string | null {
+  const digits = significantDigits(amount);
+  if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
+  return `${groupDigits(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
+}
+
 /**
  * Groups the whole part of plain decimal text in threes.
  *

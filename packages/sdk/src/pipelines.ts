@@ -1,13 +1,5 @@
 import type { Action, Pipeline } from '@flywheel/api';
-import {
-  decimalOf,
-  isReservedMemo,
-  MAX_DECIMALS,
-  MAX_SIGNIFICANT_DIGITS,
-  significantDigits,
-  toBaseUnits,
-  toDecimal,
-} from '@flywheel/protocol';
+import { decimalOf, findDigitsIssue, isReservedMemo, MAX_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import { pipelineSize, type SizeToken } from './pipeline-size.ts';
 
 /** Whole tokens: a number, or decimal text of at most 15 significant digits, which a JSON number carries exactly. */
@@ -136,7 +128,7 @@ function exactNumber(amount: TokenAmount): number {
   if (!(value > 0 && Number.isFinite(value))) {
     throw new RangeError(`${amount} tokens: an amount must be greater than zero.`);
   }
-  const digits = significantDigits(text);
-  if (digits <= MAX_SIGNIFICANT_DIGITS) return value;
-  throw new RangeError(`${text} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`);
+  const issue = findDigitsIssue(text);
+  if (issue !== null) throw new RangeError(issue);
+  return value;
 }

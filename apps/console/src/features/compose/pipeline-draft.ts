@@ -1,11 +1,5 @@
 import { type Action, findPayloadIssue, type Pipeline, PROOF_TYPE } from '@flywheel/api';
-import {
-  groupDigits,
-  isPlainDecimal,
-  MAX_SIGNIFICANT_DIGITS,
-  significantDigits,
-  toBaseUnits,
-} from '@flywheel/protocol';
+import { findDigitsIssue, isPlainDecimal, toBaseUnits } from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 
 export type ActionKind = Action['action'];
@@ -75,9 +69,7 @@ export function amountIssue({ amount }: ActionDraft, { decimals }: DraftRules): 
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
   if (baseUnits === 0n) return 'The amount must be more than zero.';
-  const digits = significantDigits(amount);
-  if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
-  return `${groupDigits(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
+  return findDigitsIssue(amount);
 }
 
 /** Reads an action without checking it, so that the size of a half-written pipeline can be measured. */
