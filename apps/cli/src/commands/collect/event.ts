@@ -1,5 +1,5 @@
 import type { Action } from '@flywheel/api';
-import { decimalOf, isJsonObject, messageOf, toBaseUnits } from '@flywheel/protocol';
+import { decimalOf, describeIssue, isJsonObject, messageOf, toBaseUnits } from '@flywheel/protocol';
 import { FlywheelError } from '@flywheel/sdk';
 import type { CollectedItem } from '@flywheel/sdk/collector';
 import { decodeUtf8 } from '../../lines.ts';
@@ -55,15 +55,9 @@ function requireNumbers(id: string, actions: readonly Readonly<Record<string, un
   for (const [index, { action, amount }] of actions.entries()) {
     if ((action !== 'BURN' && action !== 'AIRDROP') || typeof amount === 'number') continue;
     const place = `actions[${index}].amount`;
-    const problem = amount === undefined ? 'is missing' : `must be a number, not ${kindOf(amount)}`;
+    const problem = describeIssue({ code: 'invalid_type', message: '', expected: 'number', input: amount });
     throw invalid(place, `Item ${id}: ${place} ${problem}.`);
   }
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  const kind = Array.isArray(value) ? 'array' : typeof value;
-  return `${/^[ao]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
 /** The base units that leave the vault for an event: what it burns and airdrops. Null for an amount that the token cannot have. */
