@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AccountRole, type Address, bytesEqual, type Instruction } from '@solana/kit';
+import { AccountRole, type Address, address, bytesEqual, type Instruction } from '@solana/kit';
 import { addressKey, nativeSvm } from '../src/ledger/svm-accounts.ts';
 import { transfer } from '../src/squads-emulation/program/call.ts';
 import { createFixture, customError, type Fixture, stateOf } from './squads/fixture.ts';
@@ -15,6 +15,13 @@ import {
 import { VAULT_TOKENS_BASE_UNITS } from './squads/setup.ts';
 import { buildTransaction } from './squads/transaction.ts';
 import { airdrop, burn, compileMessage, memo, tokenAccountOf } from './squads/vault-instructions.ts';
+
+/** Programs whose accounts no transaction can write (agave, reserved_account_keys). */
+const RESERVED_PROGRAMS = [
+  'Vote111111111111111111111111111111111111111',
+  'ZkE1Gama1Proof11111111111111111111111111111',
+  'ZkTokenProof1111111111111111111111111111111',
+].map(address);
 
 /** Opens a fixture with an approved batch of this message. */
 async function openApproved(name: string, inner: (fixture: Fixture) => Instruction[] | Promise<Instruction[]>) {
@@ -108,6 +115,15 @@ describe('beside an execution signed by the vault,', () => {
     assert.deepEqual(err, { InstructionError: [0, 'ReadonlyLamportChange'] });
     assert.equal(fixture.lamports(recipient), 0n);
   });
+
+  for (const program of RESERVED_PROGRAMS) {
+    it(`the vault cannot write to ${program}, which Agave reserves`, async () => {
+      const { fixture, execution } = await openApproved(program, ({ accounts: { vault } }) => [
+        transfer(vault, program, 5n),
+      ]);
+      assert.deepEqual((await fixture.send(execution)).err, customError(0, 6014));
+    });
+  }
 
   it('the batch and the proposal cannot be passed on as writable', async () => {
     const { fixture, execution } = await openApproved('protected', ({ accounts: { multisig } }) => [

@@ -104,7 +104,9 @@ function loadedAccounts(
   });
 }
 
-// Accounts that are never writable in a transaction: built-in programs and sysvars (agave, reserved_account_keys).
+// Accounts that are never writable in a transaction: built-in programs and sysvars. It is the whole list of Agave
+// (reserved_account_keys), written here to be compared with it. packages/protocol answers another question: which addresses
+// no wallet can have.
 const reservedAddresses: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
   'AddressLookupTab1e1111111111111111111111111',
@@ -135,6 +137,8 @@ const reservedAddresses: ReadonlySet<string> = new Set([
   'SysvarS1otHistory11111111111111111111111111',
   'SysvarStakeHistory1111111111111111111111111',
   'Vote111111111111111111111111111111111111111',
+  'ZkE1Gama1Proof11111111111111111111111111111',
+  'ZkTokenProof1111111111111111111111111111111',
 ]);
 
 function itemAt<Item>(items: readonly Item[], index: number): Item {
