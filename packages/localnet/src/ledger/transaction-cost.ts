@@ -1,6 +1,7 @@
 import { ADDRESS_BYTES, encodeBase58 } from '@flywheel/protocol';
 import { decodeProgramAccount, UPGRADEABLE_LOADER_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
+import { SYSVAR_INSTRUCTIONS_ADDRESS } from '@solana/sysvars';
 import type { LiteSVM } from 'litesvm';
 import { ED25519_PROGRAM, SECP256K1_PROGRAM, SECP256R1_PROGRAM } from '../wire/programs.ts';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
@@ -10,7 +11,6 @@ import { type HeldAccount, holdAccount } from './svm-accounts.ts';
 /** Bytes that each loaded account and each lookup table count in addition to their data (solana-svm, account_loader.rs). */
 const ACCOUNT_BASE_BYTES = 64;
 const LOOKUP_TABLE_BYTES = 8_248;
-const INSTRUCTIONS_SYSVAR = 'Sysvar1nstructions1111111111111111111111111';
 
 /** Costs in compute units (solana-cost-model, block_cost_limits.rs). */
 const SIGNATURE_COST = 720;
@@ -38,7 +38,7 @@ export function loadedBytes(
   const counted = new Set(accounts.map(({ address }) => address));
   let bytes = lookups.length * LOOKUP_TABLE_BYTES;
   for (const [index, { account }] of states.entries()) {
-    if (account === null || accounts[index]?.address === INSTRUCTIONS_SYSVAR) continue;
+    if (account === null || accounts[index]?.address === SYSVAR_INSTRUCTIONS_ADDRESS) continue;
     const data = account.data();
     bytes += ACCOUNT_BASE_BYTES + data.length;
     const code = decodeProgramAccount(data);

@@ -32,8 +32,8 @@ const programAccountsConfig = optionalConfig({
   withContext: z.boolean().nullish(),
 });
 
-/** Number of accounts in getLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
-const LARGEST_ACCOUNTS = 20;
+/** Number of accounts in getLargestAccounts and of holders in getTokenLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
+export const LARGEST_ACCOUNTS = 20;
 /**
  * Owners of accounts with lamports: wallets, and programs whose accounts return their lamports when they are closed.
  */

@@ -12,10 +12,9 @@ import { mintSupply, type TokenHolding, tokenHolding } from '../ledger/token-bal
 import type { Method } from '../rpc/answer-call.ts';
 import { CallError } from '../rpc/call-error.ts';
 import { accountConfig, addressParam, commitmentConfig, parseParams, whole } from '../rpc/params.ts';
+import { LARGEST_ACCOUNTS } from './accounts.ts';
 import { withContext } from './context.ts';
 
-/** Number of holders in getTokenLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
-const LARGEST_ACCOUNTS = 20;
 const TOKEN_PROGRAMS: readonly Address[] = [TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS];
 
 const tokenFilter = z
