@@ -9,7 +9,7 @@ import {
   stringifyAuditState,
 } from '@flywheel/sdk';
 import type { ListedFindings } from '@flywheel/sdk/audit-findings';
-import { resultOf } from '../../lib/indexed-db.ts';
+import { openDatabase, resultOf } from '../../lib/indexed-db.ts';
 
 export interface AuditKey {
   readonly vault: string;
@@ -63,7 +63,7 @@ export async function saveAudit(
   };
   // The state changes as the audit goes on: it is written down before anything is awaited.
   const stored = { ...saved, state: state && stringifyAuditState(state) };
-  const transaction = (await openDatabase()).transaction([AUDITS, FINDINGS], 'readwrite');
+  const transaction = (await openAudits()).transaction([AUDITS, FINDINGS], 'readwrite');
   const [audits, parts] = [transaction.objectStore(AUDITS), transaction.objectStore(FINDINGS)];
   const ended = endOf(transaction);
   if (previous === null) {
@@ -91,7 +91,7 @@ export async function* readFindings({ vault, node, parts }: SavedAudit): AsyncGe
 
 /** Deletes an audit with its findings. */
 export async function deleteAudit(audit: SavedAudit): Promise<void> {
-  const transaction = (await openDatabase()).transaction([AUDITS, FINDINGS], 'readwrite');
+  const transaction = (await openAudits()).transaction([AUDITS, FINDINGS], 'readwrite');
   const ended = endOf(transaction);
   transaction.objectStore(AUDITS).delete([audit.vault, audit.node]);
   transaction.objectStore(FINDINGS).delete(partsOf(audit));
@@ -110,19 +110,11 @@ const FINDINGS = 'findings';
 let opened: Promise<IDBDatabase> | undefined;
 
 async function openStore(name: string): Promise<IDBObjectStore> {
-  return (await openDatabase()).transaction(name).objectStore(name);
+  return (await openAudits()).transaction(name).objectStore(name);
 }
 
-function openDatabase(): Promise<IDBDatabase> {
-  const open = async () => {
-    const request = indexedDB.open(DATABASE, 1);
-    request.onupgradeneeded = () => {
-      request.result.createObjectStore(AUDITS);
-      request.result.createObjectStore(FINDINGS);
-    };
-    return resultOf(request);
-  };
-  opened ??= open().catch((cause: unknown) => {
+function openAudits(): Promise<IDBDatabase> {
+  opened ??= openDatabase(DATABASE, [AUDITS, FINDINGS]).catch((cause: unknown) => {
     opened = undefined;
     const message = 'This browser stores nothing for this page. Allow site data, or use flywheel audit in a terminal.';
     throw new Error(message, { cause });

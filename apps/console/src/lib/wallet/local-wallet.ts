@@ -15,7 +15,7 @@ import type {
 } from '@solana/wallet-standard-features';
 import { getWallets } from '@wallet-standard/app';
 import type { WalletAccount } from '@wallet-standard/base';
-import { resultOf } from '../indexed-db.ts';
+import { openDatabase, resultOf } from '../indexed-db.ts';
 import { LOCAL_WALLET_NAME, type SolanaWallet } from './wallets.ts';
 
 const CHAINS = ['solana:localnet'] as const;
@@ -96,7 +96,7 @@ function openLocalKey(): Promise<CryptoKeyPair> {
 }
 
 async function loadOrCreateKey(): Promise<CryptoKeyPair> {
-  const database = await openDatabase();
+  const database = await openDatabase(DATABASE, [STORE]);
   const found: unknown = await resultOf(database.transaction(STORE).objectStore(STORE).get(KEY));
   if (isKeyPair(found)) return found;
   const created = await generateKeyPair();
@@ -106,12 +106,6 @@ async function loadOrCreateKey(): Promise<CryptoKeyPair> {
   if (!isKeyPair(stored))
     throw new Error('The browser did not store the test wallet’s key. Private windows may not store keys.');
   return stored;
-}
-
-function openDatabase(): Promise<IDBDatabase> {
-  const request = indexedDB.open(DATABASE, 1);
-  request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-  return resultOf(request);
 }
 
 function isKeyPair(value: unknown): value is CryptoKeyPair {
