@@ -1,4 +1,5 @@
 import { type ProjectOverview, type Rotation, rotationMessage } from '@flywheel/api';
+import { encodeBase58 } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
@@ -214,11 +215,17 @@ function useRotate(projectId: string, request: WalletRequest) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: async ({ to, text, pasted }: RotationInput) => {
-      const signature = pasted === '' ? await request.ask(signMessage(to, text)) : pasted;
+      const signature = pasted === '' ? await request.ask(signWithNewWallet(to, text)) : pasted;
       return rotateWallet(projectId, crypto.randomUUID(), { newWallet: to, signature });
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
+}
+
+/** @returns the signature, base58. */
+async function signWithNewWallet(to: string, text: string): Promise<string> {
+  const { signature } = await signMessage(to, text, 'Sign the text elsewhere and paste the signature.');
+  return encodeBase58(signature);
 }
 
 function newWalletError(text: string, { multisig }: ProjectOverview): string | null {

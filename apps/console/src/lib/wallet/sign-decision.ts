@@ -10,6 +10,7 @@ import {
   writeSignedDecision,
 } from '@flywheel/protocol';
 import { type Address, compileTransaction, getTransactionDecoder, getTransactionEncoder } from '@solana/kit';
+import { signMessage } from './signing.ts';
 import { findAccount } from './wallets.ts';
 
 /** How the wallet is asked: for a message, or for a transaction that is never sent. */
@@ -38,20 +39,13 @@ export async function signDecision({
   // This computer’s clock: by the service’s, a thief of `serve` could have a decision signed that counts for years.
   const decision = startDecision({ ...request, operator: by }, { nonce, now: new Date() });
   const text = writeDecisionText(decision);
-  const signed = encoding === 'memo' ? await signAsMemo(by, text, chain) : await signAsMessage(by, text);
+  const signed =
+    encoding === 'memo'
+      ? await signAsMemo(by, text, chain)
+      : await signMessage(by, text, 'Sign the decision as a memo transaction.');
   const issue = await findDecisionIssue(text, by, signed);
   if (issue !== null) throw new Error(`${issue} Sign it as a memo transaction, or with another wallet.`);
   return writeSignedDecision(decision, signed);
-}
-
-/** A wallet may wrap the text in an off-chain message: it returns the bytes that it signed. */
-async function signAsMessage(operator: Address, text: string) {
-  const { wallet, account } = await findAccount(operator);
-  const feature = wallet.features['solana:signMessage'];
-  if (!feature) throw new Error(`${wallet.name} cannot sign messages. Sign the decision as a memo transaction.`);
-  const [output] = await feature.signMessage({ account, message: new TextEncoder().encode(text) });
-  if (!output) throw new Error(`${wallet.name} returned no signature.`);
-  return output;
 }
 
 async function signAsMemo(operator: Address, text: string, chain: `solana:${string}`) {

@@ -1,4 +1,3 @@
-import { encodeBase58 } from '@flywheel/protocol';
 import { walletStandardSigner } from '@flywheel/sdk';
 import type { TransactionModifyingSigner } from '@solana/kit';
 import { findAccount } from './wallets.ts';
@@ -14,15 +13,15 @@ export async function walletSigner(address: string, chain: `solana:${string}`): 
 
 /**
  * Signs a text with the wallet in this browser that holds an address.
- * @returns the signature, base58
+ * @param remedy says what a person does whose wallet cannot sign messages.
+ * @returns the signature and the bytes that it signs: a wallet may wrap the text in an off-chain message.
  * @throws Error when no wallet holds the address, the wallet cannot sign messages, or the person declines.
  */
-export async function signMessage(address: string, text: string): Promise<string> {
+export async function signMessage(address: string, text: string, remedy: string) {
   const { wallet, account } = await findAccount(address);
   const feature = wallet.features['solana:signMessage'];
-  if (!feature)
-    throw new Error(`${wallet.name} cannot sign messages. Sign the text elsewhere and paste the signature.`);
+  if (!feature) throw new Error(`${wallet.name} cannot sign messages. ${remedy}`);
   const [output] = await feature.signMessage({ account, message: new TextEncoder().encode(text) });
   if (!output) throw new Error(`${wallet.name} returned no signature.`);
-  return encodeBase58(output.signature);
+  return output;
 }
