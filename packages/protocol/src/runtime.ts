@@ -32,13 +32,14 @@ export const DEFAULT_BUILTIN_INSTRUCTION_UNITS = 3_000;
 /** Compute units that an instruction of a builtin program takes (Agave, each builtin's `DEFAULT_COMPUTE_UNITS`). */
 export const BUILTIN_UNITS = 150;
 
-/**
- * Limits of one call of a node (Agave, rpc-client-api, `MAX_MULTIPLE_ACCOUNTS`, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`,
- * `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`).
- */
+/** Accounts in one `getMultipleAccounts` (Agave, rpc-client-api, `MAX_MULTIPLE_ACCOUNTS`). */
 export const MAX_MULTIPLE_ACCOUNTS = 100;
 /** Signatures in one `getSignatureStatuses` (Agave, rpc-client-api, `MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS`). */
 export const MAX_SIGNATURE_STATUSES = 256;
+/**
+ * Signatures in one page of `getSignaturesForAddress` (Agave, rpc-client-api,
+ * `MAX_GET_CONFIRMED_SIGNATURES_FOR_ADDRESS2_LIMIT`).
+ */
 export const MAX_SIGNATURES_FOR_ADDRESS = 1_000;
 
 /**
