@@ -42,7 +42,10 @@ export interface ConsoleClient {
   call<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
   /** Sends an operation that has an effect each time it is sent: it is not repeated after a lost answer. */
   callOnce<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
-  /** Sends an operation like `call`, to the shard that its headers name if there is one, and returns the answer with its headers. */
+  /**
+   * Sends an operation like `call`, to the shard that its headers name if there is one, and returns the answer with its
+   * headers.
+   */
   callForReply<O extends Operation>(operation: O, request: Request<O>): Promise<OperationReply<O>>;
   /**
    * Sends an operation to every shard at which `signInEverywhere` has signed in, and repeats it after a lost answer. The shards
@@ -90,7 +93,10 @@ export interface RegisterVerification {
   readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
 
-/** A shard that does not answer should not hold up those that do. The second attempt is after the 2 s that the reverse proxy names. */
+/**
+ * A shard that does not answer should not hold up those that do. The second attempt is after the 2 s that the reverse
+ * proxy names.
+ */
 const ATTEMPTS_PER_SHARD = 2;
 
 const TOO_MANY_REQUESTS = 429;
@@ -212,8 +218,8 @@ async function compareRegistered(rpcUrl: string, terms: RegistrationTerms, proje
 }
 
 /**
- * Returns a function that tells if a request to each shard is repeated after an error. If none is responsible for it, each shard is
- * asked by its number instead.
+ * Returns a function that tells if a request to each shard is repeated after an error. If none is responsible for it,
+ * each shard is asked by its number instead.
  */
 function repeatForShard(): (error: FlywheelError) => boolean {
   let attempts = 1;

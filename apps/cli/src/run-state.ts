@@ -109,7 +109,10 @@ export function describeChangeIssue(file: string, { id, status, executeResult }:
 /** 128 bits name a file of one person's computer. */
 const NAME_CHARACTERS = 32;
 
-/** The folder in which the command line keeps its state. XDG Base Directory Specification: a path that is not absolute is ignored. */
+/**
+ * The folder in which the command line keeps its state. XDG Base Directory Specification: a path that is not absolute
+ * is ignored.
+ */
 export function stateDirectory({ environment }: Context): string {
   const { XDG_STATE_HOME: stateHome = '' } = environment;
   return join(isAbsolute(stateHome) ? stateHome : join(homedir(), '.local', 'state'), 'flywheel');

@@ -98,7 +98,10 @@ export function findWalletIssue(text: string): string | null {
   return isOffCurveAddress(text) ? 'belongs to a program, not to a wallet.' : null;
 }
 
-/** Encodes addresses like kit's encoder; it keeps the bytes, because a batch writes the same dozen addresses hundreds of times. */
+/**
+ * Encodes addresses like kit's encoder; it keeps the bytes, because a batch writes the same dozen addresses hundreds of
+ * times.
+ */
 export const addressEncoder: FixedSizeEncoder<Address, 32> = /* @__PURE__ */ createEncoder({
   fixedSize: 32,
   write: (address, bytes, offset) => {

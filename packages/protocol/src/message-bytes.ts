@@ -23,8 +23,8 @@ export function unsignedTransaction(message: CompiledMessage): Transaction {
 }
 
 /**
- * Encodes a compiled message like kit's encoder. It writes the bytes itself: kit computes each address with large integers, twice,
- * which takes much longer (docs/decisions/0072-addresses-without-large-integers.md).
+ * Encodes a compiled message like kit's encoder. It writes the bytes itself: kit computes each address with large
+ * integers, twice, which takes much longer (docs/decisions/0072-addresses-without-large-integers.md).
  * @throws RangeError for more accounts or instructions, or longer data, than a message can have.
  */
 export function encodeMessage(message: CompiledMessage): TransactionMessageBytes {

@@ -53,7 +53,10 @@ export interface ReportedIssue {
   readonly options?: readonly unknown[];
 }
 
-/** Describes an issue in a sentence without its subject, which is the place, and without a period: `must be a number, not a string`. */
+/**
+ * Describes an issue in a sentence without its subject, which is the place, and without a period:
+ * `must be a number, not a string`.
+ */
 export function describeIssue(issue: ReportedIssue): string {
   switch (issue.code) {
     case 'invalid_type':

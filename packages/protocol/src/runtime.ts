@@ -3,8 +3,9 @@ import { ADDRESS_BYTES } from './addresses.ts';
 import { sha256Hex } from './sha256.ts';
 
 /**
- * Numbers of Solana's runtime and of Jito's block engine that `@solana/kit` and `@solana-program/*` do not export. What they export stands there:
- * `BASE_ACCOUNT_SIZE`, `MAX_COMPUTE_UNIT_LIMIT`, and the sizes of token accounts, mints and nonces.
+ * Numbers of Solana's runtime and of Jito's block engine that `@solana/kit` and `@solana-program/*` do not export. What
+ * they export stands there: `BASE_ACCOUNT_SIZE`, `MAX_COMPUTE_UNIT_LIMIT`, and the sizes of token accounts, mints and
+ * nonces.
  */
 
 /** Bytes of a serialized transaction, by its version (Agave, `PACKET_DATA_SIZE`; SIMD-0385 for version 1). */

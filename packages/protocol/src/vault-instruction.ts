@@ -25,7 +25,10 @@ export interface DescribedInstruction {
   readonly data: ReadonlyUint8Array;
 }
 
-/** An instruction that a vault may run, read from its own bytes. An address is undefined if the instruction has too few accounts. */
+/**
+ * An instruction that a vault may run, read from its own bytes. An address is undefined if the instruction has too few
+ * accounts.
+ */
 export type VaultInstruction =
   | { readonly kind: 'memo'; readonly text: string }
   | { readonly kind: 'tokenAccountCreation'; readonly owner: Address | undefined }

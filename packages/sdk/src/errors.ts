@@ -3,11 +3,12 @@ import { ERROR_CODES, type ErrorCode, type Problem, type ReachedCap } from '@fly
 /**
  * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
  * `ERR_UNEXPECTED_REPLY` an answer that the API does not document, `ERR_SIGNING_REFUSED` a transaction that this client
- * does not sign, `ERR_CHAIN_MISMATCH` a chain that differs from what was signed, `ERR_RUN_TOO_EARLY` a run whose previous run has not executed all pipelines,
- * `ERR_BATCH_STILL_EXECUTABLE` a failed batch whose rest the chain could still execute, so that it is not sent again.
- * Of a collector: `ERR_COLLECTOR_STOPPED` it has stopped, and its cause says why, `ERR_COLLECTOR_REPLACED` another one pays
- * from its store, `ERR_COLLECTOR_PROJECT` its store belongs to another project, `ERR_ITEM_CHANGED` a known id with another
- * content, `ERR_ITEM_STATE` an item that cannot be moved now.
+ * does not sign, `ERR_CHAIN_MISMATCH` a chain that differs from what was signed, `ERR_RUN_TOO_EARLY` a run whose
+ * previous run has not executed all pipelines, `ERR_BATCH_STILL_EXECUTABLE` a failed batch whose rest the chain could
+ * still execute, so that it is not sent again. Of a collector: `ERR_COLLECTOR_STOPPED` it has stopped, and its cause
+ * says why, `ERR_COLLECTOR_REPLACED` another one pays from its store, `ERR_COLLECTOR_PROJECT` its store belongs to
+ * another project, `ERR_ITEM_CHANGED` a known id with another content, `ERR_ITEM_STATE` an item that cannot be moved
+ * now.
  */
 export type ClientErrorCode =
   | 'ERR_UNREACHABLE'

@@ -23,8 +23,8 @@ export type BatchProgress =
     }
   | { readonly stage: 'setUp'; readonly batch: Batch }
   /**
-   * Unless `verify` is `'trust-service'`: the result, before the wallet is asked. The vault and the mint of `batch` are those that
-   * were verified, whatever the service says.
+   * Unless `verify` is `'trust-service'`: the result, before the wallet is asked. The vault and the mint of `batch` are
+   * those that were verified, whatever the service says.
    */
   | { readonly stage: 'verified'; readonly batch: Batch; readonly verification: VerificationResult }
   /** `signedTx` is null if an earlier call has approved the batch and its execution has begun: the wallet is not asked. */

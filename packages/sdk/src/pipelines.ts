@@ -54,7 +54,8 @@ export interface PackOptions<Item> {
  * @throws RangeError if one item alone is too big for a transaction.
  *
  * @example
- * packActions(rows, { type: 'SEASON_1', actionsOf: (row) => [airdrop(row.wallet, row.amount)], payloadOf: (rows) => ({ rows }) });
+ * const actionsOf = (row) => [airdrop(row.wallet, row.amount)];
+ * packActions(rows, { type: 'SEASON_1', actionsOf, payloadOf: (rows) => ({ rows }) });
  */
 export function packActions<Item>(
   items: readonly Item[],
@@ -122,7 +123,8 @@ function textOf(payload: string | object): string {
 function exactNumber(amount: TokenAmount): number {
   const value = Number(amount);
   const text = typeof amount === 'string' ? amount : decimalOf(amount);
-  // The text is read with its own number of decimals, because only its grammar matters here. A negative number gets the sentence about zero.
+  // The text is read with its own number of decimals, because only its grammar matters here. A negative number gets the
+  // sentence about zero.
   if (toBaseUnits(text.replace('-', ''), text.length) === null)
     throw new RangeError(`“${text}” is not a plain decimal number of tokens.`);
   if (!(value > 0 && Number.isFinite(value))) {

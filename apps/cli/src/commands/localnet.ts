@@ -239,7 +239,10 @@ function addFund(localnet: Command, context: Context): void {
     });
 }
 
-/** Calls a method that only a local cluster has, and that does nothing if it refuses its parameters. @throws CliError with the next step. */
+/**
+ * Calls a method that only a local cluster has, and that does nothing if it refuses its parameters.
+ * @throws CliError with the next step.
+ */
 function control(rpcUrl: string, method: `localnet_${string}`, params: object): Promise<unknown> {
   return withNextStep(rpcUrl, method, () =>
     callLocalnet(rpcUrl, method, params).catch((error: unknown) => {

@@ -14,7 +14,10 @@ export interface OneTimeSecretProps {
   readonly nextPath?: string;
 }
 
-/** Shows a secret that cannot be read again later. A dialog around it closes only by its own button; leaving it is asked about. */
+/**
+ * Shows a secret that cannot be read again later. A dialog around it closes only by its own button; leaving it is asked
+ * about.
+ */
 export function OneTimeSecret({
   name,
   secret,

@@ -34,9 +34,15 @@ export interface AuditOptions {
   readonly requestsPerSecond?: number;
   /** Receives every finding of the period, newest first. The audit waits for it, so that it may write a file. */
   readonly onRecord?: (record: AuditRecord) => void | Promise<void>;
-  /** Called when all findings of a slot have been given. The state is valid until the call ends: write it with `stringifyAuditState`. */
+  /**
+   * Called when all findings of a slot have been given. The state is valid until the call ends: write it with
+   * `stringifyAuditState`.
+   */
   readonly onCheckpoint?: (state: AuditState) => void | Promise<void>;
-  /** Continues an interrupted audit, from a copy. Its query and commitment are those of the state; `query` must name the same vault. */
+  /**
+   * Continues an interrupted audit, from a copy. Its query and commitment are those of the state; `query` must name the
+   * same vault.
+   */
   readonly resume?: AuditState;
   readonly signal?: AbortSignal;
 }
@@ -44,9 +50,10 @@ export interface AuditOptions {
 /**
  * Audits a vault over a period from the chain alone: every executed pipeline with its proof, all that was burned, airdropped,
  * withdrawn and deposited, changes of the multisig, and outflows without a proof. It reads the histories of the vault, of
- * every token account found that it owns or owned, and of the multisig, from the newest transaction back to the period's start, and
- * checks that the balances of each account are continuous. It keeps in memory what it knows of each account, not of each
- * transaction. The node is trusted to show transactions as they were: use one of your choice, or two and compare.
+ * every token account found that it owns or owned, and of the multisig, from the newest transaction back to the
+ * period's start, and checks that the balances of each account are continuous. It keeps in memory what it knows of each
+ * account, not of each transaction. The node is trusted to show transactions as they were: use one of your choice, or
+ * two and compare.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one lists the histories, and all are asked for a
  * transaction that it does not have.
  * @throws FlywheelError if no node answers, or one does not while the others lack a transaction; RangeError if the period is not

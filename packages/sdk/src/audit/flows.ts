@@ -72,8 +72,9 @@ export interface VaultMovements {
 /**
  * Finds all that a successful transaction moved into or out of a vault. What an instruction takes out is counted as that
  * instruction says; the rest of a balance's change is a deposit, or unexplained if it is negative. So a deposit does not hide
- * an outflow of the same transaction, and deposits less outflows always equal the balance's change. Tokens that a stranger moves in
- * an account before the vault becomes its owner are none of the vault's: they count only if the vault itself signs.
+ * an outflow of the same transaction, and deposits less outflows always equal the balance's change. Tokens that a
+ * stranger moves in an account before the vault becomes its owner are none of the vault's: they count only if the vault
+ * itself signs.
  */
 export function movementsOf(transaction: ChainTransaction, vault: string): VaultMovements {
   const owned = ownedTokensOf(transaction, vault);
@@ -118,7 +119,10 @@ function* flatten({ instruction, inner }: ChainTransaction['calls'][number]) {
   for (const each of inner) yield { instruction: each, height: each.stackHeight };
 }
 
-/** Lists the instructions of a token program's `Batch`, which runs them without inner instructions; any other one is its only part. */
+/**
+ * Lists the instructions of a token program's `Batch`, which runs them without inner instructions; any other one is its
+ * only part.
+ */
 function partsOf(instruction: Instruction): Instruction[] {
   const { programAddress, accounts = [], data = new Uint8Array() } = instruction;
   if (!isTokenProgram(programAddress) || data[0] !== BATCH_DISCRIMINATOR) return [instruction];

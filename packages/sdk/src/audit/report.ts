@@ -19,7 +19,10 @@ export type AuditRecord = {
   | { readonly kind: 'foreign'; readonly discriminator: string }
 );
 
-/** All of one asset that moved in the period, in base units. `opening` and everything that moved give `closing`, unless there are gaps. */
+/**
+ * All of one asset that moved in the period, in base units. `opening` and everything that moved give `closing`, unless
+ * there are gaps.
+ */
 export interface AssetTotals extends Readonly<Record<FlowKind, bigint>> {
   /** null for SOL. */
   readonly mint: string | null;

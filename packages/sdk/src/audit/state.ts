@@ -4,7 +4,10 @@ import type { MultisigHistory } from './multisig-history.ts';
 import type { Period } from './period.ts';
 import type { Tally } from './report.ts';
 
-/** All that an audit needs to go on after an interruption. Its size depends on the number of the vault's accounts, not of its transactions. */
+/**
+ * All that an audit needs to go on after an interruption. Its size depends on the number of the vault's accounts, not
+ * of its transactions.
+ */
 export interface AuditState {
   readonly format: typeof STATE_FORMAT;
   readonly genesisHash: string;

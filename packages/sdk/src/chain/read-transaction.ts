@@ -18,7 +18,10 @@ export interface ChainTransaction {
   /** Every account, those of lookup tables at the end. */
   readonly accounts: readonly Address[];
   readonly calls: readonly ChainCall[];
-  /** False if the transaction succeeded and the node has not recorded what its instructions called: `inner` of `calls` is then empty. */
+  /**
+   * False if the transaction succeeded and the node has not recorded what its instructions called: `inner` of `calls`
+   * is then empty.
+   */
   readonly hasInner: boolean;
   /** The node's further answer, for balances. */
   readonly meta: object;

@@ -20,7 +20,10 @@ export type CollectorAlarm =
   | HeldUp
   /** An element of `collectAll` that is no item; `message` says why. The others go on. */
   | { readonly kind: 'invalid'; readonly element: unknown; readonly message: string }
-  /** Nothing is paid any more until a collector is created again. `message` is that of `error`, for logs: JSON leaves it out of an Error. */
+  /**
+   * Nothing is paid any more until a collector is created again. `message` is that of `error`, for logs: JSON leaves it
+   * out of an Error.
+   */
   | { readonly kind: 'stopped'; readonly message: string; readonly error: Error };
 
 export interface CollectorOptions extends ReportHandlers {
@@ -44,7 +47,10 @@ export interface CollectorOptions extends ReportHandlers {
   readonly maxBytes?: number;
   /** Time that an item waits for its batch to fill; 10 s by default. */
   readonly maxAgeMs?: number;
-  /** True for a cluster that undoes nothing, such as `npm start`'s: `minOpenIntervalMs` and `finalAfterMs` are then 0 by default. */
+  /**
+   * True for a cluster that undoes nothing, such as `npm start`'s: `minOpenIntervalMs` and `finalAfterMs` are then 0 by
+   * default.
+   */
   readonly isLocalCluster?: boolean;
   /** Batches at a time that are not executed yet, at least 2; 3 by default. One is kept for recipients who failed. */
   readonly maxOpenBatches?: number;
@@ -87,7 +93,8 @@ export interface CollectorMetrics extends ItemCounts {
  * compares the projects before it pays.
  *
  * @example
- * const collector = await createCollector({ client, store: await openSqliteStore('payments.db'), approval: { wallet, verify }, onPaid });
+ * const store = await openSqliteStore('payments.db');
+ * const collector = await createCollector({ client, store, approval: { wallet, verify }, onPaid });
  * await collector.collect({ id: 'ad-7731', type: 'WATCH_AD', payload: { adId: 'ad-7731' }, actions: [airdrop(viewer, '1.5')] });
  */
 export async function createCollector({

@@ -57,7 +57,10 @@ export function createIntake(
     });
   }
 
-  /** Resolves after the next change or when the signal is aborted. A signal may outlive many items, so no listener stays on it. */
+  /**
+   * Resolves after the next change or when the signal is aborted. A signal may outlive many items, so no listener stays
+   * on it.
+   */
   function awaitChange(signal: AbortSignal | undefined): Promise<unknown> {
     return new Promise((resolve) => {
       signal?.addEventListener('abort', resolve);

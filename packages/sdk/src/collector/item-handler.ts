@@ -15,8 +15,9 @@ export const COLLECT_ERROR_STATUS: { readonly [Code in FlywheelErrorCode]?: numb
  * of the item once that is durable, so that an event may be reported again at any time; 400 for a body that is not an event, 409
  * for a known id with another content, 503 after the collector has stopped. The content type must be `application/json`, which
  * no page of another origin can send without being asked; verify who sends a request before this handler gets it.
- * @param toItem makes an item of the body's JSON; what it throws is the message of the answer 400. Make the id of a text, or of a number
- * up to 2^53: JSON rounds larger ones, so that two events could get one id, of which only the first is paid.
+ * @param toItem makes an item of the body's JSON; what it throws is the message of the answer 400. Make the id of a
+ * text, or of a number up to 2^53: JSON rounds larger ones, so that two events could get one id, of which only the
+ * first is paid.
  * @throws from each call any error of the store: the event may not be stored, and can be reported again.
  *
  * @example

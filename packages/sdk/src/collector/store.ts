@@ -7,7 +7,10 @@ import { FlywheelError } from '../errors.ts';
  */
 export type ItemState = 'pending' | 'paid' | 'quarantined' | 'dropped';
 
-/** `together`: shares batches with all others. `apart`: pays a recipient who failed, so it shares batches with no other recipient. */
+/**
+ * `together`: shares batches with all others. `apart`: pays a recipient who failed, so it shares batches with no other
+ * recipient.
+ */
 export type Lane = 'together' | 'apart';
 
 /** Why an item is quarantined. */

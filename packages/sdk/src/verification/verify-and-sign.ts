@@ -20,7 +20,8 @@ export interface VerifyAndSignOptions extends CallOptions {
 
 /**
  * Verifies everything that the signature would allow, and signs the approval only if nothing differs. The batch must be
- * `FINALIZED`: before that it is not completely on chain. A node that shows less is a few slots behind, and is read again for 5 s.
+ * `FINALIZED`: before that it is not completely on chain. A node that shows less is a few slots behind, and is read
+ * again for 5 s.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @returns the signed transaction, base64.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` with the first five reasons; another code if the node does not answer.

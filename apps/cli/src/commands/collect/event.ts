@@ -60,7 +60,10 @@ function requireNumbers(id: string, actions: readonly Readonly<Record<string, un
   }
 }
 
-/** The base units that leave the vault for an event: what it burns and airdrops. Null for an amount that the token cannot have. */
+/**
+ * The base units that leave the vault for an event: what it burns and airdrops. Null for an amount that the token
+ * cannot have.
+ */
 export function movedBaseUnits({ actions }: Pick<CollectedItem, 'actions'>, decimals: number): bigint | null {
   let sum = 0n;
   for (const action of actions) {

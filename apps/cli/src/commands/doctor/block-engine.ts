@@ -7,7 +7,10 @@ interface Service {
   readTips(blockEngineUrl: string, timeoutMs: number): Promise<Tips>;
 }
 
-/** Checks that the block engine answers, that its tip accounts exist on this cluster, and that the service would pay its floor. */
+/**
+ * Checks that the block engine answers, that its tip accounts exist on this cluster, and that the service would pay its
+ * floor.
+ */
 export async function checkBlockEngine(
   node: Node,
   { blockEngineUrl, solanaRpcUrls, maxTipLamports }: Config,

@@ -123,7 +123,10 @@ export interface Operators {
   readonly previous: Address | undefined;
 }
 
-/** Checks the nonces of the present operator, and those of keys that are missing; the worker; the jobs; and the rotations that wait. */
+/**
+ * Checks the nonces of the present operator, and those of keys that are missing; the worker; the jobs; and the
+ * rotations that wait.
+ */
 export function checkQueue(
   config: Config,
   service: Omit<ServiceState, 'freeNonces'>,

@@ -8,7 +8,10 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { AddressText, AmountText } from '../../ui/text.tsx';
 
-/** Shows the figures of the service: the operator’s account, batches and nonces. Of several shards, those of each and their sums. */
+/**
+ * Shows the figures of the service: the operator’s account, batches and nonces. Of several shards, those of each and
+ * their sums.
+ */
 export function Figures({ figures }: { readonly figures: CompanyFigures }) {
   const [only] = figures.shards;
   return (

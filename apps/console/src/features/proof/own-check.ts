@@ -11,7 +11,8 @@ export type OwnCheck = 'pending' | 'found' | 'missing' | 'unknown' | 'unread';
 
 /**
  * Reads the transactions of pipelines from the cluster and looks for their memos, independently of the service.
- * @param expected the memo of the event that is asked about; null for a question about a signature, whose memos the service names.
+ * @param expected the memo of the event that is asked about; null for a question about a signature, whose memos the
+ * service names.
  * @returns a result for each pipeline; null for one without a memo on chain.
  */
 export function useOwnChecks(

@@ -15,8 +15,8 @@ interface SaveOptions {
 }
 
 /**
- * Saves what a form has changed, unless it was changed since by another person or tab. Then nothing is saved, and the form goes on from the
- * present settings: the next save replaces what the person has seen.
+ * Saves what a form has changed, unless it was changed since by another person or tab. Then nothing is saved, and the
+ * form goes on from the present settings: the next save replaces what the person has seen.
  */
 export function useSaveSettings({ projectId, settings, send, onDone }: SaveOptions) {
   const queries = useQueryClient();

@@ -8,7 +8,10 @@ import { call, callForReply } from './call.ts';
 import { environmentQuery } from './environment.ts';
 import type { SignInRequest } from './sign-in.ts';
 
-/** The current session; null when signed out. Another tab may have signed another wallet in: who returns to this one sees that. */
+/**
+ * The current session; null when signed out. Another tab may have signed another wallet in: who returns to this one
+ * sees that.
+ */
 export const sessionQuery = {
   queryKey: ['session'],
   queryFn: readSession,
