@@ -1,15 +1,20 @@
 import { groupDigits, pluralize, visibleText } from '@flywheel/protocol';
+import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import type { AuditBound, AuditReport } from '@flywheel/sdk';
 import {
   type AuditVerdict,
   auditAnswers,
+  auditDocument,
   auditVerdict,
   describeMissing,
   type EventMatches,
+  FINDING_COLUMNS,
+  findingCells,
 } from '@flywheel/sdk/audit-findings';
 import { useMutation } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, CircleDashed, Download } from 'lucide-react';
 import { useState } from 'react';
+import { saveFile } from '../../lib/save-file.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { ErrorNotice } from '../../ui/feedback.tsx';
@@ -17,10 +22,9 @@ import { DescriptionList, LoadMore, Panel, Stat, Stats } from '../../ui/layout.t
 import { StatusIcon } from '../../ui/status-badge.tsx';
 import { TimeText } from '../../ui/text.tsx';
 import { AssetPanels } from './asset-panels.tsx';
-import { saveCsv, saveJson } from './downloads.ts';
 import { EventsPanel } from './events-panel.tsx';
 import { FindingPanels } from './finding-panels.tsx';
-import type { EndedAudit, SavedAudit } from './saved-audits.ts';
+import { type EndedAudit, readFindings, type SavedAudit } from './saved-audits.ts';
 
 export interface AuditResultProps {
   readonly audit: SavedAudit;
@@ -129,6 +133,22 @@ function Verdict({ audit, ended, events, onDelete }: AuditResultProps & { readon
       )}
     </section>
   );
+}
+
+/** Offers every finding as CSV, as `flywheel audit --csv` writes it. */
+async function saveCsv(audit: SavedAudit): Promise<void> {
+  const lines = [writeCsv([FINDING_COLUMNS])];
+  for await (const record of readFindings(audit)) lines.push(writeCsv([findingCells(record)]));
+  saveFile(`audit-${audit.vault}.csv`, lines, 'text/csv');
+}
+
+/** Offers the result as JSON, as `flywheel audit --json` prints it. */
+function saveJson({
+  report,
+  ...found
+}: EndedAudit & { readonly events: EventMatches | null; readonly node: string }): void {
+  const text = `${JSON.stringify(auditDocument(report, found))}\n`;
+  saveFile(`audit-${report.vault}.json`, [text], 'application/json');
 }
 
 function describeBound(bound: AuditBound): string {
