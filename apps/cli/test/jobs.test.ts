@@ -116,9 +116,12 @@ describe('flywheel jobs', () => {
   async function ranBatch(): Promise<string> {
     const worker = await startTestJobs(database);
     const ran: string[] = [];
-    await worker.work(async (job) => {
-      if ('batchId' in job) ran.push(job.batchId);
-    });
+    await worker.work(
+      async (job) => {
+        if ('batchId' in job) ran.push(job.batchId);
+      },
+      { maxBatches: 16 },
+    );
     try {
       const [first] = await waitUntil(
         'a job',

@@ -12,7 +12,10 @@ const jobs = await startJobs({
   log: quietLog,
   metrics: createMetrics(),
 });
-await jobs.work(async (job) => {
-  process.stdout.write(`${JSON.stringify(job)}\n`);
-  await new Promise(() => undefined);
-});
+await jobs.work(
+  async (job) => {
+    process.stdout.write(`${JSON.stringify(job)}\n`);
+    await new Promise(() => undefined);
+  },
+  { maxBatches: 16 },
+);

@@ -80,7 +80,7 @@ describe('the job queue', { concurrency: true }, () => {
         await enqueue(job);
       }
     }
-    await Promise.all([queue.work(handler), second.work(handler)]);
+    await Promise.all([queue.work(handler, { maxBatches: 16 }), second.work(handler, { maxBatches: 16 })]);
     await until(() => ended.length === 40);
     assert.deepEqual(overlapping, []);
     for (const multisig of [slow, quick]) {
@@ -136,7 +136,7 @@ describe('the job queue', { concurrency: true }, () => {
     };
     const { enqueue, database } = await openQueue(handler);
     const second = await openJobs(database);
-    await second.work(handler);
+    await second.work(handler, { maxBatches: 16 });
     const askOften = () => Promise.all(Array.from({ length: 5 }, () => enqueue({ type: 'refill-nonces' })));
     await askOften();
     await until(() => begun === 1);
@@ -162,9 +162,12 @@ describe('the job queue', { concurrency: true }, () => {
     });
     const second = await openJobs(database);
     const ran: Job[] = [];
-    await second.work(async (job) => {
-      ran.push(job);
-    });
+    await second.work(
+      async (job) => {
+        ran.push(job);
+      },
+      { maxBatches: 16 },
+    );
     gate.resolve();
     await queue.stop();
     await enqueue({ type: 'refill-nonces' });
@@ -178,9 +181,12 @@ describe('the job queue', { concurrency: true }, () => {
     await queue.stop();
     const ran: Job[] = [];
     const worker = await openJobs(database);
-    await worker.work(async (taken) => {
-      ran.push(taken);
-    });
+    await worker.work(
+      async (taken) => {
+        ran.push(taken);
+      },
+      { maxBatches: 16 },
+    );
     await until(() => ran.length === 1);
     assert.deepEqual(ran, [job]);
   });
@@ -208,10 +214,13 @@ describe('the job queue', { concurrency: true }, () => {
     const [begun, stopping] = [Promise.withResolvers<void>(), new AbortController()];
     const log = { info: write, warn: write, error: write };
     const queue = await startJobs({ ...database, log, metrics: createMetrics() });
-    await queue.work(async () => {
-      begun.resolve();
-      await sleep(60_000, undefined, { signal: stopping.signal });
-    });
+    await queue.work(
+      async () => {
+        begun.resolve();
+        await sleep(60_000, undefined, { signal: stopping.signal });
+      },
+      { maxBatches: 16 },
+    );
     await queue.enqueue(database.db, { type: 'refill-nonces' });
     await begun.promise;
     stopping.abort();
@@ -230,9 +239,12 @@ describe('the job queue', { concurrency: true }, () => {
     await enqueue(job);
     await until(() => signals.length === 1);
     const ran: Job[] = [];
-    await second.work(async (taken) => {
-      ran.push(taken);
-    });
+    await second.work(
+      async (taken) => {
+        ran.push(taken);
+      },
+      { maxBatches: 16 },
+    );
     await queue.stop({ timeoutSeconds: 0.1 });
     assert.equal(signals[0]?.aborted, true);
     await until(() => ran.length === 1);
@@ -246,9 +258,12 @@ describe('the job queue', { concurrency: true }, () => {
     await enqueue(held);
     const worker = await startWorkerProcess(database, held);
     const ran: Job[] = [];
-    await queue.work(async (job) => {
-      ran.push(job);
-    });
+    await queue.work(
+      async (job) => {
+        ran.push(job);
+      },
+      { maxBatches: 16 },
+    );
     // A worker that starts beside a living one leaves its job alone.
     assert.deepEqual(await readStates(database), [{ batchId: held.batchId, state: 'active' }]);
     await enqueue(waiting);
@@ -276,9 +291,12 @@ describe('the job queue', { concurrency: true }, () => {
     // The heartbeat does not expire in this test.
     await sql`update jobs.job set heartbeat_on = now() + interval '1 hour' where state = 'active'`.execute(database.db);
     const ran: Job[] = [];
-    await queue.work(async (job) => {
-      ran.push(job);
-    });
+    await queue.work(
+      async (job) => {
+        ran.push(job);
+      },
+      { maxBatches: 16 },
+    );
     await until(() => ran.length === 2);
     assert.deepEqual(ran, [held, waiting]);
   });
@@ -291,9 +309,12 @@ describe('the job queue', { concurrency: true }, () => {
       await sql`update jobs.job set state = ${state} where state = 'created'`.execute(database.db);
     }
     const ran: Job[] = [];
-    await queue.work(async (taken) => {
-      ran.push(taken);
-    });
+    await queue.work(
+      async (taken) => {
+        ran.push(taken);
+      },
+      { maxBatches: 16 },
+    );
     await until(() => ran.length === 1);
     assert.deepEqual(ran, [job]);
   });
@@ -308,7 +329,7 @@ describe('the job queue', { concurrency: true }, () => {
     await enqueue(job);
     await sql`update jobs.job set state = 'failed'`.execute(database.db);
     await enqueue(job);
-    await queue.work(async () => undefined);
+    await queue.work(async () => undefined, { maxBatches: 16 });
     await untilAsync(async () => (await states()).join() === 'completed');
   });
 });
@@ -330,7 +351,7 @@ async function openQueue(handler?: JobHandler | null): Promise<Queue> {
   const record: JobHandler = async (job) => {
     ran.push(job);
   };
-  if (handler !== null) await queue.work(handler ?? record);
+  if (handler !== null) await queue.work(handler ?? record, { maxBatches: 16 });
   const { db } = database;
   return { database, db, queue, ran, enqueue: (job, options, trx = db) => queue.enqueue(trx, job, options) };
 }

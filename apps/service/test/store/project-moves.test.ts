@@ -105,11 +105,14 @@ test('a move waits until a job that ended meanwhile has left its repetition or i
   const running = await startTestJobs(source);
   context.after(() => running.stop({ timeoutSeconds: 0 }));
   let [isRunning, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  await running.work(async (job) => {
-    if (job.type === 'expire') return;
-    isRunning.resolve();
-    await end.promise;
-  });
+  await running.work(
+    async (job) => {
+      if (job.type === 'expire') return;
+      isRunning.resolve();
+      await end.promise;
+    },
+    { maxBatches: 16 },
+  );
   const endings = {
     execute: () => end.reject(new Error('It moves to another shard.')),
     close: async (job: Job) => {

@@ -50,13 +50,16 @@ test('a job that a transaction requests again sees what that transaction has wri
   await sql`create table changes (id int)`.execute(db);
   const seen: number[] = [];
   const [isBegun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  await jobs.work(async ({ type }) => {
-    if (type !== 'review-changes') return;
-    const { rows } = await sql`select from changes`.execute(db);
-    seen.push(rows.length);
-    isBegun.resolve();
-    if (seen.length === 1) await mayEnd.promise;
-  });
+  await jobs.work(
+    async ({ type }) => {
+      if (type !== 'review-changes') return;
+      const { rows } = await sql`select from changes`.execute(db);
+      seen.push(rows.length);
+      isBegun.resolve();
+      if (seen.length === 1) await mayEnd.promise;
+    },
+    { maxBatches: 16 },
+  );
   await jobs.enqueue(db, { type: 'review-changes' });
   await isBegun.promise;
   await jobs.enqueue(db, { type: 'review-changes' });
@@ -78,12 +81,15 @@ test('a job that its own process has claimed again ends the first attempt, and k
   const jobs = await openJobs(context);
   const attempts: AbortSignal[] = [];
   const mayEnd = Promise.withResolvers<void>();
-  await jobs.work(async (job, signal) => {
-    if (job.type !== 'execute') return;
-    attempts.push(signal);
-    if (attempts.length === 1) await mayEnd.promise;
-    else await sleep(60_000, undefined, { signal }).catch(() => undefined);
-  });
+  await jobs.work(
+    async (job, signal) => {
+      if (job.type !== 'execute') return;
+      attempts.push(signal);
+      if (attempts.length === 1) await mayEnd.promise;
+      else await sleep(60_000, undefined, { signal }).catch(() => undefined);
+    },
+    { maxBatches: 16 },
+  );
   const batchId = randomUUID();
   await jobs.enqueue(db, { type: 'execute', batchId, multisig: randomAddress() });
   const count = async () => attempts.length;

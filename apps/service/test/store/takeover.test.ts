@@ -29,7 +29,7 @@ test('a queue notices on each of its connections that the server is gone without
   const kept = t.mock.method(Socket.prototype, 'setKeepAlive');
   const jobs = await startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
   try {
-    await jobs.work(async () => undefined);
+    await jobs.work(async () => undefined, { maxBatches: 16 });
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from pg_stat_activity
       where datname = current_database() and application_name like 'flywheel-%'

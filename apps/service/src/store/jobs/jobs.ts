@@ -54,7 +54,7 @@ export interface Jobs {
    * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
    * heartbeats have expired. The signal aborts when the job was given to another process.
    */
-  work(handler: JobHandler, options?: { readonly maxBatches?: number }): Promise<void>;
+  work(handler: JobHandler, options: { readonly maxBatches: number }): Promise<void>;
   /** Stops taking jobs, waits for running ones, and returns those that take longer than the limit (default 10 s). */
   stop(options?: { readonly timeoutSeconds?: number }): Promise<void>;
 }
@@ -106,7 +106,7 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
         if (id !== null || (await joinWaiting(db, queue, sql`state = 'created'`, startAfter))) return;
       }
     },
-    async work(handler, { maxBatches = DEFAULT_MAX_BATCHES } = {}) {
+    async work(handler, { maxBatches }) {
       if (worker) throw new Error('This queue is being worked on already.');
       presence = await joinWorkers(sessionConfig, log);
       worker = await startWorking({ poolConfig, sessionConfig, log, metrics }, handler, maxBatches);
@@ -146,7 +146,6 @@ const SINGLE_QUEUES = {
   'pack-batches': 'archives',
 } as const;
 
-const DEFAULT_MAX_BATCHES = 64;
 /** Container platforms kill a process 30 s after SIGTERM, and HTTP stops before the queue. */
 const DEFAULT_STOP_SECONDS = 10;
 /** A sender sends on the caller's connection; its own only read the queues' settings, once a minute. */
