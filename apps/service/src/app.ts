@@ -303,7 +303,6 @@ async function listen(
   const { publicSolanaRpcUrl: publicRpcUrl, isClusterLocal, explorerUrl } = config;
   const tokenNames = createTokenNames(deps);
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, isClusterLocal, explorerUrl });
-  const findKeyHolder = createKeyHolderFinder(deps);
   const server = createServer({
     handlers: createBatchHandlers(deps),
     consoleHandlers: createConsoleHandlers({
@@ -317,7 +316,7 @@ async function listen(
       countBatches: createBatchCounts(),
     }),
     readVaultFigures: createFiguresReader({ db, clock, tokenNames }),
-    findKeyHolder: (key, request) => findKeyHolder(key, { ...request, limit: rateLimits[request.name] }),
+    findKeyHolder: createKeyHolderFinder({ db, clock, limits: rateLimits }),
     hasDeparted: (by) => hasDeparted(db, by),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
     findOpenSession: (token) => findOpenSession(deps, token),

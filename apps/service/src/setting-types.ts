@@ -2,11 +2,7 @@ import { isIP } from 'node:net';
 import { RegistrationMode } from '@flywheel/api';
 import { type Address, isAddress } from '@solana/kit';
 import * as z from 'zod';
-
-interface RateLimit {
-  readonly requests: number;
-  readonly seconds: number;
-}
+import type { RateLimit } from './model/rate-limit.ts';
 
 /** The hash that derives webhook secrets has as many bytes. */
 const MIN_WEBHOOK_KEY_BYTES = 32;

@@ -29,6 +29,9 @@ export interface Project {
   readonly flywheel: Flywheel;
 }
 
+/** A project as a search finds it: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
+export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
+
 /** A project as a registration creates it, not admitted. */
 export type NewProject = Omit<Project, 'isAdmitted'>;
 

@@ -7,18 +7,12 @@ import {
   API_KEY_SCHEME,
   API_KEY_SECRET_LENGTH,
 } from '@flywheel/api';
+import type { GivenKey } from '../model/key-holder.ts';
 
 /** A new API key, with the parts that are stored. */
-export interface ApiKey extends StoredApiKey {
+export interface ApiKey extends GivenKey {
   /** The full key. It is shown once and never stored. */
   readonly apiKey: string;
-}
-
-export interface StoredApiKey {
-  /** First characters of the key; used to find it. */
-  readonly prefix: string;
-  /** SHA-256 of the full key. A fast hash is enough, because 256 random bits cannot be guessed. */
-  readonly hash: Uint8Array;
 }
 
 /**
@@ -37,7 +31,7 @@ export function createApiKey(entropy: Uint8Array): ApiKey {
 }
 
 /** Computes the stored parts of a key; null if its scheme, length, alphabet or checksum is wrong. */
-export function parseApiKey(text: string): StoredApiKey | null {
+export function parseApiKey(text: string): GivenKey | null {
   const match = API_KEY_PATTERN.exec(text);
   if (!match) return null;
   const [, secret = '', sum] = match;
@@ -47,7 +41,7 @@ export function parseApiKey(text: string): StoredApiKey | null {
 const ENTROPY_BYTES = 32;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-function stored(apiKey: string): StoredApiKey {
+function stored(apiKey: string): GivenKey {
   return { prefix: apiKey.slice(0, API_KEY_PREFIX_LENGTH), hash: hash('sha256', apiKey, 'buffer') };
 }
 

@@ -2,49 +2,14 @@ import type { RateLimitName } from '@flywheel/api';
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { BatchWithoutPipelines } from '../model/batch.ts';
 import { answerWithin, type Clock } from '../model/clock.ts';
+import type { FoundKeyHolder, GivenKey, KeyRequest } from '../model/key-holder.ts';
+import type { RateLimit, RateLimits } from '../model/rate-limit.ts';
 import { BATCH_COLUMNS, type BatchRow, toBatch } from './batches/batch-rows.ts';
 import type { Db } from './db.ts';
 import { prepare, type Slots } from './prepare.ts';
-import { type FoundApiKey, findApiKey } from './projects/api-keys.ts';
-import { type FoundProject, findProject, selectWhole, toProject } from './projects/projects.ts';
-import {
-  countRequests,
-  endOf,
-  type RateLimit,
-  type RateLimitState,
-  stateOf,
-  type WindowCount,
-  type WindowTimes,
-} from './rate-limits.ts';
-
-/** A stored key, its project, and its limit after this request; null if nothing was counted: the key cannot be used. */
-export interface FoundKeyHolder {
-  /** The time that was compared with the key's end, and that the request was counted at. */
-  readonly checkedAt: Date;
-  readonly key: FoundApiKey;
-  readonly project: FoundProject;
-  /** True while the project is about to move to another shard. */
-  readonly isMoving: boolean;
-  readonly limit: RateLimitState | null;
-  /** The batch of pipelines that the request names; null if it names none of this project. */
-  readonly batch: BatchWithoutPipelines | null;
-}
-
-/** A request of a key. */
-export interface KeyRequest {
-  /** The limit that it counts against. */
-  readonly name: RateLimitName;
-  readonly limit: RateLimit;
-  /** The UUID of the batch that it reads; null for none. */
-  readonly batchId: string | null;
-}
-
-/** A key as it was sent. */
-export interface GivenKey {
-  readonly prefix: string;
-  /** SHA-256 of the complete key. */
-  readonly hash: Uint8Array;
-}
+import { findApiKey } from './projects/api-keys.ts';
+import { findProject, selectWhole, toProject } from './projects/projects.ts';
+import { countRequests, endOf, stateOf, type WindowCount, type WindowTimes } from './rate-limits.ts';
 
 /** Bounds what one statement reads. */
 const MAX_AT_ONCE = 100;
@@ -57,13 +22,17 @@ const PATIENCE_MS = 2_000;
  * at once takes one connection of the pool, and writes its count once for many. Nothing is remembered: each request is answered
  * by a statement that began after it came.
  */
-export function createKeyHolderFinder({ db, clock }: { readonly db: Db; readonly clock: Clock }) {
+export function createKeyHolderFinder({
+  db,
+  clock,
+  limits,
+}: Pick<RateLimits, 'limits'> & { readonly db: Db; readonly clock: Clock }) {
   const waitingOf = new Map<string, Waiting[]>();
 
-  const answer = async (given: GivenKey, { name, limit }: KeyRequest, served: readonly Waiting[]) => {
+  const answer = async (given: GivenKey, { name }: KeyRequest, served: readonly Waiting[]) => {
     const batchIds = served.map(({ request }) => request.batchId);
     try {
-      const found = await findKeyHolders(db, given, { name, limit, now: clock.now(), batchIds });
+      const found = await findKeyHolders(db, given, { name, limit: limits[name], now: clock.now(), batchIds });
       for (const [i, { resolve }] of served.entries()) resolve(found[i] ?? null);
     } catch (error) {
       for (const { reject } of served) reject(error);
@@ -101,7 +70,8 @@ interface Waiting {
 }
 
 /** Simultaneous requests of one key. */
-export interface KeyRequests extends Pick<KeyRequest, 'name' | 'limit'> {
+export interface KeyRequests extends Pick<KeyRequest, 'name'> {
+  readonly limit: RateLimit;
   readonly now: Date;
   /** The UUID of the batch that each request reads; null for none. */
   readonly batchIds: readonly (string | null)[];

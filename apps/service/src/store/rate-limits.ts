@@ -1,27 +1,8 @@
-import type { RateLimitName } from '@flywheel/api';
 import { type RawBuilder, sql } from 'kysely';
 import type { Clock } from '../model/clock.ts';
+import type { RateLimit, RateLimitState, RateLimits } from '../model/rate-limit.ts';
 import type { Db } from './db.ts';
 import { prepare } from './prepare.ts';
-
-export interface RateLimits {
-  readonly limits: Readonly<Record<RateLimitName, RateLimit>>;
-  /** Counts one request of `key` against a limit. */
-  consume(name: RateLimitName, key: string): Promise<RateLimitState>;
-}
-
-/** Maximum of requests within a number of seconds after the first one. */
-export interface RateLimit {
-  readonly requests: number;
-  readonly seconds: number;
-}
-
-export interface RateLimitState {
-  readonly allowed: boolean;
-  readonly remaining: number;
-  /** Seconds until the count is reset, rounded up. */
-  readonly resetSeconds: number;
-}
 
 /** Requests of a key within its window, and the window's end in milliseconds since 1970. */
 export interface WindowCount {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isApiError } from '@flywheel/api';
 import { createStreamLimit } from '../../src/http/operations/events.ts';
-import type { RateLimits } from '../../src/http/operations/operation-route.ts';
 import { createWorkLimits, type PipelineReader } from '../../src/http/operations/work-limits.ts';
+import type { RateLimits } from '../../src/model/rate-limit.ts';
 
 describe('previews and proof checks', () => {
   it('of a project are bounded at once, whatever another project does', async () => {

@@ -7,15 +7,12 @@ import { realClock } from '@flywheel/testing/clock';
 import { openDatabaseProxy } from '@flywheel/testing/database-proxy';
 import { countLockWaits, openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { later, NOW, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import type { FoundKeyHolder, GivenKey } from '../../src/model/key-holder.ts';
 import type { Project } from '../../src/model/project.ts';
+import type { RateLimits } from '../../src/model/rate-limit.ts';
 import { findBatchWithoutPipelines } from '../../src/store/batches/batches.ts';
 import { closeDb, type Db, openDb, ping } from '../../src/store/db.ts';
-import {
-  createKeyHolderFinder,
-  type FoundKeyHolder,
-  findKeyHolders,
-  type GivenKey,
-} from '../../src/store/key-holders.ts';
+import { createKeyHolderFinder, findKeyHolders } from '../../src/store/key-holders.ts';
 import {
   type ApiKeyRecord,
   findApiKey,
@@ -28,6 +25,7 @@ import { findProject } from '../../src/store/projects/projects.ts';
 
 const { db, poolConfig, url } = await openTestDatabase();
 const LIMIT = { requests: 5, seconds: 7 };
+const LIMITS = { get: LIMIT } as RateLimits['limits'];
 
 test('an API key is found by its prefix, as it was stored', async () => {
   const key = await storeKey(await storeProject(db), { expiresAt: later(1_000), scopes: new Set(['burn']) });
@@ -219,6 +217,7 @@ describe('simultaneous requests of one API key', () => {
     const patience = Promise.withResolvers<void>();
     const finder = createKeyHolderFinder({
       db: throughProxy,
+      limits: LIMITS,
       clock: { now: () => NOW, sleep: () => patience.promise },
     });
     await ping(throughProxy);
@@ -244,10 +243,10 @@ describe('simultaneous requests of one API key', () => {
   });
 });
 
-const GET = { name: 'get', limit: LIMIT, batchId: null } as const;
+const GET = { name: 'get', batchId: null } as const;
 
 function createFinder(on: Db) {
-  return createKeyHolderFinder({ db: on, clock: { ...realClock, now: () => NOW } });
+  return createKeyHolderFinder({ db: on, limits: LIMITS, clock: { ...realClock, now: () => NOW } });
 }
 
 /** Locks the count of a key, as another process does while it counts. */

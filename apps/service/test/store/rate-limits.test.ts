@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { systemClock } from '../../src/clock.ts';
+import type { RateLimits } from '../../src/model/rate-limit.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
-import { createRateLimits, type RateLimits } from '../../src/store/rate-limits.ts';
+import { createRateLimits } from '../../src/store/rate-limits.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 

@@ -8,7 +8,9 @@ import {
   type Scope,
 } from '@flywheel/api';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
+import type { FoundKeyHolder, GivenKey, KeyRequest } from '../../model/key-holder.ts';
 import { type Project, projectMoving } from '../../model/project.ts';
+import type { RateLimitState } from '../../model/rate-limit.ts';
 import { parseApiKey } from '../../projects/api-key.ts';
 import type { OpenSession } from '../../projects/sign-in.ts';
 import { unsupportedType } from '../wire/errors.ts';
@@ -24,50 +26,6 @@ export interface AuthenticateDeps {
   touchApiKey(keyId: string, now: Date): Promise<void>;
   /** Finds the open session of a cookie's token; null when there is none or it has expired. */
   findOpenSession(sessionToken: string): Promise<OpenSession | null>;
-}
-
-export interface GivenKey {
-  readonly prefix: string;
-  readonly hash: Uint8Array;
-}
-
-export interface KeyRequest {
-  /** The limit that it counts against. */
-  readonly name: RateLimitName;
-  /** The batch that it reads; null for none. */
-  readonly batchId: string | null;
-}
-
-export interface FoundKeyHolder {
-  /** The time that was compared with the key's end, and that the request was counted at. */
-  readonly checkedAt: Date;
-  readonly key: FoundApiKey;
-  /** `token-gone` or `flywheel-gone` when that part of the project was archived. */
-  readonly project: Project | null | 'token-gone' | 'flywheel-gone';
-  /** True while the project is about to move to another shard. */
-  readonly isMoving: boolean;
-  /** The limit after this request; null when the key cannot be used, so that nothing was counted. */
-  readonly limit: RateLimitState | null;
-  /** The batch of pipelines that the request reads; null if it reads none, or none of this project. */
-  readonly batch: BatchWithoutPipelines | null;
-}
-
-export interface RateLimitState {
-  readonly allowed: boolean;
-  readonly remaining: number;
-  /** Seconds until the window ends, rounded up. */
-  readonly resetSeconds: number;
-}
-
-export interface FoundApiKey {
-  readonly id: string;
-  readonly projectId: string;
-  readonly hash: Uint8Array;
-  readonly scopes: ReadonlySet<Scope>;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-  /** Recorded at most once in `TOUCH_INTERVAL_MS`. */
-  readonly lastUsedAt: Date | null;
 }
 
 /** The caller of an operation that takes an API key. */

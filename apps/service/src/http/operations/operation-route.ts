@@ -11,17 +11,12 @@ import {
 import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { projectMoving } from '../../model/project.ts';
+import type { RateLimitState, RateLimits } from '../../model/rate-limit.ts';
 import { tracedRequest } from '../../telemetry/tracing.ts';
 import { rateLimited } from '../wire/errors.ts';
 import { parseInput } from '../wire/parse-input.ts';
 import type { AddressLimits } from './address-limits.ts';
-import {
-  type AuthenticateDeps,
-  authenticateKey,
-  authenticateSession,
-  type RateLimitState,
-  requireOwnOrigin,
-} from './authentication.ts';
+import { type AuthenticateDeps, authenticateKey, authenticateSession, requireOwnOrigin } from './authentication.ts';
 import { sendEvents } from './events.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
 
@@ -30,12 +25,6 @@ export interface OperationRouteDeps extends AuthenticateDeps {
   readonly companyOperators: ReadonlySet<Address>;
   readonly rateLimits: RateLimits;
   readonly addressLimits: AddressLimits;
-}
-
-export interface RateLimits {
-  readonly limits: Readonly<Record<RateLimitName, { readonly requests: number; readonly seconds: number }>>;
-  /** Counts one request; exact across processes. */
-  consume(name: RateLimitName, key: string): Promise<RateLimitState>;
 }
 
 /** The state of one request, from its first hook to its log line. Each request carries its own: see `createServer`. */

@@ -1,8 +1,8 @@
 import { ApiError, type ErrorContext, MAX_PIPELINES_PER_BATCH } from '@flywheel/api';
 import { MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protocol';
 import type { Project } from '../../model/project.ts';
+import type { RateLimits } from '../../model/rate-limit.ts';
 import { rateLimited } from '../wire/errors.ts';
-import type { RateLimits } from './operation-route.ts';
 
 type Work = ErrorContext<'ERR_TOO_MANY_AT_ONCE'>['work'];
 

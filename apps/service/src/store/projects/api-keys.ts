@@ -1,5 +1,6 @@
 import type { Scope } from '@flywheel/api';
 import { sql } from 'kysely';
+import type { FoundApiKey } from '../../model/key-holder.ts';
 import type { Db } from '../db.ts';
 
 /** A stored key: enough to recognize it, not enough to use it. */
@@ -22,11 +23,6 @@ export interface StoredKey extends Omit<ApiKeyRecord, 'projectId' | 'hash'> {
   readonly lastUsedAt: Date | null;
   /** Key that replaced it in a rotation. */
   readonly replacedBy: string | null;
-}
-
-export interface FoundApiKey extends Pick<ApiKeyRecord, 'id' | 'projectId' | 'hash' | 'scopes' | 'expiresAt'> {
-  readonly revokedAt: Date | null;
-  readonly lastUsedAt: Date | null;
 }
 
 export async function insertApiKey(db: Db, key: ApiKeyRecord): Promise<void> {

@@ -2,11 +2,8 @@ import type { ApprovalMode, ProofType } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import type { DailyTotals, NewProject, Project, Token } from '../../model/project.ts';
+import type { DailyTotals, FoundProject, NewProject, Project, Token } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
-
-/** A project as a search finds it: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
-export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
 /** Stores everything of a registration, or nothing. */
 export async function insertProject(db: Db, project: NewProject, createdAt: Date): Promise<void> {
