@@ -110,9 +110,8 @@ export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
 const PLANNING_LOCK = 0x6e6f6e63; // 'nonc'
 
 /**
- * Records new nonces of an operator until `target` of its nonces in a share are not leased, or the share has `max`.
- * @returns the recorded ones. Rows are committed before accounts are created, so that no account is ever created and
- * lost.
+ * Records new nonces of an operator until `target` of its nonces in a share are not leased, or the share has `max`. Rows are
+ * committed before accounts are created, so that no account is ever created and lost.
  */
 export async function planNonces(
   db: Db,
@@ -131,8 +130,8 @@ export async function planNonces(
     readonly share: Address | null;
     readonly addressOf: (seed: string) => Promise<Address>;
   },
-): Promise<PooledNonce[]> {
-  return inTransaction(db, async (trx) => {
+): Promise<void> {
+  await inTransaction(db, async (trx) => {
     await sql`select pg_advisory_xact_lock(${PLANNING_LOCK})`.execute(trx);
     const { all, leased } = await trx
       .selectFrom('nonces')
@@ -145,19 +144,14 @@ export async function planNonces(
       .where('share', 'is not distinct from', share)
       .executeTakeFirstOrThrow();
     const missing = Math.max(0, Math.min(target - Number(all - leased), max - Number(all)));
+    if (missing === 0) return;
     const planned = await Promise.all(
       Array.from({ length: missing }, async () => {
         const seed = randomBytes(SEED_BYTES).toString('hex');
-        return { address: await addressOf(seed), seed, value: null, readSlot: 0n, isFinalized: false };
+        return { address: await addressOf(seed), seed, value: null, state: 'creating' as const, authority, share };
       }),
     );
-    if (missing > 0) {
-      const rows = planned.map(({ address, seed }) => {
-        return { address, seed, value: null, state: 'creating' as const, authority, share };
-      });
-      await trx.insertInto('nonces').values(rows).execute();
-    }
-    return planned;
+    await trx.insertInto('nonces').values(planned).execute();
   });
 }
 
@@ -171,15 +165,14 @@ export const NONCES_CHANNEL = 'flywheel_nonces';
  * Makes created or used nonces available with the values that were read, and announces it. It skips those in neither state,
  * because another process was first, and those whose value may be older than the one that is stored: an approval signed on a
  * newer value could still land.
- * @returns the number that are available now.
  */
 export async function setNoncesAvailable(
   db: Db,
   values: ReadonlyMap<Address, Nonce>,
   { from, to }: ReadSlots,
-): Promise<number> {
-  if (values.size === 0) return 0;
-  const { rows } = await sql<{ readonly available: number }>`
+): Promise<void> {
+  if (values.size === 0) return;
+  await sql`
     with read as (
       select * from unnest(${[...values.keys()]}::text[], ${[...values.values()]}::text[]) as read (address, value)
     ), changed as (
@@ -189,9 +182,8 @@ export async function setNoncesAvailable(
         and nonces.read_slot <= ${from}
       returning nonces.address
     )
-    select count(*)::int as available, pg_notify(${NONCES_CHANNEL}, '') from changed having count(*) > 0
+    select pg_notify(${NONCES_CHANNEL}, '') from changed having count(*) > 0
   `.execute(db);
-  return rows[0]?.available ?? 0;
 }
 
 /** Finds the nonces in a state, of one operator or of all; those of admitted projects come first. */
