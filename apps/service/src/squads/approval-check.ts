@@ -47,19 +47,17 @@ export interface ExpectedApproval {
 }
 
 /**
- * Reads a signed approval and proves that it does nothing but approve this batch. Wallets add compute budget and guard
- * instructions, so its meaning is checked, not its bytes. What it returns lacks the company's and the operator's
- * signatures at most.
+ * Proves that a signed approval does nothing but approve this batch, and that it lacks the company's and the operator's
+ * signatures at most. Wallets add compute budget and guard instructions, so its meaning is checked, not its bytes.
  * @throws ApiError ERR_SIGNED_TX_INVALID saying what is wrong.
  */
-export async function checkApproval(signedTx: string, expected: ExpectedApproval): Promise<Transaction> {
+export async function checkApproval(signedTx: string, expected: ExpectedApproval): Promise<void> {
   const transaction = decodeTransaction(signedTx);
   const message = decodeMessage(transaction.messageBytes);
   checkSigners(message, expected.multisig);
   checkNonce(message, expected);
   checkInstructions(message, expected);
   await checkWalletSignature(transaction, expected.multisig.wallet);
-  return transaction;
 }
 
 /** Checks like `checkApproval`. @returns what is wrong, in sentences; null if nothing is. */

@@ -59,8 +59,8 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
 
       const signedTx = getBase64EncodedWireTransaction(await sign(wallet, decodeTransaction(built)));
       const expected = { batchId: 'batch', batchIndex: 1n, multisig, nonce };
-      const checked = await checkApproval(signedTx, expected);
-      const signed = await sign(company, await sign(operator, checked));
+      await checkApproval(signedTx, expected);
+      const signed = await sign(company, await sign(operator, decodeTransaction(signedTx)));
       assertIsFullySignedTransaction(signed);
       const { units } = landTransaction(cluster, signed);
       const { status, approved } = decodeProposal(readAccount(cluster, locateBatch(multisig, 1n).proposal));

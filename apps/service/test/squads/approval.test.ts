@@ -82,8 +82,7 @@ describe('the approval of a batch', () => {
   });
 
   it('is accepted with the wallet’s signature', async () => {
-    const checked = await checkApproval(await signed(), expected);
-    assert.deepEqual(checked.messageBytes, decodeTransaction(unsigned).messageBytes);
+    await accepted(await signed());
   });
 
   it('is accepted with a Lighthouse assertion and another compute budget within the fee', async () => {
@@ -246,12 +245,14 @@ describe('the approval of a batch', () => {
         const mutated = original.slice();
         mutated[index] = changed;
         const text = await resignedIfPossible(mutated, await signed());
-        const checked = await checkApproval(text, expected).catch((error: unknown) => {
+        try {
+          await checkApproval(text, expected);
+        } catch (error) {
           assert.ok(isApiError(error, 'ERR_SIGNED_TX_INVALID'), `byte ${index}: ${error}`);
-        });
-        if (!checked) continue;
+          continue;
+        }
         acceptedCount += 1;
-        assert.deepEqual(meaningOf(checked.messageBytes), meaning, `byte ${index} to ${changed}`);
+        assert.deepEqual(meaningOf(decodeTransaction(text).messageBytes), meaning, `byte ${index} to ${changed}`);
       }
     }
     // Compute limit and price, counts of writable accounts and unused accounts: some changes must be harmless.

@@ -34,16 +34,15 @@ export async function findDeparture(db: Db, projectId: string): Promise<Departur
 }
 
 /**
- * Refuses new work of a project for a time, by the database's clock: inits and executions are answered 503, and workers send no further bundle.
- * @returns false if the project does not exist.
+ * Refuses new work of a project for a time, by the database's clock: inits and executions are answered 503, and workers send
+ * no further bundle.
  */
-export async function refuseWork(db: Db, projectId: string, seconds: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
+export async function refuseWork(db: Db, projectId: string, seconds: number): Promise<void> {
+  await db
     .updateTable('projects')
     .set({ moving_until: sql`clock_timestamp() + ${seconds} * interval '1 second'` })
     .where('id', '=', projectId)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+    .execute();
 }
 
 /** Ends the refusal before its time. */
