@@ -117,11 +117,14 @@ async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal)
   const { endpointId, eventId, type, tries } = due;
   try {
     const outcome = await attempt(deps, due, signal);
-    await settleDelivery(db, due, outcome, clock.now());
+    const isStored = await settleDelivery(db, due, outcome, clock.now());
     const { kind, status } = outcome;
     deps.metrics.webhookAttempts.inc({ outcome: metricOf(outcome) });
     const error = outcome.kind === 'delivered' ? undefined : outcome.error;
-    log.info({ endpointId, eventId, type, tries, outcome: kind, status, error }, 'webhook sent');
+    const message = isStored
+      ? 'webhook sent'
+      : 'the result of a webhook is not stored: another worker has the delivery, or its endpoint is deleted';
+    log.info({ endpointId, eventId, type, tries, outcome: kind, status, error }, message);
   } catch (error) {
     if (signal.aborted) await releaseDelivery(db, due, clock.now()).catch(() => undefined);
     else log.warn({ endpointId, eventId, err: error }, 'the result of a webhook cannot be stored; it is sent again');

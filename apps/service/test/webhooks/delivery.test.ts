@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
-import { openTestDatabase } from '@flywheel/testing/postgres';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
 import {
   deliveriesOf,
@@ -16,7 +16,7 @@ import { type Answer, openReceiver, verifyWebhook } from '@flywheel/testing/webh
 import { systemClock } from '../../src/clock.ts';
 import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
 import { claimDueDeliveries, settleDelivery } from '../../src/store/webhooks/due-deliveries.ts';
-import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
+import { deleteEndpoint, findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { RETRY_PAUSES_MS, retryAt } from '../../src/webhooks/attempt.ts';
 
 const database = await openTestDatabase();
@@ -160,6 +160,20 @@ describe('a delivery', () => {
     await updateEndpoint(db, endpoint);
     await at.receiver.until(2);
     assert.equal((await untilNewest(db, at.endpointId, isOver)).state, 'delivered');
+  });
+
+  it('is logged as not stored if its endpoint is deleted during the attempt', async () => {
+    const lonely = await openTestDatabase();
+    const logged = Promise.withResolvers<string>();
+    const log = { ...quietLog, info: (_: object, message: string) => logged.resolve(message) };
+    startTestDelivering(lonely, { log });
+    const project = await storeProject(lonely.db);
+    await using receiver = await openReceiver((_, response) => {
+      void deleteEndpoint(lonely.db, endpointId).then(() => response.writeHead(204).end());
+    });
+    const endpointId = await storeEndpoint(lonely.db, project, receiver.url);
+    await queueEvent(lonely.db, project);
+    assert.match(await logged.promise, /result .* not stored/);
   });
 });
 
