@@ -18,7 +18,7 @@ import fc from 'fast-check';
 
 const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 
-type Target = Parameters<typeof compilePipeline>[2];
+type Target = Parameters<typeof compilePipeline>[1];
 
 describe('pipelineSize', () => {
   let wallets: Address[];
@@ -84,7 +84,7 @@ describe('pipelineSize', () => {
 /** Reads the service's count, of an accepted or rejected pipeline. An error states one of both numbers. */
 async function countedByService(pipeline: Pipeline, project: Target) {
   try {
-    const { vaultMessage } = compilePipeline(pipeline, 0, project);
+    const { vaultMessage } = await compilePipeline(pipeline, project);
     return { fits: true, bytes: vaultMessage.length, instructions: null, message: '' };
   } catch (error) {
     assert.ok(isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'));

@@ -20,15 +20,15 @@ type Target = Pick<Project, 'token' | 'flywheel'>;
  */
 export function compilePipelines(pipelines: readonly VaultPipeline[], project: Target): Promise<CompiledPipeline[]> {
   const vault = vaultOf(project);
-  return mapInSlices(pipelines, (pipeline, position) => compileFor(vault, pipeline, position, project));
+  return mapInSlices(pipelines, (pipeline, position) => compilePipeline(vault, pipeline, position, project));
 }
 
-/** Compiles one pipeline as `compilePipelines` does. `position` is only used in the error. */
-export function compilePipeline(pipeline: VaultPipeline, position: number, project: Target): CompiledPipeline {
-  return compileFor(vaultOf(project), pipeline, position, project);
-}
-
-function compileFor(vault: Vault, pipeline: VaultPipeline, position: number, { flywheel }: Target): CompiledPipeline {
+function compilePipeline(
+  vault: Vault,
+  pipeline: VaultPipeline,
+  position: number,
+  { flywheel }: Target,
+): CompiledPipeline {
   // Deriving addresses is expensive, so a pipeline of thousands of airdrops is refused before.
   if (pipeline.actions.length > MAX_MEASURED_ACTIONS) checkInstructionCount(pipeline, position);
   const actions = pipeline.actions.flatMap((action) => compileAction(action, vault));

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError } from '@flywheel/api';
+import { compilePipeline } from '@flywheel/testing/compile';
 import { addressOf } from '@flywheel/testing/values';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { compilePipeline, compilePipelines } from '../../src/compile/compile-pipeline.ts';
+import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { dailyTotals, requirements } from '../../src/compile/totals.ts';
 import type { Project } from '../../src/model/project.ts';
 import { lookupTableAddresses } from '../../src/squads/registration.ts';
@@ -44,7 +45,7 @@ describe('compilePipelines', () => {
 
   it('keeps the pipeline unchanged beside its instructions', async () => {
     const pipeline = { type: 'T', payload: ' {"a": 1} ', actions: airdrops(1) };
-    const { instructions, vaultMessage, ...rest } = compilePipeline(pipeline, 0, project);
+    const { instructions, vaultMessage, ...rest } = await compilePipeline(pipeline, project);
     assert.deepEqual(rest, pipeline);
     assert.deepEqual([instructions.length, vaultMessage.length > 0], [3, true]);
   });
@@ -61,10 +62,13 @@ describe('compilePipelines', () => {
 
   it('rejects a pipeline of any length, whichever count overflows', async () => {
     const memos = (count: number): Action[] => Array.from({ length: count }, () => ({ action: 'MEMO', message: 'm' }));
-    tooBig(memos(59), /may run 65 instructions, inner ones included; one transaction runs 64\./);
-    tooBig(memos(300), /may run 306 instructions/);
-    tooBig(airdrops(20_000), /may run \d+ instructions/);
-    tooBig([{ action: 'MEMO', message: 'é'.repeat(100_000) }], /needs 200\d\d\d bytes; one transaction holds 856/);
+    await tooBig(memos(59), /may run 65 instructions, inner ones included; one transaction runs 64\./);
+    await tooBig(memos(300), /may run 306 instructions/);
+    await tooBig(airdrops(20_000), /may run \d+ instructions/);
+    await tooBig(
+      [{ action: 'MEMO', message: 'é'.repeat(100_000) }],
+      /needs 200\d\d\d bytes; one transaction holds 856/,
+    );
   });
 
   it('counts the burns, airdrops and possible new accounts of a batch', async () => {
@@ -105,14 +109,11 @@ describe('compilePipelines', () => {
     }));
   }
 
-  function tooBig(actions: Action[], message: RegExp): void {
-    assert.throws(
-      () => compilePipeline({ type: 'T', payload: '{}', actions }, 3, project),
-      (error) => {
-        assert.ok(isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'), String(error));
-        assert.match(error.message, message);
-        return true;
-      },
-    );
+  async function tooBig(actions: Action[], message: RegExp): Promise<void> {
+    await assert.rejects(compilePipeline({ type: 'T', payload: '{}', actions }, project), (error) => {
+      assert.ok(isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG'), String(error));
+      assert.match(error.message, message);
+      return true;
+    });
   }
 });

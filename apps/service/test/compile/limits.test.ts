@@ -3,11 +3,11 @@ import { before, describe, it } from 'node:test';
 import { type Action, isApiError } from '@flywheel/api';
 import { MAX_PIPELINE_BYTES } from '@flywheel/protocol';
 import { appendIfFits, compileVaultMessage, planTransactions, type TransactionLimits } from '@flywheel/squads';
+import { compilePipeline } from '@flywheel/testing/compile';
 import { type Address, generateKeyPairSigner, lamports } from '@solana/kit';
 import { MAX_COMPUTE_UNIT_LIMIT } from '@solana-program/compute-budget';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { findAssociatedTokenPda } from '@solana-program/token';
-import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
 import { executionGroup, setupGroups } from '../../src/squads/groups.ts';
@@ -48,7 +48,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
   });
 
   it('adds and executes the largest accepted memo', async () => {
-    const compiled = largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
+    const compiled = await largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
     assert.equal(compiled.vaultMessage.length, MAX_PIPELINE_BYTES);
     await run(compiled);
   });
@@ -60,7 +60,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
         ? await Promise.all(Array.from({ length: 12 }, async () => (await generateKeyPairSigner()).address))
         : wallets;
       if (isFundedBefore) for (const wallet of recipients) await sendLamports(wallet);
-      const compiled = largest((count) =>
+      const compiled = await largest((count) =>
         recipients.slice(0, count).map((toAddress) => ({ action: 'AIRDROP', toAddress, amount: 1 })),
       );
       assert.equal(compiled.actions.length, 7);
@@ -76,7 +76,7 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
       { action: 'MEMO', message: 'm' },
       { action: 'AIRDROP', toAddress, amount: 0.000001 },
     ] as const satisfies Action[]) {
-      const compiled = largest((count) => Array.from({ length: count }, () => action));
+      const compiled = await largest((count) => Array.from({ length: count }, () => action));
       await run(compiled);
     }
   });
@@ -91,8 +91,8 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
       ...recipients.map((wallet): Action => ({ action: 'AIRDROP', toAddress: wallet, amount: 1 })),
       ...Array.from({ length: memos }, (): Action => ({ action: 'MEMO', message: 'm' })),
     ];
-    const full = compile(actions(2));
-    const [oneMore] = compile(actions(1)).instructions.slice(-1);
+    const full = await compile(actions(2));
+    const [oneMore] = (await compile(actions(1))).instructions.slice(-1);
     assert.ok(oneMore);
     const instructions = [...full.instructions, oneMore];
     const vaultMessage = compileVaultMessage(instructions, {
@@ -101,8 +101,8 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
     });
     await assert.rejects(run({ ...full, instructions, vaultMessage }), /MaxInstructionTraceLengthExceeded/);
     await run(full);
-    assert.throws(
-      () => compile(actions(3)),
+    await assert.rejects(
+      compile(actions(3)),
       (error) => isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG') && /may run 65 instructions/.test(error.message),
     );
   });
@@ -118,19 +118,19 @@ describe('a transaction at the limits, on the deployed Squads program', { skip: 
     };
   }
 
-  function compile(actions: Action[]): CompiledPipeline {
-    return compilePipeline({ type: 'T', payload: '{}', actions }, 0, projectOf(token, multisig));
+  function compile(actions: Action[]): Promise<CompiledPipeline> {
+    return compilePipeline({ type: 'T', payload: '{}', actions }, projectOf(token, multisig));
   }
 
   /** Compiles the largest accepted pipeline of its kind. */
-  function largest(actionsOf: (count: number) => Action[]): CompiledPipeline {
+  async function largest(actionsOf: (count: number) => Action[]): Promise<CompiledPipeline> {
     let low = 1;
     let high = 1_024;
     let best: CompiledPipeline | undefined;
     while (low <= high) {
       const middle = (low + high) >> 1;
       try {
-        best = compile(actionsOf(middle));
+        best = await compile(actionsOf(middle));
         low = middle + 1;
       } catch (error) {
         if (!isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG')) throw error;

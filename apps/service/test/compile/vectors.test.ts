@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { Pipeline } from '@flywheel/api';
 import { encodeInstruction } from '@flywheel/protocol';
 import { multisigAddress, vaultAddress, vaultMessageSize } from '@flywheel/squads';
+import { compilePipeline } from '@flywheel/testing/compile';
 import { address } from '@solana/kit';
 import instructionVectors from '../../../../vectors/instructions.json' with { type: 'json' };
 import vaultMessageVectors from '../../../../vectors/vault-messages.json' with { type: 'json' };
-import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import type { Project } from '../../src/model/project.ts';
 import { lookupTableAddresses } from '../../src/squads/registration.ts';
 
@@ -16,7 +16,7 @@ describe('compilation', () => {
     it(`of ${vector.name} gives the golden instructions and vault message`, async () => {
       const project = projectOf(vector.project);
       const pipeline = Pipeline.parse(vector.pipeline);
-      const compiled = compilePipeline(pipeline, 0, project);
+      const compiled = await compilePipeline(pipeline, project);
       assert.deepEqual(
         compiled.instructions.map(encodeInstruction),
         vector.instructions.map(({ base64 }) => base64),

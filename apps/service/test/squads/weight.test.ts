@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Action } from '@flywheel/api';
 import { type InstructionGroup, VOTE_WEIGHT } from '@flywheel/squads';
+import { compilePipeline } from '@flywheel/testing/compile';
 import {
   appendTransactionMessageInstructions,
   compileTransaction,
@@ -13,7 +14,6 @@ import {
 import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { FailedTransactionMetadata } from 'litesvm';
-import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
 import { closeGroups, executionGroup, setupGroups } from '../../src/squads/groups.ts';
@@ -65,9 +65,8 @@ for (const [standard, tokenProgram] of [
     for (const [name, actions] of Object.entries(CONTENTS)) {
       it(`is a close upper bound of what the deployed program uses: ${name}`, async () => {
         for (let time = 0; time < TRIES; time += 1) {
-          const pipeline = compilePipeline(
+          const pipeline = await compilePipeline(
             { type: 'T', payload: '{}', actions: await actions() },
-            0,
             projectOf(token, multisig),
           );
           await runThrough(pipeline);
