@@ -182,20 +182,25 @@ describe('the compilation of pipelines', () => {
 
 describe('open event streams', () => {
   it('are bounded for a key or wallet, and for a project with many keys', () => {
-    const streams = createStreamLimit(2, 3);
+    const streams = createStreamLimit();
     const closing = new AbortController();
     const open = (holder: string, projectId: string, signal = closing.signal) =>
       streams.take({ holder, projectId }, signal);
+    const openMany = (count: number, holder: string) => {
+      for (let i = 0; i < count; i += 1) open(holder, 'p');
+    };
     const isFull = (error: unknown) => isApiError(error, 'ERR_TOO_MANY_STREAMS') && error.context.retryAfterSeconds > 0;
-    open('key 1', 'p');
-    open('key 1', 'p');
+    const first = new AbortController();
+    open('key 3', 'p', first.signal);
+    openMany(20, 'key 1');
     assert.throws(() => open('key 1', 'p'), isFull);
-    const third = new AbortController();
-    open('key 2', 'p', third.signal);
-    assert.throws(() => open('key 3', 'p'), isFull);
-    open('key 3', 'q');
-    third.abort();
-    open('key 3', 'p');
+    openMany(20, 'key 2');
+    openMany(19, 'key 3');
+    assert.throws(() => open('key 4', 'p'), isFull);
+    open('key 4', 'q');
+    first.abort();
+    open('key 4', 'p');
+    assert.throws(() => open('key 4', 'p'), isFull);
   });
 });
 

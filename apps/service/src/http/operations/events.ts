@@ -91,10 +91,7 @@ const MAX_STREAMS_PER_PROJECT = 60;
 /** A stream ends when its client leaves, so that no time is certain. */
 const RETRY_AFTER_SECONDS = 5;
 
-export function createStreamLimit(
-  maxPerHolder: number = MAX_STREAMS_PER_HOLDER,
-  maxPerProject: number = MAX_STREAMS_PER_PROJECT,
-): StreamLimit {
+export function createStreamLimit(): StreamLimit {
   const open = new Map<string, number>();
   const add = (name: string, streams: number) => {
     const count = (open.get(name) ?? 0) + streams;
@@ -104,8 +101,8 @@ export function createStreamLimit(
   return {
     take({ holder, projectId }, signal) {
       const limits = [
-        [`holder ${holder}`, maxPerHolder],
-        [`project ${projectId}`, maxPerProject],
+        [`holder ${holder}`, MAX_STREAMS_PER_HOLDER],
+        [`project ${projectId}`, MAX_STREAMS_PER_PROJECT],
       ] as const;
       for (const [name, max] of limits) {
         const count = open.get(name) ?? 0;
