@@ -4,6 +4,7 @@ import {
   asSentence,
   type BatchKind,
   type BatchStatus,
+  type EndCause,
   type ErrorContext,
   type ExecuteResult,
   type InitResult,
@@ -150,9 +151,6 @@ export interface LeasedNonce {
   readonly address: Address;
   readonly value: Nonce;
 }
-
-/** Cause of a batch's end. `cancelled`: by its project. `rejected`: by an operator of the company. */
-export type EndCause = 'executed' | 'failed' | 'expired' | 'cancelled' | 'rejected';
 
 export type BatchEvent =
   | 'SETUP_LANDED'

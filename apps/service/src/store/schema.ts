@@ -5,6 +5,7 @@ import type {
   BatchEventType,
   BatchKind,
   BatchStatus,
+  EndCause,
   ExecuteResult,
   InitResult,
   InitWarning,
@@ -13,7 +14,7 @@ import type {
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
-import type { BatchAction, Bundle, EndCause, ExecutionIssue } from '../model/batch.ts';
+import type { BatchAction, Bundle, ExecutionIssue } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
 import type { CompanyTables } from './company/tables.ts';
 import type { ShardTables } from './shards/tables.ts';

@@ -1,14 +1,8 @@
-import { ApiError, type WebhookDelivery, type WebhookDeliveryPage } from '@flywheel/api';
+import { ApiError, type DeliveryState, type WebhookDelivery, type WebhookDeliveryPage } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { pageOf, parseCursor } from '../model/page.ts';
 import { requireVisibleProject } from '../projects/access.ts';
-import {
-  type Delivery,
-  type DeliveryState,
-  findDeliveries,
-  insertDelivery,
-  repeatDelivery,
-} from '../store/webhooks/deliveries.ts';
+import { type Delivery, findDeliveries, insertDelivery, repeatDelivery } from '../store/webhooks/deliveries.ts';
 import { type Endpoint, findEndpoint } from '../store/webhooks/endpoints.ts';
 import { change, type EndpointDeps, type EndpointIds } from './endpoints.ts';
 

@@ -88,6 +88,7 @@ export const WebhookDeliveryPage = z
   .object({ deliveries: z.array(WebhookDelivery).describe('Newest first.'), nextCursor })
   .meta({ id: 'WebhookDeliveryPage' });
 
+export type DeliveryState = z.output<typeof DeliveryState>;
 export type CreateWebhookRequest = z.output<typeof CreateWebhookRequest>;
 export type ChangeWebhookRequest = z.output<typeof ChangeWebhookRequest>;
 export type RotateWebhookRequest = z.output<typeof RotateWebhookRequest>;

@@ -1,4 +1,4 @@
-import { COMPANY_OPERATIONS, CONSOLE_OPERATIONS, type CompanyTerms } from '@flywheel/api';
+import { ApprovalMode, COMPANY_OPERATIONS, CONSOLE_OPERATIONS, type CompanyTerms } from '@flywheel/api';
 import {
   address,
   type CompanyTerms as BaseUnitTerms,
@@ -29,15 +29,17 @@ export function addTermsCommand(company: Command, context: Context): void {
       'Show what the company approves of a project by itself, or show a change with the token on chain and sign it. It applies to every later execution; batches that wait for an operator still wait.',
     )
     .argument('<project-id>', 'id of the project: flywheel company projects')
-    .addOption(new Option('--approval <mode>', 'automatic, or manual: a person approves each batch').choices(MODES))
+    .addOption(
+      new Option('--approval <mode>', 'automatic, or manual: a person approves each batch').choices(
+        ApprovalMode.options,
+      ),
+    )
     .option('--burn <tokens>', 'whole tokens burned per UTC day without approval by a person', parseTokens)
     .option('--airdrop <tokens>', 'whole tokens airdropped per UTC day without approval by a person', parseTokens)
     .option('--yes', 'sign without asking')
     .addHelpText('after', '\nExample:\n  flywheel company terms 0198a3c2-… --airdrop 5000 --wallet operator.json')
     .action((projectId: string, options: TermsOptions) => changeTerms(context, projectId, options));
 }
-
-const MODES = ['automatic', 'manual'] as const;
 
 async function changeTerms(context: Context, projectId: string, options: TermsOptions): Promise<void> {
   const { output } = context;

@@ -1,8 +1,8 @@
-import { isFinalStatus, type RecipientFailure } from '@flywheel/api';
+import { type EndCause, isFinalStatus, type RecipientFailure } from '@flywheel/api';
 import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
-import { type Batch, type BatchEvent, type Bundle, describeRejection, type EndCause } from '../../model/batch.ts';
+import { type Batch, type BatchEvent, type Bundle, describeRejection } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { endBatch, finalizeBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';

@@ -1,18 +1,13 @@
 import {
   type BatchKind,
   type BatchStatus,
+  type EndCause,
   type ExecuteResult,
   type InitResult,
   type InitWarning,
   isFinalStatus,
 } from '@flywheel/api';
-import {
-  type Batch,
-  type BatchEvent,
-  type BatchWithoutPipelines,
-  type EndCause,
-  nextStatus,
-} from '../../model/batch.ts';
+import { type Batch, type BatchEvent, type BatchWithoutPipelines, nextStatus } from '../../model/batch.ts';
 import type { DailyTotals } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';

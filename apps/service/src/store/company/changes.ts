@@ -1,3 +1,4 @@
+import { ApprovalMode } from '@flywheel/api';
 import {
   type CompanyPolicy,
   type CompanyTerms,
@@ -238,7 +239,6 @@ const PolicyColumn: z.ZodType<PolicyJson> = z.strictObject({
   hours: z.strictObject({ from: minute, to: minute }).nullable(),
 });
 
-const approvalMode = z.enum(['automatic', 'manual']);
 const projectId = z.string();
 
 const PolicyColumns = z
@@ -247,7 +247,7 @@ const PolicyColumns = z
     return { type: 'policy', projectId: project_id, version, policy: fromPolicyJson(policy) };
   });
 
-const NewTerms = z.object({ to_approval_mode: approvalMode, to_burn_limit: z.bigint(), to_airdrop_limit: z.bigint() });
+const NewTerms = z.object({ to_approval_mode: ApprovalMode, to_burn_limit: z.bigint(), to_airdrop_limit: z.bigint() });
 
 const AdmissionColumns = z
   .union([
@@ -265,7 +265,7 @@ const ResumptionColumns = z
 
 const TermsColumns = NewTerms.extend({
   project_id: projectId,
-  from_approval_mode: approvalMode,
+  from_approval_mode: ApprovalMode,
   from_burn_limit: z.bigint(),
   from_airdrop_limit: z.bigint(),
 }).transform((row): TermsChange => {

@@ -1,4 +1,4 @@
-import type { WebhookEvent, WebhookEventType } from '@flywheel/api';
+import type { DeliveryState, WebhookEvent, WebhookEventType } from '@flywheel/api';
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../db.ts';
 import { newEventId, WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
@@ -24,8 +24,6 @@ export interface Delivery {
   readonly createdAt: Date;
   readonly deliveredAt: Date | null;
 }
-
-export type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
 /** Queues an event for one endpoint, whatever it subscribes to. */
 export async function insertDelivery(trx: Db, endpointId: string, event: WebhookEvent): Promise<Delivery> {

@@ -1,8 +1,7 @@
-import type { WebhookEventType, WebhookTopic } from '@flywheel/api';
+import type { DeliveryState, WebhookEventType, WebhookTopic } from '@flywheel/api';
 import { type Selectable, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Db } from '../db.ts';
-import type { DeliveryState } from './deliveries.ts';
 import { WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
 import type { WebhookEndpointsTable } from './tables.ts';
 

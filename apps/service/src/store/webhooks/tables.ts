@@ -1,4 +1,4 @@
-import type { WebhookEventType, WebhookTopic } from '@flywheel/api';
+import type { DeliveryState, WebhookEventType, WebhookTopic } from '@flywheel/api';
 import type { ColumnType, Generated } from 'kysely';
 
 /** The tables of webhooks, as migrations/ leaves them. */
@@ -30,7 +30,7 @@ export interface WebhookDeliveriesTable {
   event_id: string;
   type: WebhookEventType;
   payload: string;
-  state: Generated<'waiting' | 'delivered' | 'failed'>;
+  state: Generated<DeliveryState>;
   attempts: Generated<number>;
   /** Attempts since it was last requested. */
   tries: Generated<number>;
