@@ -57,7 +57,7 @@ describe('flywheel jobs', () => {
     const project = await storeProject(database.db);
     await storeNonces(database.db, 2);
     const [open, ended] = [await storeBatch(database.db, project), await storeBatch(database.db, project)];
-    await endBatch(database.db, ended.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, new Date());
+    await endBatch(database.db, ended.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, new Date());
     const startAfter = new Date(Date.now() + 3_600_000);
     for (const batch of [open, ended]) {
       const job: Job = { type: 'expire', batchId: batch.id, multisig: randomAddress() };

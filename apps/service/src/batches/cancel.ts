@@ -115,7 +115,7 @@ async function endOrEnqueue(
     }
     if (isUnbegun && isUnapproved) {
       const failure = { failedTxMsg: END_REASONS.cancelled };
-      const ending = { event: 'ENDED_UNEXECUTED', executed: 0, failure, cause: 'cancelled' } as const;
+      const ending = { transition: 'ENDED_UNEXECUTED', executed: 0, failure, cause: 'cancelled' } as const;
       await recordEnd(deps, trx, project, locked, ending);
       return;
     }

@@ -270,7 +270,7 @@ async function recordRejection(
     if (isUnbegun && unapproved.has(batchId)) {
       const failure = { failedTxMsg: describeRejection(reason) };
       await recordEnd(deps, trx, project, batch, {
-        event: 'ENDED_UNEXECUTED',
+        transition: 'ENDED_UNEXECUTED',
         cause: 'rejected',
         executed: 0,
         failure,

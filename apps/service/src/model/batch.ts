@@ -152,7 +152,8 @@ export interface LeasedNonce {
   readonly value: Nonce;
 }
 
-export type BatchEvent =
+/** Cause for which a batch moves to its next status. */
+export type BatchTransition =
   | 'SETUP_LANDED'
   | 'SETUP_FAILED'
   | 'EXECUTION_LANDED'
@@ -160,7 +161,7 @@ export type BatchEvent =
   | 'ENDED_UNEXECUTED'
   | 'EXECUTION_UNDONE';
 
-const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?: BatchStatus } } = {
+const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [T in BatchTransition]?: BatchStatus } } = {
   AVAILABLE_TO_QUEUE: { SETUP_LANDED: 'FINALIZED', SETUP_FAILED: 'FAILED', ENDED_UNEXECUTED: 'FAILED' },
   FINALIZED: {
     EXECUTION_LANDED: 'EXECUTED',
@@ -175,12 +176,12 @@ const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?:
 };
 
 /**
- * Returns the status after an event.
- * @throws Error for a transition that does not exist. That is a bug, because the store's guard refuses it as well.
+ * Returns the status after a transition.
+ * @throws Error for one that does not exist. That is a bug, because the store's guard refuses it as well.
  */
-export function nextStatus(status: BatchStatus, event: BatchEvent): BatchStatus {
-  const next = TRANSITIONS[status][event];
-  if (next === undefined) throw new Error(`A batch that is ${status} cannot move by ${event}.`);
+export function nextStatus(status: BatchStatus, transition: BatchTransition): BatchStatus {
+  const next = TRANSITIONS[status][transition];
+  if (next === undefined) throw new Error(`A batch that is ${status} cannot move by ${transition}.`);
   return next;
 }
 

@@ -153,7 +153,7 @@ async function fail(
     successfulExecutions: [],
     ...why,
   };
-  const end = { event: 'ENDED_UNEXECUTED', executeResult, released: RESERVED, ...(cause && { cause }) } as const;
+  const end = { transition: 'ENDED_UNEXECUTED', executeResult, released: RESERVED, ...(cause && { cause }) } as const;
   assert.equal(await endBatch(db, id, end, later(7)), true);
 }
 

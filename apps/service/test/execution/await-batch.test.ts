@@ -30,7 +30,7 @@ test('an answer that waits for the end of a batch comes with it, and not some ti
   const wait = { waitMs: 60_000, signal: new AbortController().signal };
   const answer = awaitBatch({ db, clock: still, feed }, id, ({ status }) => isFinalStatus(status), wait);
   await waiting.promise;
-  await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.equal((await answer).status, 'FAILED');
 });
 
@@ -39,7 +39,7 @@ test('an event that arrives during a look is not missed', async () => {
   const clock: Clock = {
     now: () => NOW,
     sleep: async (_ms, signal) => {
-      await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+      await endBatch(db, id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
       signal?.throwIfAborted();
       await new Promise(() => undefined);
     },

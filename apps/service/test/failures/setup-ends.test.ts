@@ -35,7 +35,7 @@ test('a setup that fails ends no batch whose execution has begun: its bundles ma
       chain: { signatureOutcomes: async () => ({ contextSlot: 1n, outcomes: ['unknown', 'unknown'] }) },
       // The other dependencies are those of sending.
     } as unknown as RunDeps;
-    await end(deps, project, batch, { event: 'SETUP_FAILED', executed: 0, failure: { failedTxMsg: 'It fails.' } });
+    await end(deps, project, batch, { transition: 'SETUP_FAILED', executed: 0, failure: { failedTxMsg: 'It fails.' } });
     return (await findBatch(db, batch.id))?.status;
   };
   assert.equal(await failed({ hasBegun: false }), 'FAILED');

@@ -57,7 +57,7 @@ test('an executed batch keeps its amounts, clears its execution issue and return
   const ended = await endBatch(
     db,
     batch.id,
-    { event: 'EXECUTION_LANDED', released: RESERVED, executeResult: EXECUTE_RESULT },
+    { transition: 'EXECUTION_LANDED', released: RESERVED, executeResult: EXECUTE_RESULT },
     later(5),
   );
   assert.equal(ended, true);
@@ -78,11 +78,11 @@ test('an executed batch keeps its amounts, clears its execution issue and return
   assert.equal(await nonceState(batch), 'refreshing');
 });
 
-for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
-  test(`${event} ends a batch FAILED, and its unused amounts return to the day of their reservation`, async () => {
+for (const transition of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
+  test(`${transition} ends a batch FAILED, and its unused amounts return to the day of their reservation`, async () => {
     const { batch, project } = await stored('FINALIZED');
     await storeBatch(db, project, { day: '2026-11-22' });
-    assert.equal(await endBatch(db, batch.id, { event, released: RESERVED }, later(5)), true);
+    assert.equal(await endBatch(db, batch.id, { transition, released: RESERVED }, later(5)), true);
     assert.equal((await reread(batch)).status, 'FAILED');
     assert.deepEqual(await used(project), { burned: 0n, airdropped: 0n });
     assert.deepEqual(await used(project, '2026-11-22'), { burned: 10n, airdropped: 20n });
@@ -91,12 +91,12 @@ for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
 }
 
 test('an executed batch becomes FAILED once, and only until its end is final', async () => {
-  const undone = { event: 'EXECUTION_UNDONE', released: RESERVED } as const;
+  const undone = { transition: 'EXECUTION_UNDONE', released: RESERVED } as const;
   const { batch, project } = await stored('FINALIZED');
   await assert.rejects(endBatch(db, batch.id, undone, NOW), /FINALIZED cannot move/);
-  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
-  for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED', 'SETUP_FAILED'] as const) {
-    assert.equal(await endBatch(db, batch.id, { event, released: RESERVED }, NOW), false);
+  await endBatch(db, batch.id, { transition: 'EXECUTION_LANDED', released: RESERVED }, NOW);
+  for (const transition of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED', 'SETUP_FAILED'] as const) {
+    assert.equal(await endBatch(db, batch.id, { transition, released: RESERVED }, NOW), false);
   }
   const ends = await Promise.all([1, 2].map((ms) => endBatch(db, batch.id, undone, later(ms))));
   assert.deepEqual(ends.toSorted(), [false, true]);
@@ -105,14 +105,14 @@ test('an executed batch becomes FAILED once, and only until its end is final', a
   assert.equal(await nonceState(batch), 'refreshing');
 
   const { batch: final, project: other } = await stored('FINALIZED');
-  await endBatch(db, final.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
+  await endBatch(db, final.id, { transition: 'EXECUTION_LANDED', released: RESERVED }, NOW);
   await finalizeExecution(db, final.id, EXECUTE_RESULT, NOW);
   assert.equal(await endBatch(db, final.id, undone, NOW), false);
   assert.equal((await reread(final)).status, 'EXECUTED');
   assert.deepEqual(await used(other), { burned: 10n, airdropped: 20n });
 });
 
-for (const [event, counts, reason] of [
+for (const [transition, counts, reason] of [
   ['EXECUTION_FAILED', [3, 4, -1], 'negative'],
   ['EXECUTION_FAILED', [3, 1, 1], 'short of the total'],
   ['EXECUTION_FAILED', [2, 2, 0], 'of a failed batch whose pipelines were all executed'],
@@ -122,7 +122,7 @@ for (const [event, counts, reason] of [
     const { batch } = await stored('FINALIZED');
     const [total, totalSuccessful, totalFailed] = counts;
     const executeResult = { total, totalSuccessful, totalFailed, successfulExecutions: [] };
-    await assert.rejects(endBatch(db, batch.id, { event, released: RESERVED, executeResult }, NOW), {
+    await assert.rejects(endBatch(db, batch.id, { transition, released: RESERVED, executeResult }, NOW), {
       constraint: 'batches_execute_result_counts',
     });
     assert.equal((await reread(batch)).status, 'FINALIZED');
@@ -148,7 +148,7 @@ test('ten simultaneous ends of a batch over two pools end it once and return its
   const other = openDb(poolConfig, quietLog);
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      endBatch(i % 2 ? db : other, batch.id, { event: 'EXECUTION_FAILED', released: RESERVED }, later(i)),
+      endBatch(i % 2 ? db : other, batch.id, { transition: 'EXECUTION_FAILED', released: RESERVED }, later(i)),
     ),
   );
   await closeDb(other);
@@ -160,8 +160,8 @@ test('simultaneous EXECUTED and FAILED ends of a batch store one of them complet
   for (let i = 0; i < 10; i++) {
     const { batch, project } = await stored('FINALIZED');
     const [landed, failed] = await Promise.all([
-      endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW),
-      endBatch(db, batch.id, { event: 'EXECUTION_FAILED', released: RESERVED }, NOW),
+      endBatch(db, batch.id, { transition: 'EXECUTION_LANDED', released: RESERVED }, NOW),
+      endBatch(db, batch.id, { transition: 'EXECUTION_FAILED', released: RESERVED }, NOW),
     ]);
     assert.notEqual(landed, failed);
     const { status } = await reread(batch);
@@ -174,7 +174,7 @@ test('simultaneous EXECUTED and FAILED ends of a batch store one of them complet
 test('an illegal transition throws and changes nothing', async () => {
   const { batch, project } = await stored();
   await assert.rejects(
-    endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW),
+    endBatch(db, batch.id, { transition: 'EXECUTION_LANDED', released: RESERVED }, NOW),
     /AVAILABLE_TO_QUEUE cannot move/,
   );
   assert.deepEqual(await findBatch(db, batch.id), batch);
@@ -252,7 +252,7 @@ test('a request and the first bundle at once store the bundle of the stored requ
 
 test('an ended batch accepts no execution request and no issue', async () => {
   const { batch } = await stored('FINALIZED');
-  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
+  await endBatch(db, batch.id, { transition: 'EXECUTION_LANDED', released: RESERVED }, NOW);
   const before = await reread(batch);
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), false);
   assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, later(1)), false);
@@ -305,14 +305,19 @@ test('a bundle is rejected for a phase that its batch is not in', async () => {
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is AVAILABLE_TO_QUEUE/);
   await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'close' })), /is FINALIZED/);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is FAILED/);
   assert.deepEqual(await findBundles(db, batch.id), []);
 });
 
 test('a bundle of an executed batch sends again what a fork took away, and closes once the end is final', async () => {
   const { batch } = await stored('FINALIZED');
-  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED, executeResult: EXECUTE_RESULT }, NOW);
+  await endBatch(
+    db,
+    batch.id,
+    { transition: 'EXECUTION_LANDED', released: RESERVED, executeResult: EXECUTE_RESULT },
+    NOW,
+  );
   for (const phase of ['setup', 'execution'] as const) await insertBundle(db, newBundle(batch, { phase }));
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'close' })), /EXECUTED and not finalized yet/);
   await finalizeExecution(db, batch.id, EXECUTE_RESULT, later(9));
@@ -331,7 +336,7 @@ test('a bundle is rejected after a simultaneous end of its batch', async () => {
     );
     const [isInserted] = await Promise.all([
       inserting,
-      endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW),
+      endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW),
     ]);
     assert.equal((await findBundles(db, batch.id)).length, isInserted ? 1 : 0);
     assert.equal((await reread(batch)).status, 'FAILED');

@@ -182,7 +182,7 @@ test('open batches and their pipelines are counted until they end', async () => 
   const project = await storeProject(db);
   const [first] = [await storeBatch(db, project), await storeBatch(db, project, { pipelines: [newPipeline()] })];
   assert.deepEqual(await countOpen(project.id), { batches: 2, pipelines: 3 });
-  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, first.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.deepEqual(await countOpen(project.id), { batches: 1, pipelines: 1 });
 });
 
@@ -196,10 +196,10 @@ test('the current batch is the newest open one, else the newest recently ended o
     await storeBatch(db, project, { createdAt: later(2) }),
   ];
   assert.equal(await current(NOW), third.id);
-  await endBatch(db, third.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, later(10));
+  await endBatch(db, third.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, later(10));
   assert.equal(await current(NOW), second.id);
-  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, later(30));
-  await endBatch(db, second.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, later(20));
+  await endBatch(db, first.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, later(30));
+  await endBatch(db, second.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, later(20));
   assert.equal(await current(later(9)), third.id);
   assert.equal(await current(later(10)), second.id);
   assert.equal(await current(later(29)), first.id);
@@ -213,7 +213,7 @@ test('batches to set up are those not yet on chain, in index order, up to the gi
   const [first, , third] = batches;
   assert.ok(first && third);
   await finalizeBatch(db, first.id, INIT_RESULT, NOW);
-  await endBatch(db, third.id, { event: 'SETUP_FAILED', released: RESERVED }, NOW);
+  await endBatch(db, third.id, { transition: 'SETUP_FAILED', released: RESERVED }, NOW);
   const found = await findBatchesToSetUp(db, project.flywheel.id, { upToIndex: 4n, reachedIndex: 1_000n });
   assert.deepEqual(
     found.map(({ batchIndex }) => batchIndex),
@@ -241,7 +241,7 @@ test('a rebuilt approval’s nonce value is stored with the batch and its lease,
   };
   await updateNonceValue(db, batch.id, value, ANY_SLOTS);
   assert.deepEqual(await values(), [value, value]);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await updateNonceValue(db, batch.id, randomNonce(), ANY_SLOTS);
   assert.deepEqual(await values(), [value, value]);
 });
@@ -279,7 +279,7 @@ test('a rotation that has ended since the members of a flywheel were read is fou
   const project = await storeProject(db);
   assert.equal(await findMissedRotation(db, project.flywheel), null);
   const { id } = await storeBatch(db, project, { kind: 'rotation' });
-  await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.equal(await findMissedRotation(db, project.flywheel), null);
   await db.updateTable('flywheels').set({ operator: randomAddress() }).where('id', '=', project.flywheel.id).execute();
   assert.equal(await findMissedRotation(db, project.flywheel), id);

@@ -210,7 +210,7 @@ test('a batch counts for what a worker computes before its setup, whatever the r
 test('a batch that ends while its setup begins counts for nothing', async () => {
   const project = await storeProject(db);
   const batch = await storeBatch(db, project);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await setExposure(db, batch.id, { lockedLamports: 100n, spendLamports: 50n });
   assert.deepEqual(await readLamportsUse(db, DAY, project.id), { lockedLamports: 0n, spentLamports: 0n });
 });

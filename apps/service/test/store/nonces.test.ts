@@ -133,7 +133,7 @@ test('a leased nonce is free again only with a new value', async () => {
   const batch = await storeBatch(db, await storeProject(db));
   const value = randomNonce();
   assert.equal(await setNonceAvailable(db, batch.nonce.address, value, ANY_SLOTS), false);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.deepEqual(
     (await findNonces(db, 'refreshing')).map((nonce) => nonce.value),
     [batch.nonce.value],
@@ -155,7 +155,7 @@ test('a nonce’s value is replaced only by the value of a state that is as new'
   await updateNonceValue(db, batch.id, moved, { from: 100n, to: 120n });
   assert.equal(await findNonceSlot(db, batch.id), 120n);
   await updateNonceValue(db, batch.id, batch.nonce.value, { from: 119n, to: 130n });
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.equal(await setNonceAvailable(db, address, batch.nonce.value, { from: 119n, to: 130n }), false);
   assert.deepEqual(await findNonces(db, 'refreshing'), [
     { address, seed: (await findNonces(db, 'refreshing'))[0]?.seed, value: moved, readSlot: 120n, isFinalized: true },
@@ -171,7 +171,7 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
   await setNonceAuthority(db, nonce.address, { from: null, to: operator.address });
   const leased = randomNonce();
   await updateNonceValue(db, id, leased, { from: 100n, to: 120n });
-  await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  await endBatch(db, id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   const cluster = { slot: 119n, value: randomNonce() };
   let left = 0;
   const chain = {

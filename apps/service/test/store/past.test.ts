@@ -181,14 +181,14 @@ describe('the numbers of batches by status', () => {
     const counts = async () => Object.values(await count(db, project.id));
     const [first, second] = [await storeBatch(db, project), await storeBatch(db, project)];
     assert.deepEqual(await counts(), [2, 0, 0, 0]);
-    await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+    await endBatch(db, first.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
     assert.deepEqual(await counts(), [1, 0, 0, 1]);
     await db.updateTable('batches').set({ status: 'FINALIZED' }).where('id', '=', second.id).execute();
     await storeBatch(db, project);
     assert.deepEqual(await counts(), [1, 1, 0, 1]);
-    await endBatch(db, second.id, { event: 'EXECUTION_LANDED', released: NOTHING }, NOW);
+    await endBatch(db, second.id, { transition: 'EXECUTION_LANDED', released: NOTHING }, NOW);
     assert.deepEqual(await counts(), [1, 0, 1, 1]);
-    await endBatch(db, second.id, { event: 'EXECUTION_UNDONE', released: RESERVED }, NOW);
+    await endBatch(db, second.id, { transition: 'EXECUTION_UNDONE', released: RESERVED }, NOW);
     assert.deepEqual(await counts(), [1, 0, 0, 2]);
     await storeBatch(db, project);
     assert.deepEqual(

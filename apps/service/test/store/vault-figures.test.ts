@@ -64,7 +64,7 @@ describe('the figures of a vault', () => {
     // Of 500, 200 were executed.
     const released = { burnBaseUnits: 300n, airdropBaseUnits: 5n };
     const executeResult = { ...RESULT, totalSuccessful: 1, totalFailed: 1 };
-    await endBatch(db, failed.id, { event: 'EXECUTION_FAILED', executeResult, released }, later(30_000));
+    await endBatch(db, failed.id, { transition: 'EXECUTION_FAILED', executeResult, released }, later(30_000));
     assert.equal((await figures()).burned, '0.0012');
     assert.equal((await figures()).lastProof?.type, 'LAST');
   });
@@ -128,5 +128,5 @@ async function execute(batch: Batch): Promise<void> {
   const { id } = await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCounts: [0, 2] }));
   await settleBundle(db, id, 'landed', { signatures: SIGNATURES, slot: 8n }, later(4_000));
   const released = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
-  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', executeResult: RESULT, released }, later(5_000));
+  await endBatch(db, batch.id, { transition: 'EXECUTION_LANDED', executeResult: RESULT, released }, later(5_000));
 }

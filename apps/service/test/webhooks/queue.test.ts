@@ -97,8 +97,8 @@ describe('an event of a batch', () => {
       successfulExecutions: [],
       failedTxMsg: 'The company rejected it.',
     };
-    await endBatch(db, failed.id, { event: 'ENDED_UNEXECUTED', executeResult, released }, NOW);
-    await endBatch(db, expired.id, { event: 'ENDED_UNEXECUTED', cause: 'expired', released }, NOW);
+    await endBatch(db, failed.id, { transition: 'ENDED_UNEXECUTED', executeResult, released }, NOW);
+    await endBatch(db, expired.id, { transition: 'ENDED_UNEXECUTED', cause: 'expired', released }, NOW);
     const [second, first] = await eventsOf(endpointId);
     assert.ok(first?.type === 'batch.failed' && second?.type === 'batch.expired');
     assert.deepEqual([first.data.status, first.data.executedPipelines], ['FAILED', 1]);
@@ -148,7 +148,7 @@ describe('a vault', () => {
       await storeBatch(db, project),
       await storeBatch(db, indifferent),
     ];
-    for (const { id } of [ended, other]) await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released }, NOW);
+    for (const { id } of [ended, other]) await endBatch(db, id, { transition: 'ENDED_UNEXECUTED', released }, NOW);
     const [vault, ...more] = await taken(NOW);
     assert.ok(vault);
     assert.deepEqual([vault.projectId, more, await taken(NOW)], [project.id, [], []]);
@@ -166,7 +166,7 @@ describe('a vault', () => {
     const project = await storeProject(db);
     await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
     const batch = await storeBatch(db, project);
-    await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+    await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
     const takenOfProject = async (now: Date) =>
       (await taken(now)).find(({ projectId }) => projectId === project.id) ?? null;
     const first = await takenOfProject(NOW);
@@ -186,7 +186,7 @@ describe('a vault', () => {
     const project = await storeProject(db);
     const endpointId = await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
     const batch = await storeBatch(db, project);
-    await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+    await endBatch(db, batch.id, { transition: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
     const vault = { projectId: project.id, claimedUntil: later(30_000) };
     assert.equal(await emit(project, vault, NOW), true);
     assert.equal(await emit(project, vault, later(DAY_MS - 1)), false);

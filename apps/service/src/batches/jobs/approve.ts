@@ -266,7 +266,7 @@ async function endMismatched(
     if (final === 'incomplete') return { kind: 'unseen' };
     if (final.status !== 'Active') return { kind: 'overtaken' };
   }
-  await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
+  await end(deps, project, batch, { transition: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
   return { kind: 'ended' };
 }
 

@@ -193,7 +193,11 @@ async function endUndone(deps: RunDeps, project: Project, batch: Batch, failedTx
   await settleBundles(deps, batch);
   const final = await awaitFinality(deps, project.flywheel.multisig, batch);
   if (final === 'incomplete' || final.executed === batch.pipelines.length) return;
-  await end(deps, project, batch, { event: 'EXECUTION_UNDONE', executed: final.executed, failure: { failedTxMsg } });
+  await end(deps, project, batch, {
+    transition: 'EXECUTION_UNDONE',
+    executed: final.executed,
+    failure: { failedTxMsg },
+  });
 }
 
 /** Instructions to send next, or the reason why there are none. */

@@ -2,7 +2,7 @@ import { type EndCause, isFinalStatus, type RecipientFailure } from '@flywheel/a
 import { address } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
-import { type Batch, type BatchEvent, type Bundle, describeRejection } from '../../model/batch.ts';
+import { type Batch, type BatchTransition, type Bundle, describeRejection } from '../../model/batch.ts';
 import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { endBatch, finalizeBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
@@ -26,7 +26,7 @@ import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
 import { awaitFinality, readFinalBundles, readFinality, untilFinalMs } from './finality.ts';
 
 export interface Ending {
-  readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
+  readonly transition: Exclude<BatchTransition, 'SETUP_LANDED'>;
   /** Number of executed pipelines: the cursor on chain. */
   readonly executed: number;
   readonly failure: ExecutionFailure | null;
@@ -53,7 +53,7 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
 
 function undone(ending: Ending, failure: ExecutionFailure): Ending {
   const failedTxMsg = `A fork undid the execution, which could not be repeated: ${failure.failedTxMsg}`;
-  return { ...ending, event: 'EXECUTION_UNDONE', failure: { ...failure, failedTxMsg } };
+  return { ...ending, transition: 'EXECUTION_UNDONE', failure: { ...failure, failedTxMsg } };
 }
 
 /**
@@ -73,11 +73,11 @@ export async function endOpen(deps: RunDeps, project: Project, batch: Batch, rea
     return deps.jobs.enqueue(deps.db, { type, batchId: batch.id, multisig: multisig.address }, { startAfter });
   }
   if (executed === batch.pipelines.length) {
-    await end(deps, project, batch, { event: 'EXECUTION_LANDED', executed, failure: null });
+    await end(deps, project, batch, { transition: 'EXECUTION_LANDED', executed, failure: null });
     return;
   }
   const failedTxMsg = typeof reason === 'string' ? END_REASONS[reason] : describeRejection(reason.rejection);
-  const ending = { event: 'ENDED_UNEXECUTED', executed, failure: { failedTxMsg } } as const;
+  const ending = { transition: 'ENDED_UNEXECUTED', executed, failure: { failedTxMsg } } as const;
   await end(deps, project, batch, { ...ending, ...(cause !== null && { cause }) });
 }
 
@@ -170,7 +170,7 @@ export async function recordEnd(
   trx: Db,
   project: Project,
   batch: Batch,
-  { event, executed, failure, cause, bundles }: Ending,
+  { transition, executed, failure, cause, bundles }: Ending,
 ): Promise<void> {
   const setup = await findBundles(trx, batch.id, 'setup');
   const execution = bundles ?? (await findBundles(trx, batch.id, 'execution'));
@@ -182,18 +182,20 @@ export async function recordEnd(
   const initResult =
     batch.initResult ?? initResultOf(batch, { bundles: setup, failedTxMsg: failure?.failedTxMsg ?? null });
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
-  const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
+  const ended = { transition, ...(cause && { cause }), initResult, executeResult, released };
   // A restored database may have forgotten the setup of what was executed.
-  const isForgotten = event === 'EXECUTION_LANDED' && batch.status === 'AVAILABLE_TO_QUEUE';
+  const isForgotten = transition === 'EXECUTION_LANDED' && batch.status === 'AVAILABLE_TO_QUEUE';
   if (isForgotten) await finalizeBatch(trx, batch.id, initResult, clock.now());
   if (!(await endBatch(trx, batch.id, ended, clock.now()))) return;
-  if (event !== 'EXECUTION_LANDED') {
+  if (transition !== 'EXECUTION_LANDED') {
     await releasePolicyUses(trx, batch.id, unusedOf(batch.pipelines, executed, project.token));
   }
   // A batch of which nothing was executed has no marks, unless a fork has undone what was.
-  if (executed > 0 || event === 'EXECUTION_UNDONE') await recordTokenAccounts({ clock }, trx, project, batch, executed);
+  if (executed > 0 || transition === 'EXECUTION_UNDONE') {
+    await recordTokenAccounts({ clock }, trx, project, batch, executed);
+  }
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
-  if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
+  if (batch.kind === 'rotation' && transition === 'EXECUTION_LANDED') {
     await replaceMember(trx, batch.flywheelId, replacementOf(batch));
     // Their accounts stayed open while their rent would have gone to a lost operator.
     if (isOperatorLost(project.flywheel.multisig)) {
@@ -204,10 +206,13 @@ export async function recordEnd(
   }
   const close = { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address } as const;
   // An execution is shown before it is final, but that of a rotation. Nothing can be closed earlier.
-  const isShownEarly = event === 'EXECUTION_LANDED' && batch.kind !== 'rotation';
+  const isShownEarly = transition === 'EXECUTION_LANDED' && batch.kind !== 'rotation';
   const waitMs = isShownEarly ? await untilFinalMs({ chain, db: trx }, batch, 'execution') : null;
   await jobs.enqueue(trx, close, waitMs === null ? {} : { startAfter: new Date(clock.now().getTime() + waitMs) });
-  log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
+  log.info(
+    { batchId: batch.id, event: transition, executed, pipelines: batch.pipelines.length, ...failure },
+    'batch ended',
+  );
 }
 
 /** Records which token accounts the executed pipelines of a batch have created, so that none is paid for again soon. */

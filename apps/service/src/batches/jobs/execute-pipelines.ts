@@ -60,7 +60,7 @@ export async function executePipelines(deps: RunDeps, project: Project, batch: B
   }
   const { ending } = outcome;
   // A rotation changes who approves, so it is not shown before it is final.
-  if (batch.kind === 'rotation' && ending.event === 'EXECUTION_LANDED') {
+  if (batch.kind === 'rotation' && ending.transition === 'EXECUTION_LANDED') {
     const final = await awaitFinality(deps, project.flywheel.multisig, batch);
     if (final === 'incomplete' || final.executed === 0) return reschedule(deps, project, batch, OWN_ISSUE);
   }
@@ -93,7 +93,7 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
     if (executed === batch.pipelines.length) {
       await settleBundles(deps, batch, 'execution');
-      return { kind: 'ended', ending: { event: 'EXECUTION_LANDED', executed, failure: null } };
+      return { kind: 'ended', ending: { transition: 'EXECUTION_LANDED', executed, failure: null } };
     }
     if (status === 'Absent' || status === 'Draft') {
       deps.log.warn({ batchId: batch.id, status }, 'the setup is not on chain any more; setting up again');
@@ -155,7 +155,7 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     };
     return {
       kind: 'ended',
-      ending: { event: 'EXECUTION_FAILED', executed: failure.pipeline, failure: described },
+      ending: { transition: 'EXECUTION_FAILED', executed: failure.pipeline, failure: described },
     };
   }
 }
@@ -171,7 +171,7 @@ async function readUnexecutedEnd(
   if (final === 'incomplete') return { kind: 'delayed', issue: OWN_ISSUE };
   const { status, executed } = final;
   if (executed === batch.pipelines.length) {
-    return { kind: 'ended', ending: { event: 'EXECUTION_LANDED', executed, failure: null } };
+    return { kind: 'ended', ending: { transition: 'EXECUTION_LANDED', executed, failure: null } };
   }
   switch (status) {
     case 'Rejected':
@@ -180,7 +180,7 @@ async function readUnexecutedEnd(
     case 'Foreign': {
       const word = status === 'Foreign' ? 'of another batch' : status.toLowerCase();
       const failure = { failedTxMsg: `The proposal is ${word} on chain.` };
-      return { kind: 'ended', ending: { event: 'EXECUTION_FAILED', executed, failure } };
+      return { kind: 'ended', ending: { transition: 'EXECUTION_FAILED', executed, failure } };
     }
     default:
       return { kind: 'undone' };

@@ -266,7 +266,7 @@ async function finalize(deps: RunDeps, multisig: Multisig, batch: Batch): Promis
 async function endClosed(deps: RunDeps, project: Project, batch: Batch, executed: number): Promise<null> {
   const isExecuted = executed === batch.pipelines.length;
   await end(deps, project, batch, {
-    event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
+    transition: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
     executed,
     failure: isExecuted ? null : { failedTxMsg: `It was closed on chain after ${executed} pipelines.` },
   });
@@ -274,7 +274,7 @@ async function endClosed(deps: RunDeps, project: Project, batch: Batch, executed
 }
 
 async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTxMsg: string): Promise<null> {
-  await end(deps, project, batch, { event: 'SETUP_FAILED', executed: 0, failure: { failedTxMsg } });
+  await end(deps, project, batch, { transition: 'SETUP_FAILED', executed: 0, failure: { failedTxMsg } });
   return null;
 }
 

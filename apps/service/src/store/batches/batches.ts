@@ -7,7 +7,7 @@ import {
   type InitWarning,
   isFinalStatus,
 } from '@flywheel/api';
-import { type Batch, type BatchEvent, type BatchWithoutPipelines, nextStatus } from '../../model/batch.ts';
+import { type Batch, type BatchTransition, type BatchWithoutPipelines, nextStatus } from '../../model/batch.ts';
 import type { DailyTotals } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
@@ -155,8 +155,8 @@ export async function findWarnings(db: Db, batchId: string): Promise<readonly In
 }
 
 export interface BatchEnd {
-  readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
-  /** By default `executed` or `failed`, by the event. */
+  readonly transition: Exclude<BatchTransition, 'SETUP_LANDED'>;
+  /** By default `executed` or `failed`, by the new status. */
   readonly cause?: EndCause;
   readonly initResult?: InitResult;
   readonly executeResult?: ExecuteResult;
@@ -168,7 +168,7 @@ export interface BatchEnd {
  * Ends a batch once; returns false, and changes nothing, if it has already ended. Only EXECUTION_UNDONE changes an end:
  * EXECUTED becomes FAILED if the cluster has not finalized it. The transaction that makes a batch FAILED returns its nonce,
  * and its unused amounts to the day of their reservation.
- * @throws Error for an event that the batch's status does not allow.
+ * @throws Error for a transition that the batch's status does not allow.
  */
 export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
@@ -178,10 +178,10 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
       .where('id', '=', batchId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow();
-    const isUndone = batch.status === 'EXECUTED' && end.event === 'EXECUTION_UNDONE';
+    const isUndone = batch.status === 'EXECUTED' && end.transition === 'EXECUTION_UNDONE';
     if (isFinalStatus(batch.status) && !isUndone) return false;
 
-    const status = nextStatus(batch.status, end.event);
+    const status = nextStatus(batch.status, end.transition);
     const { initResult, executeResult, released, cause = status === 'EXECUTED' ? 'executed' : 'failed' } = end;
     const { numUpdatedRows } = await trx
       .updateTable('batches')
