@@ -105,12 +105,12 @@ export function toApiError(issue: ExecutionIssue): ApiError {
   }
 }
 
-/** Describes an issue in sentences. */
-export function describeIssue(issue: ExecutionIssue): string {
+/** Returns the message of an issue for events and `flywheel doctor`: that of its error, or what holds it up. */
+export function issueMessage(issue: ExecutionIssue): string {
   return issue.reason === undefined ? toApiError(issue).message : `It is held up: ${issue.reason}`;
 }
 
-/** Describes in a sentence, to a person, what holds a batch up; `describeIssue` answers a program. */
+/** Describes in a sentence, for a person, what holds a batch of this status up. */
 export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatus): string {
   switch (issue.code) {
     case 'ERR_VAULT_UNDERFUNDED':

@@ -1,6 +1,6 @@
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { sql } from 'kysely';
-import { describeIssue, type ExecutionIssue, heldUp } from '../../model/batch.ts';
+import { type ExecutionIssue, heldUp, issueMessage } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
 import type { Run } from './runs.ts';
@@ -114,7 +114,7 @@ export async function recordExecutionIssue(
     if (numUpdatedRows === 0n) return false;
     // A repeated issue is not a new event, unless the approval has become void.
     if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(issue)) {
-      const error = { code: issue.code, message: describeIssue(issue) };
+      const error = { code: issue.code, message: issueMessage(issue) };
       await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error });
     }
     return true;

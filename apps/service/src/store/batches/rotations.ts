@@ -1,6 +1,6 @@
 import type { Approver, BatchStatus, RotateAction } from '@flywheel/api';
 import { sql } from 'kysely';
-import { type Batch, describeIssue } from '../../model/batch.ts';
+import { type Batch, issueMessage } from '../../model/batch.ts';
 import type { Flywheel } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
@@ -43,7 +43,7 @@ export async function findWaitingRotations(db: Db): Promise<{ readonly batchId: 
     .orderBy('created_at')
     .execute();
   return rows.flatMap(({ id: batchId, execution_error: issue }) =>
-    issue === null ? [] : { batchId, message: describeIssue(issue) },
+    issue === null ? [] : { batchId, message: issueMessage(issue) },
   );
 }
 
