@@ -1,5 +1,5 @@
-import type { Log } from './batches/deps.ts';
 import type { Clock } from './model/clock.ts';
+import type { Log } from './model/log.ts';
 import { findUnpackedIds, packBatch } from './store/batches/archive.ts';
 import { DamagedRecord } from './store/damaged-record.ts';
 import type { Db } from './store/db.ts';

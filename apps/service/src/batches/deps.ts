@@ -1,6 +1,7 @@
 import type { RegistrationMode } from '@flywheel/api';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
+import type { Log } from '../model/log.ts';
 import type { BundleSender } from '../solana/bundles.ts';
 import type { Chain, ChainView } from '../solana/chain.ts';
 import { type Run, requireRun } from '../store/batches/runs.ts';
@@ -84,10 +85,4 @@ export function fencedTransaction<T>({ db, run }: RunDeps, write: (trx: Db) => P
     await requireRun(trx, run);
     return write(trx);
   });
-}
-
-export interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
 }

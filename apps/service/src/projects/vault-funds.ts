@@ -4,6 +4,7 @@ import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { requirements } from '../compile/totals.ts';
 import { vaultOf } from '../compile/vault.ts';
 import { answerWithin, type Clock } from '../model/clock.ts';
+import type { Log } from '../model/log.ts';
 import type { Project, Token } from '../model/project.ts';
 import { type Balance, balance, lamportBalance } from '../model/vault-balance.ts';
 import type { Chain } from '../solana/chain.ts';
@@ -15,7 +16,7 @@ export interface FundsDeps {
   readonly db: Db;
   readonly chain: Pick<Chain, 'accounts' | 'minimumBalanceForRentExemption'>;
   readonly clock: Clock;
-  readonly log: { warn(fields: object, message: string): void };
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** Balances of a vault, compared with what all open batches of its project take from it. */

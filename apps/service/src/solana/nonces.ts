@@ -23,6 +23,7 @@ import {
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
 import type { Clock } from '../model/clock.ts';
+import type { Log } from '../model/log.ts';
 import type { Chain, ChainAccount } from './chain.ts';
 import { sendAndConfirm } from './send-and-confirm.ts';
 import { signTransaction } from './transactions.ts';
@@ -37,7 +38,7 @@ export interface CreateNonceDeps {
   readonly clock: Clock;
   /** Pays, and becomes the authority. */
   readonly operator: TransactionPartialSigner;
-  readonly log?: { info(fields: object, message: string): void };
+  readonly log?: Pick<Log, 'info'>;
   /** Aborts the wait for a transaction, which may still land. */
   readonly signal?: AbortSignal;
 }

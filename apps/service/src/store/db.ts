@@ -8,8 +8,8 @@ import {
   sql,
 } from 'kysely';
 import pg from 'pg';
+import type { Log } from '../model/log.ts';
 import { orUnavailable } from './database-unavailable.ts';
-import type { Log } from './log.ts';
 import type { Pooler } from './pooler.ts';
 import type { Schema } from './schema.ts';
 import { createStatementNames, type StatementNames } from './statement-names.ts';

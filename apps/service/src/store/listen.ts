@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Clock } from '../model/clock.ts';
+import type { Log } from '../model/log.ts';
 import { KEEP_ALIVE } from './db.ts';
-import type { Log } from './log.ts';
 
 export interface ListenDeps {
   /** Leads to PostgreSQL itself: a pooler in transaction mode loses notifications. */

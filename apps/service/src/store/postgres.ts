@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { hasCode } from '../model/has-code.ts';
+import type { Log } from '../model/log.ts';
 import { fileExists } from './file-exists.ts';
-import type { Log } from './log.ts';
 import { findServerAccount, type ServerAccount } from './postgres/account.ts';
 import { provideBinaries } from './postgres/binaries.ts';
 import {

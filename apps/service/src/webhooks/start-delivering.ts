@@ -1,4 +1,5 @@
 import type { Clock } from '../model/clock.ts';
+import type { Log } from '../model/log.ts';
 import type { Db } from '../store/db.ts';
 import {
   claimDueDeliveries,
@@ -15,7 +16,7 @@ export interface DeliverDeps extends AttemptDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'webhookAttempts'>;
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  readonly log: Pick<Log, 'info' | 'warn'>;
   /** Subscribes to new due deliveries. @returns a function that unsubscribes. */
   readonly onNews: (wake: () => void) => () => void;
 }

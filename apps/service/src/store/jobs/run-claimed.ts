@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PgBoss } from 'pg-boss';
 import { newShare, type Share } from '../../model/fair-gate.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../../model/log.ts';
 import { type ClaimedJob, claimJobs, findFollowed, keepClaims, type Room } from './claim.ts';
 
 export interface ClaimedRun {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import type { Log } from '../../model/log.ts';
 import { KEEP_ALIVE } from '../db.ts';
 import { RECONNECT_MS } from '../listen.ts';
-import type { Log } from '../log.ts';
 
 /** The queue of the jobs of batches. */
 export const BATCH = 'batch';

@@ -1,4 +1,4 @@
-/** Log of background events of the store: a lost idle connection, an adopted server. Pino's logger fits. */
+/** Log of what happens outside of a request. Pino's logger fits. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
