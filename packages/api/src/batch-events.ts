@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { BatchStatus } from './schemas.ts';
+import { isoDateTime } from './values.ts';
 
 /** Types of events of a batch. */
 export const BatchEventType = z
@@ -53,7 +54,7 @@ export const BatchEvent = z
     id: z.string().describe('Increases within a batch. Send it as `Last-Event-ID` to get the events after it.'),
     type: BatchEventType,
     batchId: z.guid(),
-    at: z.iso.datetime().describe('ISO 8601, UTC.'),
+    at: isoDateTime,
     status: BatchStatus.describe('Status after the event.'),
     ...details.shape,
   })

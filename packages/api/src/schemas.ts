@@ -1,12 +1,11 @@
 import * as z from 'zod';
 import { nextCursor } from './page.ts';
+import { isoDateTime, lamports, wholeTokens } from './values.ts';
 
 // Lamports, base units and indices are decimal strings where they may exceed 2^53, the limit of exact JSON numbers.
 
 /** UUID in a request; parsed to lower case, as the database writes it. */
 export const idParam = z.guid().toLowerCase();
-
-const isoDateTime = z.iso.datetime().describe('ISO 8601, UTC');
 
 export const MAX_PIPELINES_PER_BATCH = 1_000;
 /** Bytes of UTF-8. A payload is proof data, not storage. */
@@ -271,9 +270,6 @@ export const BatchList = z
   })
   .meta({ id: 'BatchList' });
 
-const lamports = z.string().regex(/^\d+$/).describe('Decimal.');
-const wholeTokens = z.string().describe('Whole tokens, decimal.');
-
 const PreviewedPipeline = z
   .object({
     instructions: z.array(z.base64()).describe('Instructions as init would return them.'),
@@ -288,7 +284,7 @@ const PreviewedLimit = z
     used: wholeTokens,
     asked: wholeTokens.describe('Amount of this request.'),
     left: wholeTokens.describe('Amount left before this request.'),
-    resetsAt: z.iso.datetime(),
+    resetsAt: isoDateTime,
   })
   .meta({ id: 'PreviewedLimit', description: 'Daily limit of the current UTC day.' });
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { BatchKind } from './console-schemas/batch.ts';
 import { BatchStatus } from './schemas.ts';
+import { isoDateTime } from './values.ts';
 
 /** Events that a webhook can subscribe to. */
 export const WebhookTopic = z
@@ -45,7 +46,7 @@ export const WebhookVault = z
   })
   .meta({ id: 'WebhookVault' });
 
-const envelope = { timestamp: z.iso.datetime().describe('Time of the event: ISO 8601, UTC.') };
+const envelope = { timestamp: isoDateTime.describe('Time of the event: ISO 8601, UTC.') };
 const BATCH_TOPICS = WebhookTopic.exclude(['vault.low']);
 
 /** Body of a delivery. The header `webhook-id` holds the id of the event. */

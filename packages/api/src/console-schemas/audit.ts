@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { nextCursor } from '../page.ts';
-import { isoDateTime } from './values.ts';
+import { isoDateTime } from '../values.ts';
 
 export const AuditAction = z
   .enum([

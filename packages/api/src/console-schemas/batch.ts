@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { nextCursor } from '../page.ts';
 import { Action, Batch, BatchStatus, CompiledPipeline } from '../schemas.ts';
+import { isoDateTime, wholeTokens } from '../values.ts';
 import { RotateAction, WithdrawAction } from './treasury.ts';
-import { isoDateTime, wholeTokens } from './values.ts';
 
 export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'close', 'nothing']).meta({
   id: 'WaitsFor',

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { Approvals } from '../batch-events.ts';
 import { BatchStatus } from '../schemas.ts';
+import { isoDateTime, lamports, lamportsOfCap } from '../values.ts';
 import { BatchRow } from './batch.ts';
 import { CompanyTerms, ProjectSummary } from './project.ts';
-import { isoDateTime, lamports, lamportsOfCap } from './values.ts';
 
 const reason = z.string().min(1).max(500);
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Scope } from '../schemas.ts';
-import { isoDateTime } from './values.ts';
+import { isoDateTime } from '../values.ts';
 
 const keyName = z.string().min(1).max(80);
 
@@ -8,7 +8,7 @@ export const CreateKeyRequest = z
   .strictObject({
     scopes: z.array(Scope).min(1).max(2).optional().describe('Default: the scopes of the project.'),
     name: keyName.optional(),
-    expiresAt: z.iso.datetime().optional(),
+    expiresAt: isoDateTime.optional(),
   })
   .meta({ id: 'CreateKeyRequest' });
 
@@ -34,7 +34,7 @@ export const RotateKeyRequest = z
       'Seconds that the old key keeps working beside the new one; default one day, 0 ends it at once.',
     ),
     name: keyName.optional().describe('Default: the name of the old key.'),
-    expiresAt: z.iso.datetime().optional().describe('Expiry of the new key; default: it does not expire.'),
+    expiresAt: isoDateTime.optional().describe('Expiry of the new key; default: it does not expire.'),
   })
   .meta({ id: 'RotateKeyRequest' });
 

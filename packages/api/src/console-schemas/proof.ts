@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BatchStatus, MAX_PAYLOAD_BYTES, MAX_TYPE_CHARACTERS } from '../schemas.ts';
-import { base58Signature } from './values.ts';
+import { base58Signature, isoDateTime } from '../values.ts';
 
 /** Most pipelines that a proof check answers. */
 export const MAX_PROVEN_PIPELINES = 20;
@@ -33,7 +33,7 @@ const ProvenPipeline = z
     memo: z.string().optional().describe('Memo as it is on chain; absent if it was not found.'),
     signature: z.string().optional(),
     slot: z.string().optional(),
-    executedAt: z.iso.datetime().optional().describe('Time of the block.'),
+    executedAt: isoDateTime.optional().describe('Time of the block.'),
   })
   .meta({ id: 'ProvenPipeline' });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { BatchStatus, InitWarning } from '../schemas.ts';
-import { base58Address, base58Signature, decimalTokens, isoDateTime } from './values.ts';
+import { base58Address, base58Signature, decimalTokens, isoDateTime } from '../values.ts';
 
 export const Asset = z.enum(['SOL', 'TOKEN']).meta({
   id: 'Asset',

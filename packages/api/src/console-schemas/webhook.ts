@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { nextCursor } from '../page.ts';
+import { isoDateTime } from '../values.ts';
 import { WebhookEventType, WebhookTopic } from '../webhook-events.ts';
 import { overlapSeconds } from './key.ts';
-import { isoDateTime } from './values.ts';
 
 const url = z.string().min(1).describe('URL of the receiver: https, a public address, no user name or password.');
 const events = z
