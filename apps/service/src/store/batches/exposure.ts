@@ -121,7 +121,7 @@ export async function readSetupUse(
       )
   `.execute(db);
   const [sums] = rows;
-  if (!sums) throw new Error('Four sums are always one row.');
+  if (!sums) throw new Error('The query of what other batches have taken answered no row.');
   return {
     begun: toLamportsUse(rows),
     own: { lockedLamports: sums.own_locked, spendLamports: sums.own_reserved },
@@ -189,6 +189,6 @@ const isAdmittedProject = sql`exists (
 )`;
 
 function toLamportsUse([sums]: readonly { readonly locked: bigint; readonly spent: bigint }[]): LamportsUse {
-  if (!sums) throw new Error('Two sums are always one row.');
+  if (!sums) throw new Error('The query of what batches have taken answered no row.');
   return { lockedLamports: sums.locked, spentLamports: sums.spent };
 }

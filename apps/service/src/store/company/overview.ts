@@ -63,6 +63,6 @@ export async function readSpending(db: Db, now: Date): Promise<Spending> {
       ) as "spentLamports"
   `.execute(db);
   const [spending] = rows;
-  if (!spending) throw new Error('Two sums are always one row.');
+  if (!spending) throw new Error('The query of the locked rent and the spending answered no row.');
   return spending;
 }
