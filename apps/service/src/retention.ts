@@ -14,7 +14,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 
 /** Days for which rows are kept as they are. */
 export interface Retention {
-  /** At least: these and deliveries leave with their month, so up to a month later. */
+  /** Minimum. Events and deliveries are dropped by whole months, so they may stay up to a month longer. */
   readonly eventDays: number;
   readonly deliveryDays: number;
   /** After the end of a batch was final; null packs none. */

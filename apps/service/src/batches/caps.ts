@@ -15,7 +15,7 @@ export interface FairUse {
 export interface Caps {
   readonly lockedPerProjectLamports: bigint;
   readonly spentPerProjectLamports: bigint;
-  /** The cap of all projects together that the company has not admitted, like the next one. */
+  /** The cap of all projects without admission together, like the next one. */
   readonly lockedUnadmittedLamports: bigint;
   readonly spentUnadmittedLamports: bigint;
   readonly keySharePercent: number;
@@ -66,7 +66,7 @@ export function findLamportsErrors(
 }
 
 /**
- * Lists the caps that a new batch would exceed of those that all projects share that the company has not admitted.
+ * All projects without admission share some caps. Lists those that a new batch would exceed.
  * @param use of the other batches.
  * @param caps from `unadmittedCaps`.
  */
@@ -80,9 +80,10 @@ export function findUnadmittedErrors(
 }
 
 /**
- * Computes the most that all projects together may use that the company has not admitted, with a new batch. The first
- * withdrawal or rotation of a project never exceeds the cap of locked rent, and only the first of a day has room beyond the
- * other one: repeated ones of a stranger cannot fill it, and so keep funds in other vaults.
+ * Computes the most that all projects without admission may use together, with a new batch. What the batch does not ask for
+ * has no cap. A withdrawal or rotation may always lock rent if its project has no other of its kind on chain. Otherwise it has
+ * room beyond the cap of rent. Only the first of its kind on a day has room beyond the cap of spending: a stranger who repeats
+ * them cannot fill that room, and so cannot keep funds in other vaults.
  */
 export function unadmittedCaps(
   { caps }: Pick<CapRules, 'caps'>,

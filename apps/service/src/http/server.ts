@@ -33,9 +33,9 @@ export interface ServerDeps extends OperationRouteDeps, SiteDeps, EmbedDeps {
   readonly consoleHandlers: Handlers<typeof CONSOLE_OPERATIONS>;
   /** Checks by name that must pass before this process takes requests. */
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
-  /** Tells a database that is out of reach. */
+  /** Returns true if an error means that the database is out of reach. */
   readonly isUnavailable: IsUnavailable;
-  /** Tells that no node of the cluster can answer. */
+  /** Returns true if an error means that no node of the cluster can answer. */
   readonly isNodeUnavailable: IsUnavailable;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'requestSeconds' | 'httpErrors'>;

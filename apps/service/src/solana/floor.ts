@@ -45,7 +45,8 @@ export function createFloor(clock: Pick<Clock, 'sleep'>, seenSlot: bigint): Floo
 
 /**
  * A table can be used from the slot after the one that filled it, and a request names none but a project's, which is filled
- * when it is registered and never closed. The node tells such a request by its text alone (-32602).
+ * when it is registered and never closed. Only the text of the node's error shows this case: its code, -32602, has other
+ * causes too.
  */
 const MISSING_TABLE = /\baddress table (?:account|lookup)\b/;
 

@@ -46,7 +46,7 @@ import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
 const FINALITY_POLL_MS = 2_000;
-/** A node that is behind, or is asked beside one that is, tells the costs later. */
+/** The costs may be missing while a node is behind. They are read again after this time. */
 const LEDGER_POLL_MS = 10_000;
 const CLOSED_CHECK_MS = 60_000;
 /** Interval at which the job looks for the wallet's cancel vote. */

@@ -226,7 +226,7 @@ async function readSetupCursor(
   // One transaction creates the batch and its draft, so both exist and the operator is the creator.
   const { creator, size } = decodeBatch(accounts.batch);
   const isOwn = creator === multisig.operator;
-  // The operator that is lost, if one is.
+  // While the recovery key acts, the rent collector is the lost operator, which may have created the batch.
   if ((!isOwn && creator !== multisig.rentCollector) || size > pipelines.length) return 'taken';
   // A restored database may give the index of a batch that it has forgotten to another one.
   const isRecorded = (await findBundles(deps.db, batch.id, 'setup')).some(({ landedSlot }) => landedSlot !== null);

@@ -49,7 +49,7 @@ export function unsupportedType(contentType: string | undefined): ApiError<'ERR_
   return new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { given: contentType?.slice(0, 100) || 'nothing' });
 }
 
-/** Returns true if an error means that the database is out of reach, so that the same request may succeed later. */
+/** Returns true if an error means that something is out of reach, so that the same request may succeed later. */
 export type IsUnavailable = (error: unknown) => boolean;
 
 /** A code with a message that takes no context. */
