@@ -24,7 +24,8 @@ export interface Admin {
   recoverOperator(lost: Address): Promise<Recovery>;
   /**
    * Moves a project to the shard whose database DESTINATION_DATABASE_URL names, or continues such a move.
-   * @throws ConfigError without that variable, or if it leads through a pooler in transaction mode; MoveRefused if it cannot move now.
+   * @throws ConfigError without that variable, or if it leads through a pooler in transaction mode; MoveRefused if it
+   * cannot move now.
    */
   moveProject(projectId: string, ...how: HowToMove): Promise<{ readonly moveId: string }>;
   /**

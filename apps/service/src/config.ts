@@ -299,8 +299,9 @@ export function parseDatabaseConfig(environment: Readonly<Record<string, string 
 
 const DEFAULT_UNADMITTED_LAMPORTS = 100_000_000_000n;
 /**
- * The most that projects without admission may spend in a day if the company decides who is served. They only withdraw and rotate
- * then, and each attempt may use up an index at the operator's cost. One SOL is reserved for 294 withdrawals at the default prices.
+ * The most that projects without admission may spend in a day if the company decides who is served. They only withdraw
+ * and rotate then, and each attempt may use up an index at the operator's cost. One SOL is reserved for 294 withdrawals
+ * at the default prices.
  */
 const DEFAULT_SPENT_UNLESS_OPEN_LAMPORTS = 1_000_000_000n;
 

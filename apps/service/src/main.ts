@@ -84,8 +84,8 @@ function stopSignal(stopping: AbortController): Promise<NodeJS.Signals> {
 }
 
 /**
- * Requests have 12 s to be answered, and then running jobs 10 s to end. Kubernetes kills a process 30 s after SIGTERM, and Docker after
- * `stop_grace_period`, without a word about what it was waiting for.
+ * Requests have 12 s to be answered, and then running jobs 10 s to end. Kubernetes kills a process 30 s after SIGTERM,
+ * and Docker after `stop_grace_period`, without a word about what it was waiting for.
  */
 const STOP_MS = 25_000;
 

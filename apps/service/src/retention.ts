@@ -97,7 +97,10 @@ export async function packBatches(
   if (packed > 0) log.info({ packed, archiveDays }, 'old batches are packed');
 }
 
-/** The largest batches, of 1,000 pipelines, take half a second each: a job ends within the hour after which the queue gives it up. */
+/**
+ * The largest batches, of 1,000 pipelines, take half a second each: a job ends within the hour after which the queue
+ * gives it up.
+ */
 const PACKED_BY_A_JOB = 2_000;
 /** Packing takes a fifth of one connection's time at most. */
 const PAUSE_FACTOR = 4;

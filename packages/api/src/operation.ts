@@ -15,7 +15,10 @@ export interface Operation {
    * of a wallet that COMPANY_OPERATORS lists.
    */
   readonly authentication: 'apiKey' | 'session' | 'company' | 'none';
-  /** Name of the limit that counts the requests, per API key (console: per wallet or IP address; `heavy`: both; `project`: per project). The numbers are configuration. */
+  /**
+   * Name of the limit that counts the requests, per API key (console: per wallet or IP address; `heavy`: both;
+   * `project`: per project). The numbers are configuration.
+   */
   readonly rateLimit: RateLimitName;
   readonly headers?: z.ZodObject;
   readonly params?: z.ZodObject;

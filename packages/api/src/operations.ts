@@ -24,7 +24,10 @@ export const MAX_PIPELINES_BODY_BYTES = 2 * 1024 * 1024;
 /** URL of the service that `npm start` runs. */
 export const LOCAL_SERVICE_URL = 'http://127.0.0.1:4000';
 
-/** Seconds that the answer of execute or cancel may wait for the end of the batch. Proxies close a silent connection after a minute or two. */
+/**
+ * Seconds that the answer of execute or cancel may wait for the end of the batch. Proxies close a silent connection
+ * after a minute or two.
+ */
 export const DEFAULT_WAIT_SECONDS = 30;
 /** Most seconds that a request may ask the answer to wait. */
 export const MAX_WAIT_SECONDS = 120;

@@ -4,7 +4,10 @@
  */
 export const SHARD_HEADER = 'x-flywheel-shard';
 
-/** An answer, as far as it says which shard it is of: `0 of 3` if the reverse proxy could not tell which one the request is for. */
+/**
+ * An answer, as far as it says which shard it is of: `0 of 3` if the reverse proxy could not tell which one the request
+ * is for.
+ */
 interface AnswerWithHeaders {
   readonly headers?: { readonly [name: string]: string | undefined };
 }
@@ -40,8 +43,8 @@ export interface ShardHeaders {
 type Ask<Answer> = (headers: ShardHeaders) => Promise<Answer>;
 
 /**
- * Asks every shard of the service the same. The shard that answers by itself is asked first, because its answer says how many there
- * are, also an error; a service without shards is one.
+ * Asks every shard of the service the same. The shard that answers by itself is asked first, because its answer says
+ * how many there are, also an error; a service without shards is one.
  * @throws the first error if no shard answers.
  */
 export async function askEveryShard<Answer extends AnswerWithHeaders>(

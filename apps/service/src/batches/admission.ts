@@ -221,8 +221,8 @@ export function requireServed(
 }
 
 /**
- * @throws ApiError ERR_PAUSED while the company has paused this project, or all projects; ERR_PROJECT_MOVING while it moves to another
- * shard.
+ * @throws ApiError ERR_PAUSED while the company has paused this project, or all projects; ERR_PROJECT_MOVING while it
+ * moves to another shard.
  */
 export async function requireNotHalted({ db }: Pick<Deps, 'db'>, { id }: Pick<Project, 'id'>): Promise<void> {
   requireNoHalt(await findHalt(db, id));

@@ -42,7 +42,8 @@ export interface Cancellation extends RequestedBatch {
 
 /**
  * Cancels an open batch. A batch whose execution has not begun ends at once and releases its limits. A batch that is
- * being executed, or whose approval is on chain, ends after the bundle in flight, with the result that the chain shows then. Repeating is safe.
+ * being executed, or whose approval is on chain, ends after the bundle in flight, with the result that the chain shows
+ * then. Repeating is safe.
  * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_BATCH_NOT_CANCELLABLE when it was executed.
  */
 export async function cancelBatch(

@@ -82,7 +82,10 @@ export async function executeBatch(
   return { batch: awaited, hadEnded };
 }
 
-/** Enqueues the execution of a batch that has begun, if no job of it is left: a database may have been restored without the queue. */
+/**
+ * Enqueues the execution of a batch that has begun, if no job of it is left: a database may have been restored without
+ * the queue.
+ */
 async function continueExecution({ db, jobs }: Deps, { flywheel }: Project, batchId: string): Promise<void> {
   const job = { type: 'execute', batchId, multisig: flywheel.multisig.address } as const;
   if (!(await isEnqueued(db, job))) await jobs.enqueue(db, job);

@@ -29,8 +29,8 @@ export interface InitRequest {
 
 /**
  * Compiles pipelines and stores them as a batch. Its index, nonce and daily amounts are taken in the same database
- * transaction. The `setup` job creates the batch on chain later, in the order of the indices. The chain is asked only if a day's cap
- * for new token accounts has no room for all recipients of the batch.
+ * transaction. The `setup` job creates the batch on chain later, in the order of the indices. The chain is asked only
+ * if a day's cap for new token accounts has no room for all recipients of the batch.
  * @throws ApiError for an invalid request, and those of `createBatchIdempotently`.
  */
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {

@@ -24,11 +24,11 @@ export interface NonceQueue {
 /** One init's place in the queue. */
 export interface NoncePlace extends Disposable {
   /**
-   * Waits for the turn to lease a nonce. Projects take turns, admitted ones first, and one project's attempts follow each other. The second call, and each
-   * after it, says that the pool was empty, after everything that the attempt did was undone: it waits for nonces, ten
-   * seconds at most, and up to 30 seconds while those before it find some.
-   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already; DatabaseUnavailable if the attempts
-   * before it do not end within 30 seconds.
+   * Waits for the turn to lease a nonce. Projects take turns, admitted ones first, and one project's attempts follow
+   * each other. The second call, and each after it, says that the pool was empty, after everything that the attempt did
+   * was undone: it waits for nonces, ten seconds at most, and up to 30 seconds while those before it find some.
+   * @throws ApiError ERR_NONCE_POOL_EMPTY after that time, or at once if too many wait already; DatabaseUnavailable if
+   * the attempts before it do not end within 30 seconds.
    */
   turn(): Promise<void>;
 }

@@ -80,9 +80,11 @@ export interface ApprovedBatch {
  * Approves a batch for the company: checks it again, records the signed decision once, and enqueues its execution. Repeating
  * the approval, also by another operator, returns the same. If a rule needs two operators, the first one's approval is stored,
  * and the batch goes on waiting. While it counts, the audit log has it once, however often this operator approves.
- * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
- * one of the operator over this decision, is expired or was used; ERR_VAULT_UNDERFUNDED and
- * ERR_BATCH_WOULD_FAIL and ERR_OPERATOR_UNFUNDED, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_PROJECT_MOVING, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH
+ * @throws ApiError ERR_INVALID_REQUEST for a signature that is not one of the operator over this decision, is expired or
+ * was used
+ * @throws ApiError ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL, ERR_OPERATOR_UNFUNDED, after which the batch still waits
+ * @throws ApiError ERR_SIGNED_TX_INVALID, after which the wallet must sign again
  */
 export async function approveBatch(
   deps: Deps,

@@ -10,8 +10,8 @@ import { hasDeparted, isMoving } from '../store/shards/directory.ts';
 /**
  * Finds a batch of any project, and its project. A settled batch may be here without its project, as a copy that a move has made
  * ahead: this shard does not know it.
- * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_PROJECT_MOVING if its project has left this shard, or if it may be of one that has and is
- * in no shard.
+ * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_PROJECT_MOVING if its project has left this shard, or if it may be of one
+ * that has and is in no shard.
  */
 export async function requireAnyBatch(
   db: Db,

@@ -11,7 +11,8 @@ type PauseDeps = Pick<Deps, 'db' | 'jobs' | 'clock'>;
 /**
  * Pauses a project. Once this returns, no further bundle of its batches is sent; bundles in flight are followed to their
  * end. A worker records the pause, and after that only a resumption which an operator signed ends it.
- * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_PROJECT_MOVING for one that has left this shard, whose proxy then asks which has it.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_PROJECT_MOVING for one that has left this shard, whose proxy then asks
+ * which has it.
  */
 export async function pauseProject(
   deps: PauseDeps,

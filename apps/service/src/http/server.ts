@@ -174,7 +174,10 @@ function readBodiesAsJson(server: FastifyInstance): void {
   server.addContentTypeParser('*', (request: FastifyRequest, payload: Readable) => requireNoBytes(request, payload));
 }
 
-/** A body without bytes is none, whatever its type and length: `curl -d ''` sends the type of a form, a proxy may send it in chunks. */
+/**
+ * A body without bytes is none, whatever its type and length: `curl -d ''` sends the type of a form, a proxy may send
+ * it in chunks.
+ */
 function requireNoBytes(request: FastifyRequest, payload: Readable): Promise<void> {
   return new Promise((resolve, reject) => {
     payload.once('data', () => reject(unsupportedType(request.headers['content-type'])));

@@ -18,7 +18,10 @@ export function toInputIssue(issue: z.core.$ZodIssue, base: readonly PropertyKey
   return { place: formatRequestPath([...base, ...issue.path]), problem: describeProblem(issue) };
 }
 
-/** Formats a path into a request: `pipelines[2].actions[0].amount`; `body` for the body itself. Keys are the caller's, and cut. */
+/**
+ * Formats a path into a request: `pipelines[2].actions[0].amount`; `body` for the body itself. Keys are the caller's,
+ * and cut.
+ */
 export function formatRequestPath(path: readonly PropertyKey[]): string {
   const keys = path.map((key) => (typeof key === 'number' ? key : truncateInput(String(key))));
   return formatPath(keys, 'body');

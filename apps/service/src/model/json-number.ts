@@ -29,8 +29,8 @@ const MAX_FIELDS = 5_000;
 /**
  * Parses JSON like `JSON.parse`, with an `ImpreciseNumber` in place of every number that would lose digits. It scans the text
  * itself, because a reviver takes forty times as long as the parsing, on the thread that answers everyone.
- * @throws SyntaxError if the text is not JSON, is nested too deeply, has too many values or fields, or has a key `__proto__`, which
- * could set the prototype of an object it is copied to.
+ * @throws SyntaxError if the text is not JSON, is nested too deeply, has too many values or fields, or has a key
+ * `__proto__`, which could set the prototype of an object it is copied to.
  */
 export function parseJson(text: string): unknown {
   const imprecise = scan(text);

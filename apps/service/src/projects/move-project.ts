@@ -23,8 +23,8 @@ export interface MoveDeps {
 }
 
 /**
- * A step that a move has taken: some settled batches were copied, one or many times; new work is refused; the other rows have left
- * the source; they are in the destination.
+ * A step that a move has taken: some settled batches were copied, one or many times; new work is refused; the other
+ * rows have left the source; they are in the destination.
  */
 export type MoveStep = 'copied' | 'refusing' | 'departed' | 'arrived';
 
@@ -40,13 +40,17 @@ export class MoveRefused extends Error {
 /** Clients are refused for at most this time. A busy project is drained within seconds: workers stop before their next bundle. */
 const REFUSED_SECONDS = 30;
 const RETRY_MS = 200;
-/** Requests that were admitted before work was refused have ended by then; those that come later are answered 503 if the rows leave. */
+/**
+ * Requests that were admitted before work was refused have ended by then; those that come later are answered 503 if the
+ * rows leave.
+ */
 const SETTLE_MS = 1_000;
 
 /**
  * Moves a project to another shard, or continues a move that was interrupted at any step.
  * @param onStep is called after each step. An error that it throws interrupts the move there.
- * @param isDiscarded takes the project out of the source only: its backup was restored, and the destination has the project since.
+ * @param isDiscarded takes the project out of the source only: its backup was restored, and the destination has the
+ * project since.
  * @throws MoveRefused
  */
 export async function moveProject(

@@ -61,7 +61,8 @@ export async function changeLimits(
  * Replaces all proof types. They apply from the next init on. A change is logged with the types before and after; a
  * request that changes nothing is not logged.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
- * ERR_SETTINGS_CHANGED for other types than those of `from`; ERR_SCHEMA_CHECK_UNAVAILABLE; ERR_RATE_LIMITED after `MAX_CHANGES_A_DAY` changes in 24 hours
+ * ERR_SETTINGS_CHANGED for other types than those of `from`; ERR_SCHEMA_CHECK_UNAVAILABLE; ERR_RATE_LIMITED after
+ * `MAX_CHANGES_A_DAY` changes in 24 hours
  */
 export async function changeProofTypes(
   deps: SettingsDeps & SchemaDeps,

@@ -183,8 +183,9 @@ async function readToken(name: string, path: string): Promise<string> {
 }
 
 /**
- * A signature takes milliseconds. Without a limit of its own, a service that does not answer would hold the start of a process, or a
- * job and its working place, for five minutes, the timeout of `fetch`. The blockhash of the job’s transaction is valid for about one.
+ * A signature takes milliseconds. Without a limit of its own, a service that does not answer would hold the start of a
+ * process, or a job and its working place, for five minutes, the timeout of `fetch`. The blockhash of the job’s
+ * transaction is valid for about one.
  */
 const MAX_ANSWER_SECONDS = 10;
 

@@ -47,12 +47,15 @@ interface AuditQuery {
   readonly limit: number;
 }
 
-/** The values that an action has changed. Those of one entry may have 1.5 MB: proof types have up to 768 KiB, before and after. */
+/**
+ * The values that an action has changed. Those of one entry may have 1.5 MB: proof types have up to 768 KiB, before and
+ * after.
+ */
 export type AuditValues = Pick<AuditRecord, 'before' | 'after'>;
 
 /**
- * Reads a page of entries without their values, newest first. A project that has moved here has brought old entries with new ids, so
- * that only their times order the entries of several projects.
+ * Reads a page of entries without their values, newest first. A project that has moved here has brought old entries
+ * with new ids, so that only their times order the entries of several projects.
  */
 export async function findAuditEntries(
   db: Db,

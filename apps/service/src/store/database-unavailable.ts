@@ -32,7 +32,7 @@ function mayPass(error: Error): boolean {
 }
 
 /**
- * PostgreSQL, "Error Codes": a connection that fails, also between a pooler and the server; too many connections; a server that ends
- * or starts; and one that has become a standby, which refuses to write.
+ * PostgreSQL, "Error Codes": a connection that fails, also between a pooler and the server; too many connections; a
+ * server that ends or starts; and one that has become a standby, which refuses to write.
  */
 const CODES = /^(?:08...|53300|57P0[1-3]|25006)$/;

@@ -100,7 +100,10 @@ function observedClient(client: pg.PoolClient, nameOf: StatementNames, running: 
   return { query, release: (destroy) => client.release(destroy) };
 }
 
-/** If a server is gone without a word, its idle connections end after 20 s (`net`, setKeepAlive), before a query waits for one. */
+/**
+ * If a server is gone without a word, its idle connections end after 20 s (`net`, setKeepAlive), before a query waits
+ * for one.
+ */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const satisfies pg.PoolConfig;
 
 const DEFAULTS = {

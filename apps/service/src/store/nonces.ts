@@ -212,7 +212,10 @@ export async function findUnfinalizedNonces(db: Db, authority: Address): Promise
     .execute();
 }
 
-/** Records that the accounts of nonces are finalized. A new value of an available one replaces the value that a fork took away. */
+/**
+ * Records that the accounts of nonces are finalized. A new value of an available one replaces the value that a fork
+ * took away.
+ */
 export async function setNoncesFinalized(db: Db, values: ReadonlyMap<Address, Nonce>): Promise<void> {
   if (values.size === 0) return;
   await sql`

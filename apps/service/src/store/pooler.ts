@@ -73,8 +73,8 @@ export async function findPooler(config: pg.PoolConfig): Promise<Pooler | null> 
 const LOANS = 10;
 
 /**
- * Finds out if two clients of a pooler that are connected at the same time have a process of the server each, which stays the same.
- * Between the transactions of one client, a pooler in transaction mode gives its process to the other.
+ * Finds out if two clients of a pooler that are connected at the same time have a process of the server each, which
+ * stays the same. Between the transactions of one client, a pooler in transaction mode gives its process to the other.
  */
 async function hasOwnSessions(config: pg.PoolConfig): Promise<boolean> {
   const clients = [createClient(config), createClient(config)] as const;

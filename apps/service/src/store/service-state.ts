@@ -63,8 +63,9 @@ async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBat
 }
 
 /**
- * Counts open jobs, and finds the lag of those that are due. One behind a job that runs for the first time only waits for its turn,
- * which may take minutes in a busy project; behind one that runs again, a failure may be what holds it up.
+ * Counts open jobs, and finds the lag of those that are due. One behind a job that runs for the first time only waits
+ * for its turn, which may take minutes in a busy project; behind one that runs again, a failure may be what holds it
+ * up.
  */
 async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 'jobLagSeconds'>> {
   const { rows } = await sql<ServiceState['jobs'][number] & { readonly lagSeconds: number }>`
@@ -106,7 +107,10 @@ async function countStandbys(db: Db): Promise<number> {
 /** A registration can be paid for two minutes, and clients wait for its confirmation for another two. */
 const UNPAID_REGISTRATION_MS = 3_600_000;
 
-/** Deletes what has no meaning after its time: sign-in challenges, sessions, windows of rate limits, and registrations that were not paid. */
+/**
+ * Deletes what has no meaning after its time: sign-in challenges, sessions, windows of rate limits, and registrations
+ * that were not paid.
+ */
 export async function deleteExpired(db: Db, now: Date): Promise<void> {
   await db.deleteFrom('sign_in_challenges').where('expires_at', '<=', now).execute();
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute();

@@ -1,7 +1,10 @@
 /** A name for the text of a statement; undefined for one that has none. */
 export type StatementNames = (text: string) => string | undefined;
 
-/** More than the service has. A connection keeps about 20 KB for each, so one with a list of another length each time gets none. */
+/**
+ * More than the service has. A connection keeps about 20 KB for each, so one with a list of another length each time
+ * gets none.
+ */
 export const MAX_NAMES = 300;
 /** Uses of a statement without a name, before it gets one. */
 const UNNAMED_USES = 2;

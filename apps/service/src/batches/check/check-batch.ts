@@ -79,7 +79,10 @@ export function toExecutionIssue(issues: readonly BatchIssue[]): ExecutionIssue 
   };
 }
 
-/** An error's data lists more issues than its sentence, so that a program can leave out all recipients at once. Each takes about 250 bytes. */
+/**
+ * An error's data lists more issues than its sentence, so that a program can leave out all recipients at once. Each
+ * takes about 250 bytes.
+ */
 const MAX_DETAILS = 1_000;
 
 /**

@@ -57,8 +57,9 @@ const RETRY_MS = 60_000;
 
 /**
  * Job `close`: closes the accounts of a batch that has ended, which returns their rent to the operator, once the end is
- * finalized. The database holds the result by then, so the cursor on chain is no longer needed. A batch that was not executed is rejected first.
- * An approved one needs the cancel votes of the company and of the wallet, and the job waits for the latter.
+ * finalized. The database holds the result by then, so the cursor on chain is no longer needed. A batch that was not
+ * executed is rejected first. An approved one needs the cancel votes of the company and of the wallet, and the job
+ * waits for the latter.
  */
 export async function closeBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig } = project.flywheel;
@@ -98,8 +99,8 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
 }
 
 /**
- * Records that a batch is closed. The job runs once more: a node that is behind, or has forgotten a transaction, may tell its costs
- * by then.
+ * Records that a batch is closed. The job runs once more: a node that is behind, or has forgotten a transaction, may
+ * tell its costs by then.
  */
 async function recordClosed(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   const isFirst = await fencedTransaction(deps, async (trx) => {

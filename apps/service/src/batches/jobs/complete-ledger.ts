@@ -12,8 +12,8 @@ import { inTransaction } from '../../store/db.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 /**
- * Records the costs of a batch's finalized transactions that have no ledger entry yet, and charges them to the present day. What a
- * fork can still take away is recorded by a later call.
+ * Records the costs of a batch's finalized transactions that have no ledger entry yet, and charges them to the present
+ * day. What a fork can still take away is recorded by a later call.
  */
 export async function completeLedger(
   { db, chain, clock }: WorkerDeps,
@@ -41,8 +41,8 @@ export async function completeLedger(
 }
 
 /**
- * Returns true if the ledger of a batch has each transaction that landed, as far as nodes tell: one that they do not know after it
- * has expired was taken away by a fork, or is forgotten.
+ * Returns true if the ledger of a batch has each transaction that landed, as far as nodes tell: one that they do not
+ * know after it has expired was taken away by a fork, or is forgotten.
  */
 export async function isLedgerComplete(
   { db, chain }: Pick<WorkerDeps, 'db' | 'chain'>,

@@ -57,8 +57,9 @@ function undone(ending: Ending, failure: ExecutionFailure): Ending {
 }
 
 /**
- * Jobs `expire` and `cancel`, and what replaces a member: end an open batch with the result that the chain shows. It is EXECUTED if all of its
- * pipelines were executed meanwhile. Waits for its bundles in flight first; afterwards nothing of it is sent again.
+ * Jobs `expire` and `cancel`, and what replaces a member: end an open batch with the result that the chain shows. It is
+ * EXECUTED if all of its pipelines were executed meanwhile. Waits for its bundles in flight first; afterwards nothing
+ * of it is sent again.
  */
 export async function endOpen(deps: RunDeps, project: Project, batch: Batch, reason: OpenEnd): Promise<void> {
   if (isFinalStatus(batch.status)) return;

@@ -45,8 +45,8 @@ const UNKNOWN_PACE_MS = 2_000;
 const [SOONEST_LOOK_MS, LATEST_LOOK_MS] = [1_000, 20_000];
 
 /**
- * Estimates when the newest landing of a phase is finalized, about 13 s after it on mainnet. A job that looks before costs as much as
- * the one that finds it final.
+ * Estimates when the newest landing of a phase is finalized, about 13 s after it on mainnet. A job that looks before
+ * costs as much as the one that finds it final.
  */
 export async function untilFinalMs(
   { chain, db }: Pick<Deps, 'chain' | 'db'>,

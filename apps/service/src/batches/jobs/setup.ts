@@ -154,7 +154,10 @@ async function setUpOne(
   }
 }
 
-/** Setups pause below this balance of the operator: a few thousand transaction fees, kept for the batches that are open already. */
+/**
+ * Setups pause below this balance of the operator: a few thousand transaction fees, kept for the batches that are open
+ * already.
+ */
 export const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /**
@@ -173,7 +176,10 @@ async function operatorShortage(
   return neededLamports - (account?.lamports ?? 0n);
 }
 
-/** Shows that the setup is held up and enqueues the job for later: a blocker outside of the batch delays it, but does not fail it. */
+/**
+ * Shows that the setup is held up and enqueues the job for later: a blocker outside of the batch delays it, but does
+ * not fail it.
+ */
 async function retryLater(deps: RunDeps, multisig: Multisig, batch: Batch, blocker: SetupBlocker): Promise<void> {
   const { jobs, clock, log } = deps;
   const now = clock.now();

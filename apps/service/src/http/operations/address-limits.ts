@@ -13,8 +13,9 @@ export interface AddressLimits {
    */
   count(kind: 'any' | 'heavy', address: string): void;
   /**
-   * Requires that an address may have a credential searched, named by its hash: not too many of its credentials were unknown within the
-   * window, or this one has worked before. So strangers at an address cannot lock out the clients that share it.
+   * Requires that an address may have a credential searched, named by its hash: not too many of its credentials were
+   * unknown within the window, or this one has worked before. So strangers at an address cannot lock out the clients
+   * that share it.
    * @returns records whether the credential works; null if the search has failed or its project has left this shard,
    * which counts nothing.
    * @throws ApiError ERR_RATE_LIMITED

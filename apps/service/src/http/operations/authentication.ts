@@ -46,9 +46,10 @@ export interface SessionHolder extends OpenSession {
 
 /**
  * Authenticates the API key given in `x-service-api-key`, and counts the request against a limit of the key.
- * @throws ApiError ERR_UNAUTHORIZED when the key is missing, malformed, revoked or expired; ERR_KEY_NOT_FOUND when it is
- * well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project was
- * archived; ERR_PROJECT_MOVING when its project has left this shard; ERR_RATE_LIMITED when too many keys of the address were unknown.
+ * @throws ApiError ERR_UNAUTHORIZED when the key is missing, malformed, revoked or expired; ERR_KEY_NOT_FOUND when it
+ * is well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project
+ * was archived; ERR_PROJECT_MOVING when its project has left this shard; ERR_RATE_LIMITED when too many keys of the
+ * address were unknown.
  * @param address the caller's, as it is counted.
  * @param batchId the batch that the request reads; null for none.
  * @returns the caller, the state of the limit, which may be passed, and if the project is about to move to another shard.

@@ -106,7 +106,10 @@ async function unlessDeparted<Answer>(
   return result.value;
 }
 
-/** Checks everything that can be checked before the body is read, and limits by address before any query. Returns the context that the handler takes. */
+/**
+ * Checks everything that can be checked before the body is read, and limits by address before any query. Returns the
+ * context that the handler takes.
+ */
 async function admit(
   deps: OperationRouteDeps,
   { operation }: BoundOperation,

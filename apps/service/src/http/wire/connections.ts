@@ -4,7 +4,10 @@ import type { FastifyInstance } from 'fastify';
 
 /** Browsers open connections ahead of time; one that has sent no request by then loses nothing. */
 const SILENT_MS = 1_000;
-/** A client whose request was not answered by then repeats it. With the 10 s of running jobs, a stop ends within 25 s (`main.ts`). */
+/**
+ * A client whose request was not answered by then repeats it. With the 10 s of running jobs, a stop ends within 25 s
+ * (`main.ts`).
+ */
 const SLOW_MS = 12_000;
 
 /**

@@ -16,7 +16,10 @@ import type { Logger } from 'pino';
 /** Node's own bound on the request line and headers together; `maxHeaderSize` is set to it. */
 export const MAX_HEADER_BYTES = 16_384;
 
-/** Headers of every response: it may not be framed, sniffed into another type, read by a window that opened it, or load anything. */
+/**
+ * Headers of every response: it may not be framed, sniffed into another type, read by a window that opened it, or load
+ * anything.
+ */
 export const SECURITY_HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   'x-content-type-options': 'nosniff',

@@ -3,7 +3,8 @@ import { parseJson } from '../../model/json-number.ts';
 
 /**
  * Parses a JSON body; undefined when the body is empty.
- * @throws ApiError ERR_INVALID_REQUEST when the bytes are not UTF-8, the text is not JSON, nests too deeply or has too many values.
+ * @throws ApiError ERR_INVALID_REQUEST when the bytes are not UTF-8, the text is not JSON, nests too deeply or has too
+ * many values.
  */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;

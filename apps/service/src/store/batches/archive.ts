@@ -18,9 +18,9 @@ const ARRAYS: { readonly [C in Content]: { readonly array: string; readonly cast
 };
 
 /**
- * The contents of pipelines, as a table to select from: each statement finds them in the row of the pipeline, or in the archive of
- * its batch if that was packed. Nothing else reads these columns. Name the batches in the statement's `where`: PostgreSQL would unpack
- * all of them for a join.
+ * The contents of pipelines, as a table to select from: each statement finds them in the row of the pipeline, or in the
+ * archive of its batch if that was packed. Nothing else reads these columns. Name the batches in the statement's
+ * `where`: PostgreSQL would unpack all of them for a join.
  * @param columns that the statement uses: no other array is decompressed.
  */
 export function contentsOf<C extends Content>(
@@ -78,7 +78,10 @@ export async function packBatch(db: Db, batchId: string, keepDays: number): Prom
   return rows[0]?.packed ?? false;
 }
 
-/** Requires of every release that it can read packed batches, as `pack_batch` does, because one that another shard has packed is stored. */
+/**
+ * Requires of every release that it can read packed batches, as `pack_batch` does, because one that another shard has
+ * packed is stored.
+ */
 export async function requireArchives(trx: Db): Promise<void> {
   await sql`
     update schema_compatibility set required_migration = '0042-batch-archives'

@@ -87,8 +87,8 @@ export async function lockBatchesOfDays(
 }
 
 /**
- * Locks the batches of a project whose end may still change, until the transaction ends. An end locks its batch and then the sums of
- * the day, so a transaction that counts several batches locks them all before it counts the first.
+ * Locks the batches of a project whose end may still change, until the transaction ends. An end locks its batch and
+ * then the sums of the day, so a transaction that counts several batches locks them all before it counts the first.
  */
 export async function lockUnfinishedBatches(trx: Db, projectId: string): Promise<void> {
   await trx

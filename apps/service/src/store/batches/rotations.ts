@@ -134,8 +134,8 @@ export async function findRotations(db: Db, projectId: string, limit: number): P
 }
 
 /**
- * Replaces the old member by the new one, in the transaction that ends the rotation. In a restored database a person may have done
- * that already.
+ * Replaces the old member by the new one, in the transaction that ends the rotation. In a restored database a person
+ * may have done that already.
  * @throws Error if neither is this member of the flywheel, because chain and database then disagree.
  */
 export async function replaceMember(

@@ -35,7 +35,10 @@ export async function readCounts(db: Db): Promise<Counts> {
 export interface Spending {
   /** Rent in accounts of batches that are not closed, from the ledger. */
   readonly rentOutLamports: bigint;
-  /** The charges of batches in the window, as the caps of a day count them: fees and tips of landed transactions, successful or failed. */
+  /**
+   * The charges of batches in the window, as the caps of a day count them: fees and tips of landed transactions,
+   * successful or failed.
+   */
   readonly spentLamports: bigint;
 }
 

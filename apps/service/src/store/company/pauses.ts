@@ -80,7 +80,8 @@ export class Moving extends Error {
 }
 
 /**
- * Prevents a pause until the transaction ends: what it records is sent before the pause, or not at all. The same holds for a move.
+ * Prevents a pause until the transaction ends: what it records is sent before the pause, or not at all. The same holds
+ * for a move.
  * @throws Paused, Moving
  */
 export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void> {
@@ -181,8 +182,8 @@ export async function findPauseForAll(db: Db): Promise<NewPause | null> {
 }
 
 /**
- * True while all projects are paused for workers: until one has reviewed the resumption, they end the jobs of every project, and the
- * review enqueues those of the projects that are here then.
+ * True while all projects are paused for workers: until one has reviewed the resumption, they end the jobs of every
+ * project, and the review enqueues those of the projects that are here then.
  */
 export async function areAllPaused(db: Db): Promise<boolean> {
   const { rows } = await sql`

@@ -48,11 +48,11 @@ export interface Jobs {
   /** Enqueues the first jobs of a new batch, in one statement. */
   enqueueAll(db: Db, jobs: readonly EnqueuedJob[]): Promise<void>;
   /**
-   * Runs jobs, those of `maxBatches` batches at most, one single job of each type. Projects are served in turn, and neither
-   * setups nor executions can take all places. A handler that throws is retried without limit after a delay
-   * that grows to 10 s; what comes after it in its lane waits meanwhile. A job may run again after it succeeded, if this process dies before
-   * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
-   * heartbeats have expired. The signal aborts when the job was given to another process.
+   * Runs jobs, those of `maxBatches` batches at most, one single job of each type. Projects are served in turn, and
+   * neither setups nor executions can take all places. A handler that throws is retried without limit after a delay
+   * that grows to 10 s; what comes after it in its lane waits meanwhile. A job may run again after it succeeded, if
+   * this process dies before that is recorded. The jobs of a killed process run again at once if no other worker lives,
+   * and otherwise when their heartbeats have expired. The signal aborts when the job was given to another process.
    */
   work(handler: JobHandler, options: { readonly maxBatches: number }): Promise<void>;
   /** Stops taking jobs, waits for running ones, and returns those that take longer than the limit (default 10 s). */

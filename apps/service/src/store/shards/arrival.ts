@@ -20,8 +20,8 @@ export async function identifyShard(db: Db): Promise<string> {
 
 /**
  * Finds the reason for which a project cannot move from one database to another, a sentence; null for none.
- * @param operator of the project's multisig. Its nonces, or a succession that begins with it, show that the workers of the destination
- * have its key.
+ * @param operator of the project's multisig. Its nonces, or a succession that begins with it, show that the workers of
+ * the destination have its key.
  */
 export async function findMoveIssue(
   { from, to }: { readonly from: Db; readonly to: Db },
@@ -65,8 +65,8 @@ export async function findNamedProject(
 }
 
 /**
- * Stores the rows of a move in this transaction, once: a move that has arrived before changes nothing. The project lives here from
- * its commit on, with the batches that were copied ahead.
+ * Stores the rows of a move in this transaction, once: a move that has arrived before changes nothing. The project
+ * lives here from its commit on, with the batches that were copied ahead.
  * @param from the database that the rows have left, or the transaction in which they leave.
  * @param isDiscarded forgets the rows instead: this database has the project already.
  * @throws CopiesMissing

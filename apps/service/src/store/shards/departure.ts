@@ -59,9 +59,10 @@ export class NotDrained extends Error {
 }
 
 /**
- * Takes all rows of a project out of its tables, except its settled batches, and keeps them in `departed_rows` until the destination
- * has them. From the commit of this transaction on nothing of the project is left here that a request or a worker could find: without
- * the project, nothing leads to its batches. PostgreSQL undoes the transaction if it lasts longer than the project refuses work.
+ * Takes all rows of a project out of its tables, except its settled batches, and keeps them in `departed_rows` until
+ * the destination has them. From the commit of this transaction on nothing of the project is left here that a request
+ * or a worker could find: without the project, nothing leads to its batches. PostgreSQL undoes the transaction if it
+ * lasts longer than the project refuses work.
  *
  * Every statement sees what was committed before it (`read committed`), and the rows that others refer to are locked first: a
  * snapshot of the whole transaction would miss what was committed while it waited for these locks.

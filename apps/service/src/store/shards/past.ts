@@ -10,7 +10,10 @@ export interface Shards {
   readonly to: Db;
 }
 
-/** The source has settled batches that the destination does not have any more: its database was restored, or somebody removed them. */
+/**
+ * The source has settled batches that the destination does not have any more: its database was restored, or somebody
+ * removed them.
+ */
 export class CopiesMissing extends Error {
   override readonly name = 'CopiesMissing';
   constructor() {
@@ -26,9 +29,10 @@ const MAX_PASSES = 5;
 const FEW_BATCHES = 50;
 
 /**
- * Copies the settled batches of a project into the destination while both shards work. A settled batch does not change. Its rows and
- * those that belong to it are copied by one transaction, and compared by their numbers and by the row of the batch: a copy that is
- * there stays, one that differs is replaced. So an interrupted copy is continued, and a transaction is short however long the past.
+ * Copies the settled batches of a project into the destination while both shards work. A settled batch does not change.
+ * Its rows and those that belong to it are copied by one transaction, and compared by their numbers and by the row of
+ * the batch: a copy that is there stays, one that differs is replaced. So an interrupted copy is continued, and a
+ * transaction is short however long the past.
  * @param onCopied is called after each transaction that has copied something.
  * @returns the batches that are not copied.
  */
@@ -217,8 +221,8 @@ async function readBatches(
 }
 
 /**
- * True for a batch `page` of which nothing is on chain, and that no job or nonce names, so that nothing writes it any more. An expiry
- * waits for its day although the batch has ended, and then does nothing.
+ * True for a batch `page` of which nothing is on chain, and that no job or nonce names, so that nothing writes it any
+ * more. An expiry waits for its day although the batch has ended, and then does nothing.
  */
 function isSettled({ multisig }: NamedProject) {
   return sql`(
