@@ -78,9 +78,9 @@ async function leaseAndWrite(
   key: BatchKey,
   written: WrittenBatch,
 ): Promise<CreatedBatch | UnreadTokenAccounts> {
-  using place = deps.nonceQueue.enter(key.project);
+  using ticket = deps.nonceQueue.enter(key.project);
   for (;;) {
-    await place.turn();
+    await ticket.turn();
     const created = await writeOrFind(deps, key, written);
     if (created !== POOL_EMPTY) return created;
   }

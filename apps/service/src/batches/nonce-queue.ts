@@ -13,16 +13,16 @@ import { NONCES_CHANNEL } from '../store/nonces.ts';
 
 /** Inits of this process that wait for a nonce. */
 export interface NonceQueue {
-  /** Takes the next place in a project's line. The holder disposes of it when its attempts are over. */
-  enter(project: Project): NoncePlace;
+  /** Gives a ticket for the end of a project's line. The holder disposes of it when its attempts are over. */
+  enter(project: Project): NonceTicket;
   /** The number of inits that wait now. */
   count(): number;
   /** Answers all that wait as if their time was over, and those that would wait from now on. Attempts under way are finished. */
   stop(): Promise<void>;
 }
 
-/** One init's place in the queue. */
-export interface NoncePlace extends Disposable {
+/** An init is in the queue while it holds a ticket. */
+export interface NonceTicket extends Disposable {
   /**
    * Waits for the turn to lease a nonce. Projects take turns, admitted ones first, and one project's attempts follow
    * each other. The second call, and each after it, says that the pool was empty, after everything that the attempt did

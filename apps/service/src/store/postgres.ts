@@ -123,14 +123,14 @@ export async function hasPostgres(dataDirectory: string): Promise<boolean> {
   if (!(await fileExists(dataDirectory))) return false;
   if (await fileExists(join(dataDirectory, DATABASE_NOTE))) return true;
   // Release 0.1 wrote no note.
-  return hasDatabase({ directory: placeOf(await realpath(dataDirectory), await findServerAccount()) });
+  return hasDatabase({ directory: databaseDirectoryOf(await realpath(dataDirectory), await findServerAccount()) });
 }
 
 /** Deletes the server's files of a data directory, which are in another directory for root. The server must not be in use. */
 export async function removePostgres(dataDirectory: string): Promise<void> {
   const account = await findServerAccount();
   await rm(join(dataDirectory, DATABASE_NOTE), { force: true });
-  await rm(placeOf(await realpath(dataDirectory), account), { recursive: true, force: true });
+  await rm(databaseDirectoryOf(await realpath(dataDirectory), account), { recursive: true, force: true });
 }
 
 /** File in the data directory that says where its database is. */
@@ -154,14 +154,14 @@ async function requireDatabase(dataDirectory: string, server: Server): Promise<v
 /** Directory for root only, with a folder per data directory beside the shared binaries. */
 const ROOT_DIRECTORY = '/var/lib/flywheel';
 
-function placeOf(dataDirectory: string, account: ServerAccount | null): string {
+function databaseDirectoryOf(dataDirectory: string, account: ServerAccount | null): string {
   if (!account) return join(dataDirectory, 'postgres');
   const hash = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16);
   return join(ROOT_DIRECTORY, hash);
 }
 
 async function makeDirectory(dataDirectory: string, account: ServerAccount | null): Promise<string> {
-  const directory = placeOf(dataDirectory, account);
+  const directory = databaseDirectoryOf(dataDirectory, account);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if (account) {
     await chmod(ROOT_DIRECTORY, 0o755);

@@ -199,9 +199,9 @@ test('an error of an attempt ends its wait only', async () => {
 
 /** Makes an attempt in each turn, until one does not find the pool empty (null). */
 async function lease(queue: NonceQueue, project: Project, attempt: () => Promise<string | null>): Promise<string> {
-  using place = queue.enter(project);
+  using ticket = queue.enter(project);
   for (;;) {
-    await place.turn();
+    await ticket.turn();
     const leased = await attempt();
     if (leased !== null) return leased;
   }
