@@ -40,7 +40,7 @@ import { lockUnbegun } from '../store/batches/ends.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
 import { findNonceSlot } from '../store/nonces.ts';
-import { requireAnyBatch } from './find-batch.ts';
+import { requireAnyBatch } from './require-batch.ts';
 
 export interface WaitingItem extends WaitingBatch, ListItem {
   /** Of the token; null without one, and while the cluster does not answer. */

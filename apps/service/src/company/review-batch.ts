@@ -16,7 +16,7 @@ import { findApprovers } from '../store/batches/company-approvals.ts';
 import { findPrecedents } from '../store/batches/past-batches.ts';
 import { findNewTokenAccounts, findPolicyUses } from '../store/company/policy-uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
-import { requireAnyBatch } from './find-batch.ts';
+import { requireAnyBatch } from './require-batch.ts';
 
 type ReviewDeps = Pick<Deps, 'db' | 'chain' | 'clock' | 'log' | 'companyOperators'>;
 
