@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import type { Db } from '../store/db.ts';
-import { arriveLater, findMoveIssue, findNamedProject, identifyShard, recordArrival } from '../store/shards/arrival.ts';
+import {
+  arriveLater,
+  findMoveIssue,
+  findNamedProject,
+  identifyShard,
+  NOT_THERE,
+  recordArrival,
+} from '../store/shards/arrival.ts';
 import type { NamedProject, Transfer } from '../store/shards/belongings.ts';
 import {
   type Departure,
@@ -97,6 +104,10 @@ async function arriveAfterAll(
     throw new MoveRefused(`Project ${projectId} has left for another shard. Continue its move to that one.`);
   }
   if (hasArrived) return;
+  // The rows that have left are the only ones: forgetting them would lose the project.
+  if (isDiscarded && (await findNamedProject(deps.to, projectId)) === null) {
+    throw new MoveRefused(`${NOT_THERE} Run the command without --discard.`);
+  }
   if (!isDiscarded && !(await hasWholePast(deps, projectId))) {
     await copyPast(deps, { projectId, multisig }, () => onStep('copied'));
   }

@@ -20,7 +20,7 @@ import { findBundles, insertBundle, settleBundle } from '../../src/store/batches
 import { recordEvent } from '../../src/store/batches/events.ts';
 import { beginRun, requireRun } from '../../src/store/batches/runs.ts';
 import { findLastExpiry, insertChange, insertReview } from '../../src/store/company/changes.ts';
-import { findHalt, MOVING, Moving, requireUnpaused } from '../../src/store/company/pauses.ts';
+import { findHalt, MOVING, Moving, requireUnpaused, setPauseForAll } from '../../src/store/company/pauses.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { Job } from '../../src/store/jobs/jobs.ts';
 import { insertProject } from '../../src/store/projects/projects.ts';
@@ -215,6 +215,8 @@ test('a move that was interrupted goes on to the same destination only', async (
   assert.deepEqual(await livesIn(project), []);
   assert.ok(await hasDeparted(from, { projectId: project.id }));
   await assert.rejects(moveProject({ from, to: other.db, clock: realClock }, project.id, none), MoveRefused);
+  const discarded = moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
+  await assert.rejects(discarded, /^MoveRefused: The destination does not have the project/);
   await moveProject({ from, to, clock: realClock }, project.id, none);
   assert.deepEqual(await livesIn(project), ['destination']);
   await assert.rejects(moveProject({ from: to, to, clock: realClock }, project.id, none), MoveRefused);
@@ -230,6 +232,27 @@ test('a project that a restored backup brings back is taken out there, and only 
   await moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
   assert.deepEqual(await livesIn(project), ['destination']);
   assert.equal((await to.selectFrom('batches').select('id').where('project_id', '=', project.id).execute()).length, 1);
+});
+
+test('a project that a restored backup brings back is taken out there, whatever was at work in the backup', async () => {
+  const project = await storeKnownProject();
+  await moveProject({ from, to, clock: realClock }, project.id, none);
+  await sql`delete from project_moves where project_id = ${project.id}`.execute(from);
+  await insertProject(from, project, NOW);
+  const batch = await storeBatch(from, project);
+  await insertBundle(from, newBundle(batch));
+  const { multisig } = project.flywheel;
+  await jobs.enqueue(from, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+  await sql`update jobs.job set state = 'active' where data->>'batchId' = ${batch.id}`.execute(from);
+  await setPauseForAll(from, { since: NOW, reason: null });
+  try {
+    await moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
+  } finally {
+    await setPauseForAll(from, null);
+  }
+  assert.deepEqual(await livesIn(project), ['destination']);
+  const { rows } = await sql`select from jobs.job where data->>'batchId' = ${batch.id}`.execute(from);
+  assert.equal(rows.length, 0);
 });
 
 test('numbers of a moved project are those of the destination, and those of events go on', async () => {

@@ -18,6 +18,9 @@ export async function identifyShard(db: Db): Promise<string> {
   return (await db.selectFrom('shard_identity').select('id').executeTakeFirstOrThrow()).id;
 }
 
+/** Reason for which nothing is taken out of the source only. */
+export const NOT_THERE = 'The destination does not have the project, so nothing is discarded.';
+
 /**
  * Finds the reason for which a project cannot move from one database to another, a sentence; null for none.
  * @param operator of the project's multisig. Its nonces, or a succession that begins with it, show that the workers of
@@ -36,7 +39,8 @@ export async function findMoveIssue(
       return `The ${name} has the schema of another release. Upgrade both shards first.`;
     }
   }
-  if (await areAllPaused(from)) return 'The company has paused all projects of the source. Resume them first.';
+  if (!isDiscarded && (await areAllPaused(from)))
+    return 'The company has paused all projects of the source. Resume them first.';
   const { rows } = await sql<{ known: boolean; there: boolean }>`
     select exists (select from projects where id = ${projectId}) as there,
       exists (select from nonces where authority = ${operator})
@@ -46,7 +50,7 @@ export async function findMoveIssue(
   if (there && !isDiscarded) {
     return 'The destination has the project already. If the source was restored from a backup made before the move, take it out with --discard.';
   }
-  if (!there && isDiscarded) return 'The destination does not have the project, so nothing is discarded.';
+  if (!there && isDiscarded) return NOT_THERE;
   if (known) return null;
   return `The workers of the destination have never had the operator ${operator}. Give them its key as OPERATOR_SIGNER or OPERATOR_SIGNER_PREVIOUS first.`;
 }

@@ -66,12 +66,15 @@ export class NotDrained extends Error {
  *
  * Every statement sees what was committed before it (`read committed`), and the rows that others refer to are locked first: a
  * snapshot of the whole transaction would miss what was committed while it waited for these locks.
+ *
+ * What a restored backup had at work is discarded with the rest: nothing of the source runs that could end it.
  * @throws NotDrained
  */
-export async function depart(trx: Db, { moveId, destination, projectId, rest }: Transfer): Promise<void> {
+export async function depart(trx: Db, { moveId, destination, projectId, isDiscarded, rest }: Transfer): Promise<void> {
   const project = await lockRows(trx, projectId, rest);
   // Now that the project is locked, no worker ends a job because of a pause, and the jobs of a resumption leave with the others.
-  if (await areAllPaused(trx)) throw new NotDrained('the company has paused all projects of the source');
+  if (!isDiscarded && (await areAllPaused(trx)))
+    throw new NotDrained('the company has paused all projects of the source');
   await trx
     .insertInto('project_moves')
     .columns(['id', 'project_id', 'destination', 'multisig', 'key_prefixes'])
@@ -86,7 +89,8 @@ export async function depart(trx: Db, { moveId, destination, projectId, rest }: 
   // A worker that had claimed one of them is seen below, and so is a job that it has returned or enqueued meanwhile; afterwards
   // none is left to be claimed.
   await takeOut(trx, moveId, project, jobs);
-  await requireDrained(trx, project);
+  if (isDiscarded) await dropJobs(trx, project.multisig);
+  else await requireDrained(trx, project);
   for (const belonging of others) await takeOut(trx, moveId, project, belonging);
 }
 
@@ -127,6 +131,11 @@ async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): P
     await sql`select from ${sql.table(table)} where project_id = ${projectId} order by id for update`.execute(trx);
   }
   return { projectId, multisig, isMeant };
+}
+
+/** Deletes the jobs that seem to run: their worker has ended with the database before the restore. */
+async function dropJobs(trx: Db, multisig: string): Promise<void> {
+  await sql`delete from jobs.job where name = 'batch' and ${isOf(multisig)} and state = 'active'`.execute(trx);
 }
 
 async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedProject): Promise<void> {
