@@ -53,6 +53,18 @@ describe('flywheel jobs', () => {
     });
   }
 
+  it('lists an unattended job behind the expiry of its batch, which waits for its time', async () => {
+    const job = { batchId: randomUUID(), multisig: randomAddress() };
+    const startAfter = new Date(Date.now() + 3_600_000);
+    await queue.enqueue(database.db, { ...job, type: 'expire' }, { startAfter });
+    await queue.enqueue(database.db, { ...job, type: 'execute' }, { startAfter: new Date(Date.now() - 120_000) });
+    const stuck = await listStuck();
+    assert.deepEqual(
+      stuck.map(({ type, problem }) => [type, problem]),
+      [['execute', 'unattended']],
+    );
+  });
+
   it('does not list the expiry of a batch that has ended', async () => {
     const project = await storeProject(database.db);
     await storeNonces(database.db, 2);

@@ -34,6 +34,7 @@ describe('an executed batch', () => {
     const fees = BigInt(ledger.feeLamports) + BigInt(ledger.tipLamports);
     assert.equal(BigInt(ledger.operatorNetLamports), fees);
     assert.equal(await accountsOnChain(project, 1n), 0);
+    assert.equal(await countOpenJobs(world, 'expire', id), 0);
   });
 
   it('cannot be cancelled', async () => {
@@ -69,6 +70,7 @@ describe('a cancelled batch', () => {
     assert.equal(batch.executeResult.totalFailed, 1);
     assert.equal(batch.executeResult.failedOnTransactionIndex, undefined);
     assert.equal(batch.ledger.rentBackLamports, batch.ledger.rentOutLamports);
+    assert.equal(await countOpenJobs(world, 'expire', id), 0);
   });
 
   it(
@@ -83,6 +85,11 @@ describe('a cancelled batch', () => {
       await until(project, first.id, ({ status }) => status === 'FAILED');
       world.localnet.faults.clear();
       requireOk(await cancelled);
+      await waitUntil(
+        'its expiry to be dropped',
+        () => countOpenJobs(world, 'expire', first.id),
+        (count) => count === 0,
+      );
       const second = await initialize(project, [burnPipeline()]);
       await executed(project, second.id, second.proposalApproveTx);
       assert.equal(await transactionIndex(project), 2n);

@@ -22,6 +22,8 @@ import { findSignedDecisions } from '../../store/batches/company-approvals.ts';
 import { isEndFinalized, markClosed } from '../../store/batches/ends.ts';
 import { chargeBatch, limitReservation, releaseExposure } from '../../store/batches/exposure.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
+import type { Db } from '../../store/db.ts';
+import { dropWaiting } from '../../store/jobs/lanes.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landPlanned } from '../bundles/flight.ts';
 import { settleBundles } from '../bundles/land.ts';
@@ -89,7 +91,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     if (step === 'not created') {
       // A setup that a fork took away may land again until it expires.
       if (!(await isFinalForAll(deps, batch))) return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
-      return releaseUncreated(deps, batch);
+      return releaseUncreated(deps, multisig, batch);
     }
     if (step === 'awaits wallet') return enqueueAgain(deps, multisig, batch, CANCEL_POLL_MS);
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
@@ -104,6 +106,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
  */
 async function recordClosed(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   const isFirst = await fencedTransaction(deps, async (trx) => {
+    await dropExpiry(trx, multisig, batch);
     if (!(await markClosed(trx, batch.id, deps.clock.now()))) return false;
     await enqueueAgain({ ...deps, db: trx }, multisig, batch, CLOSED_CHECK_MS);
     return true;
@@ -125,11 +128,20 @@ async function recordRejection(deps: RunDeps, project: Project, batch: Batch): P
  * Returns what a batch had locked and reserved that was never created. The next setup uses up its index, which is charged
  * now: a project that ends all its batches early would otherwise leave that cost to a later day.
  */
-async function releaseUncreated(deps: RunDeps, { id }: Batch): Promise<void> {
+async function releaseUncreated(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   const day = utcDay(deps.clock.now());
   await fencedTransaction(deps, async (trx) => {
-    if (await releaseExposure(trx, id)) await chargeBatch(trx, id, day, boundBurnedIndex(deps.prices));
+    await dropExpiry(trx, multisig, batch);
+    if (await releaseExposure(trx, batch.id)) await chargeBatch(trx, batch.id, day, boundBurnedIndex(deps.prices));
   });
+}
+
+/**
+ * Drops the expiry of a batch that has ended. It would wait for days, and each query of the project's jobs reads what
+ * waits.
+ */
+function dropExpiry(trx: Db, { address: multisig }: Multisig, { id: batchId }: Batch): Promise<void> {
+  return dropWaiting(trx, { type: 'expire', batchId, multisig });
 }
 
 /**

@@ -100,10 +100,14 @@ const FAILING_ATTEMPTS = 20;
 /** Other workers take over after one heartbeat and a few seconds. */
 const hasLapsed: RawBuilder<boolean> = sql`j.heartbeat_on + 3 * j.heartbeat_seconds * interval '1 second' < now()`;
 
+/**
+ * A job that waits for its time, such as the expiry of the same batch, holds up none behind it. One that waits to be
+ * retried does.
+ */
 const isUnattended: RawBuilder<boolean> = sql`
   j.start_after < now() - interval '1 minute' and not exists (
     select from jobs.job before
     where before.name = j.name and ${sql.raw(keyOf('before'))} is not distinct from ${sql.raw(keyOf('j'))}
-      and (before.state in ('active', 'failed') or (before.state in ('created', 'retry')
-        and (before.created_on, before.id) < (j.created_on, j.id)))
+      and (before.state in ('active', 'failed') or ((before.created_on, before.id) < (j.created_on, j.id)
+        and (before.state = 'retry' or (before.state = 'created' and before.start_after <= now()))))
   )`;

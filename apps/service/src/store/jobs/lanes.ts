@@ -41,3 +41,8 @@ export async function isEnqueued(db: Db, { type, batchId, multisig }: JobOfBatch
   `.execute(db);
   return rows.length > 0;
 }
+
+/** Deletes the jobs that wait for their time and do the work of this one. Only workers may. */
+export async function dropWaiting(db: Db, job: JobOfBatch): Promise<void> {
+  await sql`delete from jobs.job where name = 'batch' and ${isRepeatOf(job)} and state = 'created'`.execute(db);
+}
