@@ -46,6 +46,7 @@ describe('a composed batch', () => {
     const action = { key: 'a', kind: 'AIRDROP', amount: '1.25', toAddress: WALLET, message: '' } as const;
     const draft = { key: 'p', type: 'WATCH_AD', payload: '{"adId":"1"}', actions: [action] };
     const rules = { decimals: 2 };
+    const memo = (message: string) => ({ ...action, kind: 'MEMO', message }) as const;
     assert.deepEqual(readPipeline(draft, rules), {
       type: 'WATCH_AD',
       payload: '{"adId":"1"}',
@@ -61,6 +62,11 @@ describe('a composed batch', () => {
       [{ ...draft, actions: [{ ...action, amount: '1,5' }] }, /without commas/],
       [{ ...draft, actions: [{ ...action, amount: '12345678901234.25' }] }, /significant digits/],
       [{ ...draft, actions: [{ ...action, toAddress: 'nobody' }] }, /This is not a Solana address/],
+      [{ ...draft, actions: [memo('x'.repeat(900))] }, /^\d{4} bytes; one transaction holds 856$/],
+      [
+        { ...draft, actions: Array.from({ length: 64 }, () => memo('x')) },
+        /^\d\d instructions; one transaction runs 64$/,
+      ],
     ] as const;
     for (const [draftWithIssue, expected] of issues) {
       const read = readPipeline(draftWithIssue, rules);

@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import papaparse from 'papaparse';
 import { findWalletIssue, isAddress, NOT_A_TYPED_ADDRESS } from './addresses.ts';
-import { findDigitsIssue, isPlainDecimal, toBaseUnits, toDecimal } from './amounts.ts';
+import { findDigitsIssue, groupDigits, isPlainDecimal, toBaseUnits, toDecimal } from './amounts.ts';
 import { describeReservedAddress } from './reserved-addresses.ts';
 
 /** One recipient. */
@@ -174,12 +174,17 @@ function readRow(
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return { issue: `${amount} has more fraction digits than the token’s ${decimals}.` };
   if (baseUnits === 0n) return { issue: 'The amount is zero.' };
-  const issue = findDigitsIssue(amount);
+  const issue = digitsIssue(amount);
   return issue === null ? { address, baseUnits } : { issue };
 }
 
 /** Amounts that are exact by themselves may have a sum that a JSON number cannot carry. */
 function sumIssues({ lines: [line = 0, ...others], amount }: AirdropRow): RowIssue[] {
-  const issue = others.length === 0 ? null : findDigitsIssue(amount);
+  const issue = others.length === 0 ? null : digitsIssue(amount);
   return issue === null ? [] : [{ line, message: `With the amount of line ${others.join(', ')} added, ${issue}` }];
+}
+
+function digitsIssue(amount: string): string | null {
+  const issue = findDigitsIssue(amount);
+  return issue === null ? null : `${groupDigits(amount)} ${issue}`;
 }

@@ -90,11 +90,14 @@ export function significantDigits(decimal: string): number {
     .replace(/^0+|0+$/g, '').length;
 }
 
-/** Finds why an action's amount, as plain decimal text, has too many digits. @returns a sentence; null if it has not. */
+/**
+ * Finds why an amount of an action, as plain decimal text, has too many digits.
+ * @returns a sentence without its subject, which is the amount; null for one that has not too many.
+ */
 export function findDigitsIssue(amount: string): string | null {
   const digits = significantDigits(amount);
   if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
-  return `${groupDigits(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
+  return `has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
 }
 
 /**

@@ -131,6 +131,6 @@ function exactNumber(amount: TokenAmount): number {
     throw new RangeError(`${amount} tokens: an amount must be greater than zero.`);
   }
   const issue = findDigitsIssue(text);
-  if (issue !== null) throw new RangeError(issue);
+  if (issue !== null) throw new RangeError(`${text} ${issue}`);
   return value;
 }

@@ -18,10 +18,7 @@ describe('the pipeline builders', () => {
   it('accept decimal text exactly, and reject amounts that a JSON number would change', () => {
     assert.deepEqual(burn('0.000000001'), { action: 'BURN', amount: 1e-9 });
     assert.deepEqual(burn('123456789.012345'), { action: 'BURN', amount: 123456789.012345 });
-    assert.throws(
-      () => burn('1234567890.0123456'),
-      /1,234,567,890.0123456 has 17 significant digits; an amount may have 15/,
-    );
+    assert.throws(() => burn('1234567890.0123456'), /has 17 significant digits; an amount may have 15/);
     assert.throws(() => airdrop(WALLET, 0.1 + 0.2), /0\.30000000000000004 has 17 significant digits/);
     for (const odd of [0, -1, -0.5, '0', '0.00', '-1', `1${'0'.repeat(400)}`, `0.${'0'.repeat(400)}1`]) {
       assert.throws(() => burn(odd), /^RangeError: .* tokens: an amount must be greater than zero\.$/, String(odd));

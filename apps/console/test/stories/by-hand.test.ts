@@ -91,6 +91,7 @@ describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
     await second.getByLabel('Action').selectOption({ label: 'Memo' });
     await second.getByLabel('Text').fill('x'.repeat(2_000));
     await page.getByText(/bytes; one transaction holds/).waitFor();
+    assert.equal(await review.isDisabled(), true, 'what no transaction holds can be reviewed');
     await second.getByLabel('Text').fill('Thank you.');
     await checkScreenOnBoth(person, 'by-hand');
     await review.press('Enter');

@@ -1,5 +1,13 @@
 import { type Action, findPayloadIssue, type Pipeline, PROOF_TYPE } from '@flywheel/api';
-import { findDigitsIssue, isPlainDecimal, toBaseUnits } from '@flywheel/protocol';
+import {
+  findDigitsIssue,
+  groupDigits,
+  isPlainDecimal,
+  MAX_PIPELINE_BYTES,
+  MAX_PIPELINE_INSTRUCTIONS,
+  toBaseUnits,
+} from '@flywheel/protocol';
+import { type PipelineSize, pipelineSize } from '@flywheel/sdk';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 
 export type ActionKind = Action['action'];
@@ -44,7 +52,16 @@ export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline 
     draft.actions.map((action) => actionIssue(action, rules)).find((found) => found !== null) ??
     null;
   if (issue !== null) return { issue };
-  return { type: draft.type, payload: draft.payload, actions: draft.actions.map(readAction) };
+  const pipeline = { type: draft.type, payload: draft.payload, actions: draft.actions.map(readAction) };
+  const tooBig = sizeIssue(pipelineSize(pipeline));
+  return tooBig === null ? pipeline : { issue: tooBig };
+}
+
+/** Compares a size with what one transaction takes; returns the issue in words, or null. */
+export function sizeIssue({ bytes, instructions }: PipelineSize): string | null {
+  if (bytes > MAX_PIPELINE_BYTES) return `${bytes} bytes; one transaction holds ${MAX_PIPELINE_BYTES}`;
+  if (instructions <= MAX_PIPELINE_INSTRUCTIONS) return null;
+  return `${instructions} instructions; one transaction runs ${MAX_PIPELINE_INSTRUCTIONS}`;
 }
 
 /** Checks a proof type; returns the issue as a sentence, or null. */
@@ -69,7 +86,8 @@ export function amountIssue({ amount }: ActionDraft, { decimals }: DraftRules): 
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
   if (baseUnits === 0n) return 'The amount must be more than zero.';
-  return findDigitsIssue(amount);
+  const issue = findDigitsIssue(amount);
+  return issue === null ? null : `${groupDigits(amount)} ${issue}`;
 }
 
 /** Reads an action without checking it, so that the size of a half-written pipeline can be measured. */

@@ -1,5 +1,5 @@
 import { findPayloadIssue, type ProofType } from '@flywheel/api';
-import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protocol';
+import { MAX_PIPELINE_BYTES } from '@flywheel/protocol';
 import { type PipelineSize, pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button } from '../../ui/button.tsx';
@@ -17,6 +17,7 @@ import {
   readAction,
   readPipeline,
   recipientIssue,
+  sizeIssue,
 } from './pipeline-draft.ts';
 
 interface PipelineEditorProps {
@@ -68,7 +69,9 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
   const payloadProblem = trial?.payloadProblem ?? null;
   const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
   const fieldErrors = draft.actions.flatMap((action) => Object.values(fieldErrorsOf(action, decimals)));
-  const issue = 'issue' in read && !fieldErrors.includes(read.issue) ? read.issue : null;
+  const size = pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) });
+  const shown = [...fieldErrors, sizeIssue(size)];
+  const issue = 'issue' in read && !shown.includes(read.issue) ? read.issue : null;
   const replace = (key: string, change: Partial<ActionDraft>) =>
     onChange({ actions: draft.actions.map((action) => (action.key === key ? { ...action, ...change } : action)) });
   return (
@@ -108,7 +111,7 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
         <Button size="small" onClick={() => onChange({ actions: [...draft.actions, newAction()] })}>
           <Plus size={14} aria-hidden /> Add an action
         </Button>
-        <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
+        <SizeGauge size={size} />
       </div>
       {isTouched && issue !== null && <p className="text-sm text-failed">{issue}</p>}
       {isTouched && payloadProblem !== null && <p className="text-sm text-failed">{toSentence(payloadProblem)}</p>}
@@ -227,19 +230,13 @@ const KINDS: readonly { readonly kind: ActionKind; readonly word: string }[] = [
 
 /** Shows how much of one transaction a pipeline uses. */
 function SizeGauge({ size }: { readonly size: PipelineSize }) {
-  const isTooBig = size.share > 1;
+  const issue = sizeIssue(size);
   return (
     <div className="flex w-52 flex-col gap-1">
-      <Meter share={size.share} label="Size of the pipeline" tone={isTooBig ? 'failed' : 'accent'} />
-      <p className={cn('tabular text-right text-xs', isTooBig ? 'text-failed' : 'text-quiet')}>{textOf(size)}</p>
+      <Meter share={size.share} label="Size of the pipeline" tone={issue === null ? 'accent' : 'failed'} />
+      <p className={cn('tabular text-right text-xs', issue === null ? 'text-quiet' : 'text-failed')}>
+        {issue ?? `${size.bytes} of ${MAX_PIPELINE_BYTES} bytes`}
+      </p>
     </div>
   );
-}
-
-function textOf({ bytes, instructions }: PipelineSize): string {
-  if (bytes > MAX_PIPELINE_BYTES) return `${bytes} bytes; one transaction holds ${MAX_PIPELINE_BYTES}`;
-  if (instructions > MAX_PIPELINE_INSTRUCTIONS) {
-    return `${instructions} instructions; one transaction runs ${MAX_PIPELINE_INSTRUCTIONS}`;
-  }
-  return `${bytes} of ${MAX_PIPELINE_BYTES} bytes`;
 }
