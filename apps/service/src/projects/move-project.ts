@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import type { Db } from '../store/db.ts';
 import {
+  ALREADY_THERE,
   arriveLater,
   findMoveIssue,
   findNamedProject,
   identifyShard,
-  NOT_THERE,
+  isStored,
+  NOTHING_TO_DISCARD,
   recordArrival,
 } from '../store/shards/arrival.ts';
 import type { NamedProject, Transfer } from '../store/shards/belongings.ts';
@@ -99,15 +101,16 @@ async function arriveAfterAll(
   { destination, hasArrived, multisig }: Departure,
   onStep: (step: MoveStep) => Promise<void>,
 ): Promise<void> {
-  const { projectId, isDiscarded } = move;
+  const { moveId, projectId, isDiscarded } = move;
   if (destination !== move.destination) {
     throw new MoveRefused(`Project ${projectId} has left for another shard. Continue its move to that one.`);
   }
   if (hasArrived) return;
-  // The rows that have left are the only ones: forgetting them would lose the project.
-  if (isDiscarded && (await findNamedProject(deps.to, projectId)) === null) {
-    throw new MoveRefused(`${NOT_THERE} Run the command without --discard.`);
-  }
+  // Read first: if another process stores the project in between, the second question finds its arrival.
+  const isThere = (await findNamedProject(deps.to, projectId)) !== null;
+  if (await isStored(deps.to, moveId)) return;
+  if (isThere && !isDiscarded) throw new MoveRefused(ALREADY_THERE);
+  if (!isThere && isDiscarded) throw new MoveRefused(`${NOTHING_TO_DISCARD} Run the command without --discard.`);
   if (!isDiscarded && !(await hasWholePast(deps, projectId))) {
     await copyPast(deps, { projectId, multisig }, () => onStep('copied'));
   }

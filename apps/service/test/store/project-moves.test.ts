@@ -14,13 +14,13 @@ import { pauseProject } from '../../src/company/pause.ts';
 import { sendEvents } from '../../src/http/operations/events.ts';
 import type { Project } from '../../src/model/project.ts';
 import { readHistory } from '../../src/projects/history.ts';
-import { MoveRefused, type MoveStep, moveProject } from '../../src/projects/move-project.ts';
+import { type MoveOptions, MoveRefused, type MoveStep, moveProject } from '../../src/projects/move-project.ts';
 import { findAuditEntries, insertAuditEntry } from '../../src/store/audit.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { recordEvent } from '../../src/store/batches/events.ts';
-import { beginRun, requireRun } from '../../src/store/batches/runs.ts';
+import { beginRun, requireRun, StaleRun } from '../../src/store/batches/runs.ts';
 import { findLastExpiry, insertChange, insertReview } from '../../src/store/company/changes.ts';
-import { findHalt, MOVING, Moving, requireUnpaused, setPauseForAll } from '../../src/store/company/pauses.ts';
+import { findHalt, MOVING, Moving, requireUnpaused } from '../../src/store/company/pauses.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { Job } from '../../src/store/jobs/jobs.ts';
 import { insertProject } from '../../src/store/projects/projects.ts';
@@ -208,51 +208,60 @@ test('a project does not leave if all projects are paused after its move began, 
 
 test('a move that was interrupted goes on to the same destination only', async () => {
   const project = await storeKnownProject();
-  const interrupted = moveProject({ from, to, clock: realClock }, project.id, async (step) => {
-    if (step === 'departed') throw new Error('interrupted');
-  });
-  await assert.rejects(interrupted, { message: 'interrupted' });
+  await interruptDeparted(project);
   assert.deepEqual(await livesIn(project), []);
   assert.ok(await hasDeparted(from, { projectId: project.id }));
   await assert.rejects(moveProject({ from, to: other.db, clock: realClock }, project.id, none), MoveRefused);
-  const discarded = moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
-  await assert.rejects(discarded, /^MoveRefused: The destination does not have the project/);
+  const discarding = moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
+  await assert.rejects(discarding, (error) => error instanceof MoveRefused && /without --discard/.test(error.message));
   await moveProject({ from, to, clock: realClock }, project.id, none);
   assert.deepEqual(await livesIn(project), ['destination']);
   await assert.rejects(moveProject({ from: to, to, clock: realClock }, project.id, none), MoveRefused);
 });
 
-test('a project that a restored backup brings back is taken out there, and only there', async () => {
+test('a project that a restored backup brings back is taken out there, and only there', async (context) => {
   const project = await storeKnownProject();
   await storeBatch(from, project);
   await moveProject({ from, to, clock: realClock }, project.id, none);
+  // The backup was made while the project was at work, and all projects were paused.
   await sql`delete from project_moves where project_id = ${project.id}`.execute(from);
   await insertProject(from, project, NOW);
+  const batch = await storeBatch(from, project);
+  const { id: flywheelId, multisig } = project.flywheel;
+  const run = await beginRun(from, flywheelId, 'deciding');
+  await insertBundle(from, newBundle(batch));
+  await insertChange(from, signedChange(project), NOW);
+  await jobs.enqueue(from, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+  await sql`update jobs.job set state = 'active' where singleton_key = ${multisig.address}`.execute(from);
+  const pause = (pausedAt: Date | null) => from.updateTable('company').set({ paused_at: pausedAt }).execute();
+  await pause(NOW);
+  context.after(() => pause(null));
+  // The operator was replaced in the destination.
+  await to.deleteFrom('nonces').where('authority', '=', multisig.operator).execute();
   await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /--discard/);
   await moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
   assert.deepEqual(await livesIn(project), ['destination']);
   assert.equal((await to.selectFrom('batches').select('id').where('project_id', '=', project.id).execute()).length, 1);
+  const left = await sql`select from jobs.job where singleton_key = ${multisig.address}`.execute(from);
+  assert.equal(left.rows.length, 0);
+  await assert.rejects(
+    from.transaction().execute((trx) => requireRun(trx, run)),
+    StaleRun,
+  );
 });
 
-test('a project that a restored backup brings back is taken out there, whatever was at work in the backup', async () => {
+test('a discard that was interrupted goes on as a discard only', async () => {
   const project = await storeKnownProject();
   await moveProject({ from, to, clock: realClock }, project.id, none);
   await sql`delete from project_moves where project_id = ${project.id}`.execute(from);
   await insertProject(from, project, NOW);
-  const batch = await storeBatch(from, project);
-  await insertBundle(from, newBundle(batch));
-  const { multisig } = project.flywheel;
-  await jobs.enqueue(from, { type: 'execute', batchId: batch.id, multisig: multisig.address });
-  await sql`update jobs.job set state = 'active' where data->>'batchId' = ${batch.id}`.execute(from);
-  await setPauseForAll(from, { since: NOW, reason: null });
-  try {
-    await moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
-  } finally {
-    await setPauseForAll(from, null);
-  }
+  await closeBatch(await storeBatch(from, project));
+  const discard = { isDiscarded: true };
+  await interruptDeparted(project, discard);
+  await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /--discard/);
+  assert.equal((await to.selectFrom('batches').select('id').where('project_id', '=', project.id).execute()).length, 0);
+  await moveProject({ from, to, clock: realClock }, project.id, none, discard);
   assert.deepEqual(await livesIn(project), ['destination']);
-  const { rows } = await sql`select from jobs.job where data->>'batchId' = ${batch.id}`.execute(from);
-  assert.equal(rows.length, 0);
 });
 
 test('numbers of a moved project are those of the destination, and those of events go on', async () => {
@@ -338,6 +347,21 @@ async function storeOperatorOf(db: Db, { flywheel }: Project): Promise<void> {
   const authority = flywheel.multisig.operator;
   const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
   await db.insertInto('nonces').values(nonce).execute();
+}
+
+/** Moves a project, and stops between the two commits. */
+async function interruptDeparted({ id }: Project, options: MoveOptions = {}): Promise<void> {
+  const stop = async (step: MoveStep) => {
+    if (step === 'departed') throw new Error('interrupted');
+  };
+  await assert.rejects(moveProject({ from, to, clock: realClock }, id, stop, options), { message: 'interrupted' });
+}
+
+/** Settles a batch of the source: nothing of it is on chain any more. */
+async function closeBatch({ id }: { readonly id: string }): Promise<void> {
+  const end = { status: 'EXECUTED', finalized_at: NOW, ended_at: NOW, end_finalized_at: NOW, closed_at: NOW } as const;
+  await from.updateTable('batches').set(end).where('id', '=', id).execute();
+  await from.updateTable('nonces').set({ state: 'available', batch_id: null }).where('batch_id', '=', id).execute();
 }
 
 async function assertRefused(

@@ -18,9 +18,6 @@ export async function identifyShard(db: Db): Promise<string> {
   return (await db.selectFrom('shard_identity').select('id').executeTakeFirstOrThrow()).id;
 }
 
-/** Reason for which nothing is taken out of the source only. */
-export const NOT_THERE = 'The destination does not have the project, so nothing is discarded.';
-
 /**
  * Finds the reason for which a project cannot move from one database to another, a sentence; null for none.
  * @param operator of the project's multisig. Its nonces, or a succession that begins with it, show that the workers of
@@ -39,21 +36,25 @@ export async function findMoveIssue(
       return `The ${name} has the schema of another release. Upgrade both shards first.`;
     }
   }
-  if (!isDiscarded && (await areAllPaused(from)))
-    return 'The company has paused all projects of the source. Resume them first.';
   const { rows } = await sql<{ known: boolean; there: boolean }>`
     select exists (select from projects where id = ${projectId}) as there,
       exists (select from nonces where authority = ${operator})
         or exists (select from key_successions where role = 'operator' and from_key = ${operator}) as known
   `.execute(to);
   const { known = false, there = false } = rows[0] ?? {};
-  if (there && !isDiscarded) {
-    return 'The destination has the project already. If the source was restored from a backup made before the move, take it out with --discard.';
-  }
-  if (!there && isDiscarded) return NOT_THERE;
+  if (isDiscarded) return there ? null : NOTHING_TO_DISCARD;
+  if (there) return ALREADY_THERE;
+  if (await areAllPaused(from)) return 'The company has paused all projects of the source. Resume them first.';
   if (known) return null;
   return `The workers of the destination have never had the operator ${operator}. Give them its key as OPERATOR_SIGNER or OPERATOR_SIGNER_PREVIOUS first.`;
 }
+
+/** The reason for which a project does not move to where it is: nothing may be copied over what a shard works on. */
+export const ALREADY_THERE =
+  'The destination has the project already. If the source was restored from a backup made before the move, take it out with --discard.';
+
+/** The reason for which a project is not discarded: what the source has, or keeps of an interrupted move, is the only copy. */
+export const NOTHING_TO_DISCARD = 'The destination does not have the project, so nothing is discarded.';
 
 /** Finds a project with the operator of its multisig; null if it is not here. */
 export async function findNamedProject(
@@ -89,6 +90,16 @@ export async function arrive(trx: Db, from: Db, { moveId, projectId, isDiscarded
   for (const belonging of BELONGINGS) await putIn(trx, from, moveId, belonging);
   await sql`set constraints all immediate`.execute(trx);
   await countEventsOn(trx, from);
+}
+
+/** Returns true if this database has stored the rows of a move. */
+export async function isStored(db: Db, moveId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('project_arrivals')
+    .select('move_id')
+    .where('move_id', '=', moveId)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Stores the rows of a move that was interrupted after they had left. */

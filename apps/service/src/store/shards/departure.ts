@@ -67,14 +67,15 @@ export class NotDrained extends Error {
  * Every statement sees what was committed before it (`read committed`), and the rows that others refer to are locked first: a
  * snapshot of the whole transaction would miss what was committed while it waited for these locks.
  *
- * What a restored backup had at work is discarded with the rest: nothing of the source runs that could end it.
+ * A project that is discarded leaves at once: its rows say what was at work when the backup was made, and no worker would end it.
  * @throws NotDrained
  */
 export async function depart(trx: Db, { moveId, destination, projectId, isDiscarded, rest }: Transfer): Promise<void> {
   const project = await lockRows(trx, projectId, rest);
   // Now that the project is locked, no worker ends a job because of a pause, and the jobs of a resumption leave with the others.
-  if (!isDiscarded && (await areAllPaused(trx)))
+  if (!isDiscarded && (await areAllPaused(trx))) {
     throw new NotDrained('the company has paused all projects of the source');
+  }
   await trx
     .insertInto('project_moves')
     .columns(['id', 'project_id', 'destination', 'multisig', 'key_prefixes'])
@@ -89,7 +90,7 @@ export async function depart(trx: Db, { moveId, destination, projectId, isDiscar
   // A worker that had claimed one of them is seen below, and so is a job that it has returned or enqueued meanwhile; afterwards
   // none is left to be claimed.
   await takeOut(trx, moveId, project, jobs);
-  if (isDiscarded) await dropJobs(trx, project.multisig);
+  if (isDiscarded) await deleteJobs(trx, project);
   else await requireDrained(trx, project);
   for (const belonging of others) await takeOut(trx, moveId, project, belonging);
 }
@@ -133,11 +134,6 @@ async function lockRows(trx: Db, projectId: string, { indices, above }: Rest): P
   return { projectId, multisig, isMeant };
 }
 
-/** Deletes the jobs that seem to run: their worker has ended with the database before the restore. */
-async function dropJobs(trx: Db, multisig: string): Promise<void> {
-  await sql`delete from jobs.job where name = 'batch' and ${isOf(multisig)} and state = 'active'`.execute(trx);
-}
-
 async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedProject): Promise<void> {
   const { rows } = await sql<{ what: string | null }>`
     select case
@@ -160,6 +156,11 @@ async function requireDrained(trx: Db, { projectId, multisig, isMeant }: MovedPr
   `.execute(trx);
   const what = rows[0]?.what ?? null;
   if (what !== null) throw new NotDrained(what);
+}
+
+/** Deletes the jobs of a multisig in every state. A run of one of them that goes on ends at its next write. */
+async function deleteJobs(trx: Db, { multisig }: MovedProject): Promise<void> {
+  await sql`delete from jobs.job where name = 'batch' and ${isOf(multisig)}`.execute(trx);
 }
 
 /** Moves rows to `departed_rows` as JSON, which PostgreSQL writes and reads itself: no amount passes through JavaScript. */
