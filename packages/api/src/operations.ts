@@ -218,11 +218,7 @@ export const OPERATIONS = {
     params: z.object({ batchId }),
     responses: {
       200: { description: 'Events; `data` is JSON.', schema: BatchEvent, mediaType: 'text/event-stream' },
-      204: {
-        description:
-          'No event follows: the one in `Last-Event-ID` was the last, or the events of a batch that ended long ago were dropped.',
-        schema: z.null(),
-      },
+      204: { description: 'No event follows: the last one was received or dropped.', schema: z.null() },
     },
     errors: ['ERR_BATCH_NOT_FOUND', 'ERR_TOO_MANY_STREAMS'],
     fallback: 'ERR_INTERNAL',

@@ -1,22 +1,7 @@
 import * as z from 'zod';
 
-export const base58Address = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');
-
-export const base58Signature = z
-  .string()
-  .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a signature: 64 bytes in base58');
-
-/** Amount as a person types it. */
-export const decimalTokens = z
-  .string()
-  .regex(/^\d{1,20}(\.\d{1,19})?$/, 'must be a decimal number of whole tokens, e.g. "1000" or "0.5"')
-  .describe('Whole tokens as decimal text.');
+// Values that both the public API and the console's have.
 
 export const wholeTokens = z.string().describe('Whole tokens, decimal.');
 export const lamports = z.string().regex(/^\d+$/).describe('Lamports, decimal.');
-/** Lamports of the operator that batches hold, and the most that they may hold. */
-export const lamportsOfCap = z.object({ used: lamports, cap: lamports });
 export const isoDateTime = z.iso.datetime().describe('ISO 8601, UTC.');
-
-/** Query parameter: a batch index. Eighteen digits always fit the database's bigint. */
-export const batchIndexParam = z.string().regex(/^[1-9]\d{0,17}$/, 'must be a batch index, e.g. "17"');

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { ApprovalToSign, BatchDetail, BatchPage, BatchProgress, ExecuteRequest } from '../console-schemas/batch.ts';
+import { batchIndexParam } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { BatchStatus, idParam } from '../schemas.ts';
-import { batchIndexParam } from '../values.ts';
 import { batchParams, HEAVY, page, projectParams, SESSION } from './common.ts';
 
 const { initBatch, previewBatch, executeBatch, cancelBatch, streamBatchEvents } = OPERATIONS;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ProofCheck, ProofCheckRequest, PublicVault } from '../console-schemas/proof.ts';
+import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
-import { base58Address } from '../values.ts';
 import { OPEN, PAYLOAD_BODY_BYTES } from './common.ts';
 
 /** Operations that need no sign-in. */

@@ -8,9 +8,9 @@ import {
   SchemaTrial,
   SchemaTrialRequest,
 } from '../console-schemas/registration.ts';
+import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
 import { idParam } from '../schemas.ts';
-import { base58Address } from '../values.ts';
 import { HEAVY, PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES, SESSION } from './common.ts';
 
 export const REGISTRATION_OPERATIONS = {

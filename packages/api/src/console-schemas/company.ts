@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { Approvals } from '../batch-events.ts';
 import { BatchStatus } from '../schemas.ts';
-import { isoDateTime, lamports, lamportsOfCap } from '../values.ts';
+import { isoDateTime, lamports } from '../values.ts';
 import { BatchRow } from './batch.ts';
 import { CompanyTerms, ProjectSummary } from './project.ts';
+import { lamportsOfCap } from './values.ts';
 
 const reason = z.string().min(1).max(500);
 

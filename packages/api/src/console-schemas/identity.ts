@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { base58Address, isoDateTime } from '../values.ts';
+import { isoDateTime } from '../values.ts';
 import { RegistrationMode } from './registration.ts';
+import { base58Address } from './values.ts';
 
 export const SignInChallengeRequest = z
   .strictObject({ wallet: base58Address.describe('The wallet that will sign in.') })

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { Approvals } from '../batch-events.ts';
 import { MetRule, Pipeline } from '../schemas.ts';
-import { base58Address, decimalTokens, isoDateTime, wholeTokens } from '../values.ts';
+import { isoDateTime, wholeTokens } from '../values.ts';
 import { DecisionSignature } from './company.ts';
+import { base58Address, decimalTokens } from './values.ts';
 
 /** Each list may have this many: the lists of every version are kept, and init reads the present ones. */
 export const MAX_LISTED_RECIPIENTS = 1_000;

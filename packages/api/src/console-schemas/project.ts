@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { Scope } from '../schemas.ts';
-import { decimalTokens, isoDateTime, lamports, lamportsOfCap, wholeTokens } from '../values.ts';
+import { isoDateTime, lamports, wholeTokens } from '../values.ts';
 import { ApprovalMode, ProofTypes } from './registration.ts';
+import { decimalTokens, lamportsOfCap } from './values.ts';
 
 export const ProjectToken = z
   .object({

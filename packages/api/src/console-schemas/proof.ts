@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { BatchStatus, MAX_PAYLOAD_BYTES, MAX_TYPE_CHARACTERS } from '../schemas.ts';
-import { base58Signature, isoDateTime } from '../values.ts';
+import { isoDateTime } from '../values.ts';
+import { base58Signature } from './values.ts';
 
 /** Most pipelines that a proof check answers. */
 export const MAX_PROVEN_PIPELINES = 20;

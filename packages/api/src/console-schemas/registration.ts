@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { MAX_PAYLOAD_BYTES, MAX_PIPELINES_PER_BATCH, Pipeline, Scope } from '../schemas.ts';
-import { base58Address, decimalTokens, lamports } from '../values.ts';
+import { lamports } from '../values.ts';
+import { base58Address, decimalTokens } from './values.ts';
 
 const payloadSchema = z.record(z.string(), z.unknown());
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { BatchStatus, InitWarning } from '../schemas.ts';
-import { base58Address, base58Signature, decimalTokens, isoDateTime } from '../values.ts';
+import { isoDateTime } from '../values.ts';
+import { base58Address, base58Signature, decimalTokens } from './values.ts';
 
 export const Asset = z.enum(['SOL', 'TOKEN']).meta({
   id: 'Asset',
