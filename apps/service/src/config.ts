@@ -167,7 +167,7 @@ const SETTINGS = {
   batchExpirySeconds: settingWithDefault(
     'BATCH_EXPIRY_SECONDS',
     whole('seconds', 1, 365 * SECONDS_PER_DAY),
-    'seconds until a batch that is not executed ends `FAILED`; applies to batches that are created afterwards',
+    'seconds until a batch that is not executed ends `FAILED`; change it while none is open, because open ones keep their end and show the new one',
     '604800',
   ),
   rotationGraceSeconds: settingWithDefault(
