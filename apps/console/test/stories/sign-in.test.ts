@@ -24,6 +24,8 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
       const wallet = page.getByRole('button', { name: 'Silent wallet' });
       await wallet.press('Enter');
       await wallet.and(page.locator('[aria-disabled=true]:focus')).waitFor();
+      // The text to sign comes from the service first.
+      await page.waitForFunction(`globalThis.timesAsked === ${attempt}`);
       await page.keyboard.press('Enter');
       assert.equal(await page.evaluate('globalThis.timesAsked'), attempt);
       await page.getByRole('button', { name: 'Close' }).click();
