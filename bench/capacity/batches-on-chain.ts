@@ -62,13 +62,17 @@ async function readPhase(db: Db, id: string, phase: Bundle['phase']): Promise<On
 
 const NONCE_LAMPORTS = Number(maxRentLamports(getNonceSize()));
 
+/** Reads how long the job took that closes a batch: until its last bundle was settled, not until that is finalized. */
 async function closingMs(db: Db, id: string): Promise<number> {
   const row = await db
     .selectFrom('batches')
-    .select(['end_finalized_at as from', 'closed_at as to'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-  return row.from === null || row.to === null ? 0 : row.to.getTime() - row.from.getTime();
+    .innerJoin('bundles', 'bundles.batch_id', 'batches.id')
+    .select((eb) => ['end_finalized_at as from', eb.fn.max('settled_at').as('to')])
+    .where('batches.id', '=', id)
+    .where('phase', '=', 'close')
+    .groupBy('end_finalized_at')
+    .executeTakeFirst();
+  return row?.from && row.to ? row.to.getTime() - row.from.getTime() : 0;
 }
 
 /** Reads the compute-unit limit of a transaction. */

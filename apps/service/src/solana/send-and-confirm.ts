@@ -24,8 +24,8 @@ export async function sendAndConfirm(
   const view = chain.view();
   let sentMsAgo = 0;
   for (let polls = 0; polls < MAX_POLLS; polls += 1) {
-    // The block first, as `hasExpired` needs it.
-    const finalized = polls % POLLS_PER_BLOCK === 0 ? await view.finalizedBlock() : null;
+    // Before the statuses, as `hasExpired` needs it.
+    const finalized = readsBlock(polls) ? await view.finalizedBlock() : null;
     const { contextSlot, outcomes } = await view.signatureOutcomes([signature]);
     const [outcome = 'unknown'] = outcomes;
     if (outcome !== 'unknown' && (until === 'processed' || outcome.confirmation !== 'processed')) return outcome;
@@ -44,8 +44,6 @@ export async function sendAndConfirm(
 }
 
 const MAX_POLL_INTERVAL_MS = 400;
-/** An expiry takes a minute, so that it may be seen a second or two later. */
-export const POLLS_PER_BLOCK = 5;
 /** The node itself sends as often. */
 const RESEND_MS = 2_000;
 /** Five minutes, while a blockhash lives for one: after that the cluster has halted or forked. */
@@ -63,6 +61,14 @@ export function hasExpired(
   lastValidBlockHeight: bigint,
 ): boolean {
   return blockHeight > lastValidBlockHeight && contextSlot >= slot;
+}
+
+/** An expiry takes a minute, so that it may be seen a second or two later. Most transactions land before the first such poll. */
+const POLLS_PER_BLOCK = 5;
+
+/** Returns true if a poll, the first of which is number 0, reads the finalized block too, which `hasExpired` needs. */
+export function readsBlock(polls: number): boolean {
+  return polls % POLLS_PER_BLOCK === POLLS_PER_BLOCK - 1;
 }
 
 /** Computes the pause after a poll, the first of which is number 0. A wait is at most half as long again as it must be. */

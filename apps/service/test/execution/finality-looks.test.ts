@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline } from '@flywheel/testing/client';
+import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld } from '@flywheel/testing/world';
 import { findJobs } from '../../src/store/jobs/job-records.ts';
@@ -30,6 +31,8 @@ it('the job that closes a batch looks when its end may be final, and when its cl
     );
     // One when the end is final, which closes it; one when the closing is final; and two for estimates that are too early.
     assert.ok(looks.length <= 4, `${looks.length} looks`);
+    // The ledger has all costs, so that another look would find nothing.
+    assert.equal(await countOpenJobs(world, 'close', id), 0);
   } finally {
     await world.stop();
   }

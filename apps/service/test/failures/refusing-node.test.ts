@@ -6,7 +6,7 @@ import { openTestDatabase } from '@flywheel/testing/postgres';
 import { newBundle, SIGNED_TX, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { getBase58Decoder, signature } from '@solana/kit';
 import type { WorkerDeps } from '../../src/batches/deps.ts';
-import { completeLedger, isLedgerComplete } from '../../src/batches/jobs/complete-ledger.ts';
+import { completeLedger, judgeLedger } from '../../src/batches/jobs/complete-ledger.ts';
 import type { TransactionCosts } from '../../src/solana/answers.ts';
 import type { SignatureOutcome } from '../../src/solana/chain.ts';
 import { insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
@@ -51,28 +51,31 @@ test('a node that refuses some of many requests delays the ledger of a large bat
   assert.deepEqual(charged, [{ lamports: 40n * 5_000n }]);
 });
 
-test('a ledger is complete without what landed only if it has expired and no node knows it', async () => {
+test('a ledger is incomplete without what landed, unless it has expired and no node knows it', async () => {
   const project = await storeProject(db);
   const batch = await storeBatch(db, project);
   const bundle = newBundle(batch);
   const { signatures, lastValidBlockHeight } = bundle;
   const { id } = await insertBundle(db, bundle);
   await settleBundle(db, id, 'landed', { signatures, slot: 1n }, new Date());
-  const isComplete = (outcome: SignatureOutcome, blockHeight: bigint) => {
+  const judge = (outcome: SignatureOutcome, blockHeight: bigint) => {
     const chain = {
       finalizedBlock: async () => ({ slot: 2n, blockHeight }),
       signatureOutcomes: async () => ({ contextSlot: 2n, outcomes: signatures.map(() => outcome) }),
     };
-    return isLedgerComplete({ db, chain } as unknown as WorkerDeps, batch);
+    return judgeLedger({ db, chain } as unknown as WorkerDeps, batch);
   };
-  assert.equal(await isComplete({ confirmation: 'finalized', err: null, slot: 1n }, lastValidBlockHeight + 1n), false);
-  assert.equal(await isComplete('unknown', lastValidBlockHeight), false);
-  assert.equal(await isComplete('unknown', lastValidBlockHeight + 1n), true);
+  assert.equal(
+    await judge({ confirmation: 'finalized', err: null, slot: 1n }, lastValidBlockHeight + 1n),
+    'incomplete',
+  );
+  assert.equal(await judge('unknown', lastValidBlockHeight), 'incomplete');
+  assert.equal(await judge('unknown', lastValidBlockHeight + 1n), 'forgotten');
   const rent = { rentOutLamports: 0n, rentBackLamports: 0n, vaultRentLamports: 0n };
   const entries = signatures.map((each) => ({
     ...{ signature: each, phase: bundle.phase, feeLamports: 5_000n, tipLamports: 0n },
     ...rent,
   }));
   await insertLedgerEntries(db, batch.id, entries);
-  assert.equal(await isComplete('unknown', lastValidBlockHeight), true);
+  assert.equal(await judge('unknown', lastValidBlockHeight), 'complete');
 });

@@ -3,7 +3,7 @@ import type { TransactionVersion } from '@flywheel/squads';
 import type { Signature } from '@solana/kit';
 import { type Batch, type Bundle, heldUp } from '../../model/batch.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
-import { hasExpired, POLLS_PER_BLOCK, pollIntervalMs } from '../../solana/send-and-confirm.ts';
+import { hasExpired, pollIntervalMs, readsBlock } from '../../solana/send-and-confirm.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
 import { recordHoldUp } from '../../store/batches/executions.ts';
@@ -177,8 +177,8 @@ async function pollWatched(
   let isSlowReported = false;
   for (let polls = 0; ; polls += 1) {
     signal.throwIfAborted();
-    // The block first, as `hasExpired` needs it.
-    const finalized = polls % POLLS_PER_BLOCK === 0 ? await chain.finalizedBlock() : null;
+    // Before the statuses, as `hasExpired` needs it.
+    const finalized = readsBlock(polls) ? await chain.finalizedBlock() : null;
     const { contextSlot, outcomes } = await chain.signatureOutcomes(signatures);
     const confirmed = outcomes.map((outcome) => outcome !== 'unknown' && outcome.confirmation !== 'processed');
     const slots = outcomes.flatMap((outcome, i) => (confirmed[i] && outcome !== 'unknown' ? [outcome.slot] : []));

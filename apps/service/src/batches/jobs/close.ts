@@ -33,7 +33,7 @@ import { findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { boundBurnedIndex, boundClosing } from '../exposure.ts';
 import { uncountUnexecuted } from '../terms.ts';
-import { completeLedger, isLedgerComplete } from './complete-ledger.ts';
+import { completeLedger, judgeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
 import {
@@ -48,9 +48,8 @@ import { isOfOtherKind, readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
 const FINALITY_POLL_MS = 2_000;
-/** The costs may be missing while a node is behind. They are read again after this time. */
-const LEDGER_POLL_MS = 10_000;
-const CLOSED_CHECK_MS = 60_000;
+/** The costs may be missing while a node is behind. They are read again after these times, before and after the closing. */
+const [LEDGER_POLL_MS, CLOSED_CHECK_MS] = [10_000, 60_000];
 /** Interval at which the job looks for the wallet's cancel vote. */
 const CANCEL_POLL_MS = 10 * 60_000;
 /** After this many failures in a row, another immediate attempt is unlikely to succeed. */
@@ -84,9 +83,9 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
       if (!(await isClosedForGood(deps, multisig, batch))) {
         return enqueueAgain(deps, multisig, batch, await untilFinalMs(deps, batch, 'close'));
       }
-      await completeLedger(deps, multisig, batch);
-      if (!(await isLedgerComplete(deps, batch))) return enqueueAgain(deps, multisig, batch, LEDGER_POLL_MS);
-      return recordClosed(deps, multisig, batch);
+      const ledger = await judgeLedger(deps, batch);
+      if (ledger === 'incomplete') return enqueueAgain(deps, multisig, batch, LEDGER_POLL_MS);
+      return recordClosed(deps, multisig, batch, { hasAllCosts: ledger === 'complete' });
     }
     if (step === 'not created') {
       // A setup that a fork took away may land again until it expires.
@@ -101,14 +100,19 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
 }
 
 /**
- * Records that a batch is closed. The job runs once more: a node that is behind, or has forgotten a transaction, may
- * tell its costs by then.
+ * Records that a batch is closed. Where the ledger lacks a transaction, the job runs once more: a node that is behind, or has
+ * forgotten it, may tell its costs by then.
  */
-async function recordClosed(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
+async function recordClosed(
+  deps: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+  { hasAllCosts }: { readonly hasAllCosts: boolean },
+): Promise<void> {
   const isFirst = await fencedTransaction(deps, async (trx) => {
     await dropExpiry(trx, multisig, batch);
     if (!(await markClosed(trx, batch.id, deps.clock.now()))) return false;
-    await enqueueAgain({ ...deps, db: trx }, multisig, batch, CLOSED_CHECK_MS);
+    if (!hasAllCosts) await enqueueAgain({ ...deps, db: trx }, multisig, batch, CLOSED_CHECK_MS);
     return true;
   });
   if (isFirst) deps.log.info({ batchId: batch.id }, 'batch closed on chain');

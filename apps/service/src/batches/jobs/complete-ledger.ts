@@ -41,23 +41,27 @@ export async function completeLedger(
 }
 
 /**
- * Returns true if the ledger of a batch has each transaction that landed, as far as nodes tell: one that they do not
- * know after it has expired was taken away by a fork, or is forgotten.
+ * Tells whether the ledger of a batch has each transaction that landed: `forgotten` if nodes do not know what it lacks, which
+ * has expired: a fork took it away, or they have forgotten it, maybe for a while only. `incomplete` if a later call records
+ * more.
  */
-export async function isLedgerComplete(
+export async function judgeLedger(
   { db, chain }: Pick<WorkerDeps, 'db' | 'chain'>,
   { id: batchId }: Pick<Batch, 'id'>,
-): Promise<boolean> {
-  const finalized = await chain.finalizedBlock();
+): Promise<'complete' | 'forgotten' | 'incomplete'> {
   const recorded = new Set((await findLedgerEntries(db, batchId)).map(({ signature }) => signature));
-  for (const { landedSignatures, lastValidBlockHeight } of await findBundles(db, batchId)) {
-    const missing = landedSignatures.filter((signature) => !recorded.has(signature));
-    if (missing.length === 0) continue;
-    const { contextSlot, outcomes } = await chain.signatureOutcomes(missing);
+  const lacking = (await findBundles(db, batchId)).flatMap(({ landedSignatures, lastValidBlockHeight }) => {
+    const signatures = landedSignatures.filter((signature) => !recorded.has(signature));
+    return signatures.length === 0 ? [] : [{ signatures, lastValidBlockHeight }];
+  });
+  if (lacking.length === 0) return 'complete';
+  const finalized = await chain.finalizedBlock();
+  for (const { signatures, lastValidBlockHeight } of lacking) {
+    const { contextSlot, outcomes } = await chain.signatureOutcomes(signatures);
     const isUnknown = outcomes.every((outcome) => outcome === 'unknown');
-    if (!isUnknown || !hasExpired(finalized, contextSlot, lastValidBlockHeight)) return false;
+    if (!isUnknown || !hasExpired(finalized, contextSlot, lastValidBlockHeight)) return 'incomplete';
   }
-  return true;
+  return 'forgotten';
 }
 
 /**
