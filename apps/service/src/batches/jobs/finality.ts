@@ -27,16 +27,23 @@ const POLL_INTERVAL_MS = 400;
 
 /**
  * Waits until everything of a batch that has landed so far is finalized, about 13 s on mainnet, and reads its state then.
+ * A transaction behind a failed one of its bundle, which would execute the next pipeline, is waited for until it expires.
  * Nothing of the batch may be sent meanwhile, and its bundles must be settled.
  * @returns `incomplete` if the node does not have the whole history of a closed batch.
  */
 export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<Finality | 'incomplete'> {
   const { chain, clock, signal, turn } = deps;
   const seenSlot = await chain.slot();
-  while ((await chain.finalizedBlock()).slot < seenSlot || !(await isFinalForAll(deps, batch))) {
+  for (;;) {
+    const isPast = (await chain.finalizedBlock()).slot >= seenSlot;
+    const startsLeft = isPast ? await findStartsLeft(deps, batch) : null;
+    if (startsLeft !== null) {
+      // Read after the transactions were looked up: those that have landed are part of it.
+      const final = await readFinality(deps, multisig, batch);
+      if (final === 'incomplete' || final.status !== 'Approved' || !startsLeft.has(final.executed)) return final;
+    }
     await turn.pause(() => clock.sleep(POLL_INTERVAL_MS, signal));
   }
-  return readFinality(deps, multisig, batch);
 }
 
 /** A cluster whose pace is not known yet is looked at again after this time. */
@@ -131,24 +138,38 @@ function namesAddress(wire: string, address: Address): boolean {
   return Buffer.from(wire, 'base64').includes(Buffer.from(addressEncoder.encode(address)));
 }
 
-/** Returns true if each transaction that was sent for a batch is finalized, or can no longer change anything. */
-export async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Promise<boolean> {
-  const finalized = await chain.finalizedBlock();
-  for (const bundle of await findBundles(db, id)) {
-    if (bundle.phase === 'close') continue;
-    const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures);
-    if (!hasExpired(finalized, contextSlot, bundle.lastValidBlockHeight) && !isFinalBundle(bundle, outcomes))
-      return false;
-  }
-  return true;
+/**
+ * Returns true if each transaction that was sent for a batch that is not approved on chain is finalized, or can no longer
+ * change anything.
+ */
+export async function isFinalForAll(deps: RunDeps, batch: Batch): Promise<boolean> {
+  return (await findStartsLeft(deps, batch)) !== null;
 }
 
 /**
- * Returns true if no transaction of a bundle can change its outcome any more. A fork took away a transaction that had landed and
- * is unknown now; it may land again until it expires.
+ * Finds the positions of the pipelines at which transactions begin that stand behind a failed one of their bundle and may still
+ * land. Only the cursor holds them back: one lands if its position is the cursor of an approved batch.
+ * @returns null if anything else that was sent for the batch may still change its outcome.
+ */
+async function findStartsLeft({ chain, db }: RunDeps, { id }: Batch): Promise<ReadonlySet<number> | null> {
+  const finalized = await chain.finalizedBlock();
+  const startsLeft = new Set<number>();
+  for (const bundle of await findBundles(db, id)) {
+    if (bundle.phase === 'close') continue;
+    const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures);
+    if (hasExpired(finalized, contextSlot, bundle.lastValidBlockHeight)) continue;
+    if (!isFinalBundle(bundle, outcomes)) return null;
+    for (const start of startsOfUnknown(bundle, outcomes)) startsLeft.add(start);
+  }
+  return startsLeft;
+}
+
+/**
+ * Returns true if the outcome of a bundle can change no more, but for pipelines behind a failed transaction. A fork took
+ * away a transaction that had landed and is unknown now; it may land again until it expires.
  */
 function isFinalBundle(
-  { state, signatures, landedSignatures, landedSlot }: Bundle,
+  { state, phase, signatures, landedSignatures, landedSlot, pipelineCounts }: Bundle,
   outcomes: readonly SignatureOutcome[],
 ) {
   const isFinal = (outcome: SignatureOutcome) => outcome !== 'unknown' && outcome.confirmation === 'finalized';
@@ -156,8 +177,24 @@ function isFinalBundle(
   if (!outcomes.every((outcome) => outcome === 'unknown' || isFinal(outcome))) return false;
   if (state === 'sent') return unknown.length === 0;
   const isTakenAway = landedSignatures.some((signature) => unknown.includes(signature));
-  // A settled bundle whose transaction failed on chain: Squads refuses the ones behind it.
-  return !isTakenAway && (landedSlot === null || unknown.length < signatures.length);
+  // An approval needs none of the transactions behind it.
+  const mayApprove = phase === 'execution' && pipelineCounts[0] === 0 && outcomes[0] === 'unknown';
+  return !isTakenAway && (landedSlot === null || (!mayApprove && unknown.length < signatures.length));
+}
+
+/** Lists where the unknown transactions of a bundle begin that has failed. */
+function startsOfUnknown(
+  { landedSlot, firstPipeline, pipelineCounts }: Bundle,
+  outcomes: readonly SignatureOutcome[],
+): number[] {
+  // Nothing of a bundle lands that was lost.
+  if (landedSlot === null) return [];
+  let start = firstPipeline;
+  return pipelineCounts.flatMap((count, i) => {
+    const own = start;
+    start += count;
+    return outcomes[i] === 'unknown' ? [own] : [];
+  });
 }
 
 /**
