@@ -73,11 +73,11 @@ describe('of an account of 10 MiB that someone else chose,', () => {
 
   it('the funds of a vault read 16 KiB of the mint', async () => {
     const [{ owner: vault, tokenAccount } = assert.fail()] = RECIPIENTS;
-    const accounts = { vault, token: TOKEN, tokenAccount, recipientTokenAccounts: [] };
-    await assert.rejects(
-      readVaultFunds(chain, accounts),
-      /^Error: Mint \w+ has 10485760 bytes; at most 16384 are read/,
-    );
+    // The node answers zeros, also for the mint of the token account.
+    const token = { ...TOKEN, mint: address('11111111111111111111111111111111') };
+    const accounts = { vault, token, tokenAccount, recipientTokenAccounts: [] };
+    const withRent = { ...chain, minimumBalanceForRentExemption: async () => 1n };
+    assert.deepEqual((await readVaultFunds(withRent, accounts)).missingTokenAccounts, []);
     assert.equal(largestBytes, MAX_BYTES);
   });
 

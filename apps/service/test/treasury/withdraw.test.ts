@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { assertError, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land, tokenBalance } from '@flywheel/testing/chain';
-import { burnPipeline, execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { airdropPipeline, burnPipeline, execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
+import { closeMint, createClosableMint } from '@flywheel/testing/mints';
 import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import { approve, readWithdrawal, setUpWithdrawal, waitForWithdrawal, withdraw } from '@flywheel/testing/treasury';
 import type { World } from '@flywheel/testing/world';
@@ -50,6 +51,18 @@ describe('a withdrawal', () => {
     await executeWithdrawal(project, answer.batchId);
     assert.equal(await lamportsOf(to), (SOL * 3n) / 2n);
     assert.equal(await lamportsOf(vault), lamports - (SOL * 3n) / 2n);
+  });
+
+  it('transfers SOL after the mint of the project is closed, and a batch that needs the mint names what is missing', async () => {
+    const mint = await createClosableMint(world);
+    const closed = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    await world.localnet.bank.airdrop(vaultOf(closed), 2n * SOL);
+    await closeMint(world, mint);
+    const to = await newAddress();
+    await executeWithdrawal(closed, await setUpWithdrawal(world, closed, { asset: 'SOL', to, amount: '1' }));
+    assert.equal(await lamportsOf(to), SOL);
+    const airdrop = await setUpBatch(world, closed, [airdropPipeline(to, 1)]);
+    assertError(await executeSigned(world, closed, airdrop), 409, 'ERR_VAULT_UNDERFUNDED', /holds 0 tokens/);
   });
 
   it('transfers tokens, over the daily limits, and creates the recipient’s account', async () => {
