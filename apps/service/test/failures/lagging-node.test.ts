@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { assertError, executeSigned, readBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
+import { realClock } from '@flywheel/testing/clock';
 import { onlyLocal } from '@flywheel/testing/cluster';
 import { type Call, type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { findMismatchedPipeline } from '../../src/batches/check/mismatches.ts';
+import type { RunDeps } from '../../src/batches/deps.ts';
+import { endOpen } from '../../src/batches/jobs/end.ts';
+import { type ChainView, createChain } from '../../src/solana/chain.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
 import { findLandedSlot } from '../../src/store/batches/bundles.ts';
+import { requireProject } from '../../src/store/projects/projects.ts';
 
 /** A node so far behind knows nothing of what a test does. */
 const SLOTS_BEHIND = 200n;
@@ -103,6 +109,53 @@ describe('two nodes 200 slots apart behind one URL', () => {
     const multisig = await findMultisig(world, project);
     const accounts = async (addresses: readonly unknown[]) => addresses.map(() => null);
     assert.equal(await findMismatchedPipeline({ chain: { accounts } }, multisig, batch), 'unseen');
+  });
+});
+
+describe('a node that does not show the multisig', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld();
+  });
+  after(() => world.stop());
+
+  it('ends no batch, neither one that was executed nor one of which a restored database knows nothing', async () => {
+    const created = await createProject(world);
+    const { id, signedTx } = await setUpBatch(world, created, [burnPipeline(1)]);
+    requireOk(await executeSigned(world, created, { id, signedTx }, { prefer: 'wait=60' }));
+    const [project, executed] = [await requireProject(world.db, created.projectId), await findBatch(world.db, id)];
+    assert.ok(executed);
+    const { multisig } = project.flywheel;
+    const view = createChain({ rpcUrls: [world.localnet.url] }).view();
+    let lefts = 0;
+    const chain: ChainView = {
+      ...view,
+      accounts: async (addresses, options) =>
+        (await view.accounts(addresses, options)).map((account) =>
+          account?.address === multisig.address ? null : account,
+        ),
+      leaveNode: () => {
+        lefts += 1;
+        return null;
+      },
+    };
+    const jobs: object[] = [];
+    const deps = {
+      chain,
+      db: world.db,
+      clock: realClock,
+      log: { error: () => undefined },
+      turn: { pause: <T>(wait: () => Promise<T>) => wait() },
+      jobs: { enqueue: async (_db: object, job: object) => void jobs.push(job) },
+    } as unknown as RunDeps; // an end would need more
+    const open = { ...executed, status: 'FINALIZED' } as const;
+    await endOpen(deps, project, open, 'expired');
+    await endOpen(deps, project, { ...open, id: randomUUID(), status: 'AVAILABLE_TO_QUEUE' }, 'cancelled');
+    assert.deepEqual(
+      jobs.map((job) => Object(job).type),
+      ['expire', 'cancel'],
+    );
+    assert.equal(lefts, 2);
   });
 });
 

@@ -134,7 +134,10 @@ async function readFinallyExecuted(deps: RunDeps, multisig: Multisig, batch: Bat
   // batch may also seem not to be set up yet.
   const hasBegun = (await findBundles(deps.db, batch.id, 'execution')).length > 0;
   const read = hasBegun ? awaitFinality : readFinality;
-  const final = await read(deps, multisig, batch);
+  const first = await read(deps, multisig, batch);
+  // The multisig of a new project is finalized soon.
+  const isUnseen = first !== 'incomplete' && first.status === 'Unseen';
+  const final = isUnseen ? await awaitFinality(deps, multisig, batch) : first;
   if (final === 'incomplete') return final;
   // The index may be that of another batch, which a restored database has forgotten.
   const mayBeOther = batch.status === 'AVAILABLE_TO_QUEUE' && final.status !== 'Closed' && final.executed > 0;

@@ -16,9 +16,9 @@ import { cursorOf, isOfOtherKind, type RecordedTransaction, readBatchAccounts, r
 export interface Finality {
   /**
    * Status of the proposal; `Absent` if it is not on chain, `Closed` if its accounts are gone, `Foreign` if its index was used
-   * for something else.
+   * for something else; `Unseen` if the node does not show the multisig, which decides nothing.
    */
-  readonly status: ProposalStatus['__kind'] | 'Absent' | 'Closed' | 'Foreign';
+  readonly status: ProposalStatus['__kind'] | 'Absent' | 'Closed' | 'Foreign' | 'Unseen';
   /** Number of executed pipelines. */
   readonly executed: number;
 }
@@ -29,7 +29,7 @@ const POLL_INTERVAL_MS = 400;
  * Waits until everything of a batch that has landed so far is finalized, about 13 s on mainnet, and reads its state then.
  * A transaction behind a failed one of its bundle, which would execute the next pipeline, is waited for until it expires.
  * Nothing of the batch may be sent meanwhile, and its bundles must be settled.
- * @returns `incomplete` if the node does not have the whole history of a closed batch.
+ * @returns `incomplete` if the node does not show the multisig, or not the whole history of a closed batch.
  */
 export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<Finality | 'incomplete'> {
   const { chain, clock, signal, turn } = deps;
@@ -40,6 +40,10 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
     if (startsLeft !== null) {
       // Read after the transactions were looked up: those that have landed are part of it.
       const final = await readFinality(deps, multisig, batch);
+      if (final !== 'incomplete' && final.status === 'Unseen') {
+        leaveNode(deps, batch);
+        return 'incomplete';
+      }
       if (final === 'incomplete' || final.status !== 'Approved' || !startsLeft.has(final.executed)) return final;
     }
     await turn.pause(() => clock.sleep(POLL_INTERVAL_MS, signal));
@@ -85,7 +89,8 @@ export async function readFinality(
   multisig: Multisig,
   batch: Batch,
 ): Promise<Finality | 'incomplete'> {
-  const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'finalized');
+  const { isSeen, transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'finalized');
+  if (!isSeen) return { status: 'Unseen', executed: 0 };
   if (accounts !== null) {
     return isOfOtherKind(batch, accounts.batch) ? { status: 'Foreign', executed: 0 } : cursorOf(batch, accounts);
   }

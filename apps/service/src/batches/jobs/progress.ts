@@ -66,24 +66,26 @@ export interface BatchAccounts {
   readonly proposal: AccountBytes;
 }
 
-/** Reads how far a multisig's indices have come, and the accounts of a batch in the same state; null if one is missing. */
+/**
+ * Reads how far a multisig's indices have come, and the accounts of a batch in the same state; null if one is missing. `isSeen`
+ * is false if the node does not show the multisig at `finalized`: that of a new project is not finalized at once.
+ */
 export async function readBatchAccounts(
   { chain }: Pick<WorkerDeps, 'chain'>,
   multisig: Multisig,
   { batchIndex }: Pick<Batch, 'batchIndex'>,
   commitment: DecisiveCommitment,
-): Promise<{ readonly transactionIndex: bigint; readonly accounts: BatchAccounts | null }> {
+): Promise<{ readonly isSeen: boolean; readonly transactionIndex: bigint; readonly accounts: BatchAccounts | null }> {
   const addresses = [
     multisig.address,
     transactionAddress(multisig.address, batchIndex),
     proposalAddress(multisig.address, batchIndex),
   ];
   const [multisigAccount, batch, proposal] = await chain.accounts(addresses, { commitment });
-  // A new project's multisig is not finalized at once.
-  if (!multisigAccount && commitment === 'finalized') return { transactionIndex: 0n, accounts: null };
+  if (!multisigAccount && commitment === 'finalized') return { isSeen: false, transactionIndex: 0n, accounts: null };
   if (!multisigAccount) throw new Error(`The node does not show the multisig ${multisig.address}.`);
   const { transactionIndex } = decodeMultisig(multisigAccount);
-  return { transactionIndex, accounts: batch && proposal ? { batch, proposal } : null };
+  return { isSeen: true, transactionIndex, accounts: batch && proposal ? { batch, proposal } : null };
 }
 
 /**
