@@ -176,12 +176,19 @@ function createClient(transport: RpcTransport, clock: NonNullable<ChainOptions['
   return { rpc, readStatuses: createStatusReader(rpc, clock) };
 }
 
-/** Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough. */
+/**
+ * Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough: the others
+ * go on receiving it, and one that hangs delays nothing.
+ */
 async function sendToAll(nodes: readonly ChainRpc[], transaction: Base64EncodedWireTransaction): Promise<Signature> {
-  const sent = await Promise.allSettled(nodes.map((rpc) => sendTo(rpc, transaction)));
-  const accepted = sent.find((result) => result.status === 'fulfilled');
-  if (accepted) return accepted.value;
-  throw sent[0]?.status === 'rejected' ? sent[0].reason : new Error('sendTransaction: there is no node.');
+  try {
+    return await Promise.any(nodes.map((rpc) => sendTo(rpc, transaction)));
+  } catch (error) {
+    // The error of the preferred node; `errors` has the order of the nodes.
+    throw error instanceof AggregateError && error.errors.length > 0
+      ? error.errors[0]
+      : new Error('sendTransaction: there is no node.');
+  }
 }
 
 async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction): Promise<Signature> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { MAX_ANSWER_BYTES } from '@flywheel/solana-rpc';
+import { waitUntil } from '@flywheel/testing/batches';
 import { instantClock } from '@flywheel/testing/clock';
 import { type Base64EncodedWireTransaction, getBase58Decoder, type Signature } from '@solana/kit';
 import { createChain } from '../../src/solana/chain.ts';
@@ -14,7 +15,7 @@ const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.stop())));
 
 /** Starts a node for each way to answer, and a chain on all of them. */
-async function openNodes(...answers: readonly ((request: Request, count: number) => Answer)[]) {
+async function openNodes(...answers: readonly ((request: Request, count: number) => Answer | Promise<Answer>)[]) {
   const nodes = await Promise.all(answers.map(startHttpServer));
   servers.push(...nodes);
   const asked = nodes.map(({ requests }) => requests);
@@ -166,10 +167,30 @@ describe('several RPC URLs', () => {
       () => ({ result: SIGNATURE }),
     );
     assert.equal(await chain.send(WIRE), SIGNATURE);
-    assert.deepEqual(
-      asked.map((requests) => requests.map(({ body }) => body.method)),
-      [['sendTransaction'], ['sendTransaction'], ['sendTransaction']],
+    await waitUntil(
+      'each node to receive it',
+      async () => asked.map((requests) => requests.map(({ body }) => body.method).join()),
+      (methods) => methods.every((method) => method === 'sendTransaction'),
     );
+  });
+
+  it('delay no transaction that one of them has accepted', async () => {
+    const answered = Promise.withResolvers<Answer>();
+    const { chain } = await openNodes(
+      () => answered.promise,
+      () => ({ result: SIGNATURE }),
+    );
+    // The first node answers only afterwards.
+    assert.equal(await chain.send(WIRE), SIGNATURE);
+    answered.resolve({ status: 400, text: 'no' });
+  });
+
+  it('refuse a transaction with the error of the preferred one if none accepts it', async () => {
+    const { chain } = await openNodes(
+      () => ({ error: { code: -32602, message: 'the first one' } }),
+      () => ({ error: { code: -32602, message: 'the second one' } }),
+    );
+    await assert.rejects(chain.send(WIRE), /the first one/);
   });
 });
 
