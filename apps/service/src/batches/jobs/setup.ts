@@ -301,7 +301,10 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const shortLamports = await operatorShortage(deps, multisig, created);
     if (shortLamports > 0n) return shortLamports;
     const group = burnIndexGroup(multisig, dead.batchIndex);
-    const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
+    // Each attempt may be that of another job.
+    const earlier = await findBundles(deps.db, dead.id, 'close');
+    const attempt = earlier.filter(({ landedSlot }) => landedSlot === null).length;
+    const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
     const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
     const signers = [deps.operator, deps.company];
     // If this process dies once the burn has landed, this job records it: no later setup finds the index again. It waits for the
@@ -309,7 +312,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const check = { type: 'close', batchId: dead.id, multisig: multisig.address } as const;
     const onRecord = (trx: Db) =>
       deps.jobs.enqueue(trx, check, { startAfter: new Date(deps.clock.now().getTime() + BURNED_CHECK_MS) });
-    const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', signers, onRecord });
+    const landing = await landPlanned(deps, planned, { batchId: dead.id, phase: 'close', attempt, signers, onRecord });
     if (landing.state !== 'landed') {
       if ((await readTransactionIndex(deps, multisig)) >= dead.batchIndex) continue;
       throw new Error(
