@@ -10,6 +10,7 @@ import { chargeBatch } from '../../store/batches/exposure.ts';
 import { findLedgerEntries, findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.ts';
 import { inTransaction } from '../../store/db.ts';
 import type { WorkerDeps } from '../deps.ts';
+import { readOutcomes } from './finality.ts';
 
 /**
  * Records the costs of a batch's finalized transactions that have no ledger entry yet, and charges them to the present
@@ -22,11 +23,16 @@ export async function completeLedger(
 ): Promise<void> {
   const withdrawn = withdrawnLamports(pipelines);
   const { slot } = await chain.finalizedBlock();
-  for (const some of chunksOf(await findUnrecorded(db, batchId, slot), READS_AT_ONCE)) {
+  const unrecorded = await findUnrecorded(db, batchId, slot);
+  // While an engine drops bundles for hours, each attempt adds some that never land.
+  const lost = unrecorded.filter(({ isLost }) => isLost).map(({ signature }) => signature);
+  const { outcomeOf } = await readOutcomes(chain, [{ signatures: lost }]);
+  const sought = unrecorded.filter(({ signature, isLost }) => !isLost || outcomeOf(signature) !== 'unknown');
+  for (const some of chunksOf(sought, READS_AT_ONCE)) {
     const entries = await Promise.all(
-      some.map(async ({ signature, ...known }) => {
+      some.map(async ({ signature, phase, tipLamports }) => {
         const costs = await chain.transactionCosts(signature);
-        return costs && toEntry({ signature, ...known }, costs, multisig, withdrawn);
+        return costs && toEntry({ signature, phase, tipLamports }, costs, multisig, withdrawn);
       }),
     );
     await inTransaction(db, async (trx) => {
@@ -56,12 +62,13 @@ export async function judgeLedger(
   });
   if (lacking.length === 0) return 'complete';
   const finalized = await chain.finalizedBlock();
-  for (const { signatures, lastValidBlockHeight } of lacking) {
-    const { contextSlot, outcomes } = await chain.signatureOutcomes(signatures);
-    const isUnknown = outcomes.every((outcome) => outcome === 'unknown');
-    if (!isUnknown || !hasExpired(finalized, contextSlot, lastValidBlockHeight)) return 'incomplete';
-  }
-  return 'forgotten';
+  const { contextSlot, outcomeOf } = await readOutcomes(chain, lacking);
+  const isForgotten = lacking.every(
+    ({ signatures, lastValidBlockHeight }) =>
+      signatures.every((signature) => outcomeOf(signature) === 'unknown') &&
+      hasExpired(finalized, contextSlot, lastValidBlockHeight),
+  );
+  return isForgotten ? 'forgotten' : 'incomplete';
 }
 
 /**

@@ -1,6 +1,6 @@
 import { addressEncoder } from '@flywheel/protocol';
 import { type ProposalStatus, proposalAddress } from '@flywheel/squads';
-import type { Address } from '@solana/kit';
+import type { Address, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
@@ -158,11 +158,12 @@ export async function isFinalForAll(deps: RunDeps, batch: Batch): Promise<boolea
  */
 async function findStartsLeft({ chain, db }: RunDeps, { id }: Batch): Promise<ReadonlySet<number> | null> {
   const finalized = await chain.finalizedBlock();
+  const bundles = (await findBundles(db, id)).filter(({ phase }) => phase !== 'close');
+  const { contextSlot, outcomeOf } = await readOutcomes(chain, bundles);
   const startsLeft = new Set<number>();
-  for (const bundle of await findBundles(db, id)) {
-    if (bundle.phase === 'close') continue;
-    const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures);
+  for (const bundle of bundles) {
     if (hasExpired(finalized, contextSlot, bundle.lastValidBlockHeight)) continue;
+    const outcomes = bundle.signatures.map(outcomeOf);
     if (!isFinalBundle(bundle, outcomes)) return null;
     for (const start of startsOfUnknown(bundle, outcomes)) startsLeft.add(start);
   }
@@ -213,13 +214,9 @@ export async function readFinalBundles(
   executed: number,
 ): Promise<Bundle[]> {
   const bundles = await findBundles(db, id, 'execution');
-  const outcomes = new Map<string, SignatureOutcome>();
-  for (const { signatures } of bundles) {
-    const read = await chain.signatureOutcomes(signatures);
-    for (const [i, signature] of signatures.entries()) outcomes.set(signature, read.outcomes[i] ?? 'unknown');
-  }
-  const isKnown = (signature: string) => {
-    const outcome = outcomes.get(signature) ?? 'unknown';
+  const { outcomeOf } = await readOutcomes(chain, bundles);
+  const isKnown = (signature: Signature) => {
+    const outcome = outcomeOf(signature);
     return outcome !== 'unknown' && outcome.err === null && outcome.confirmation === 'finalized';
   };
   const known = bundles.flatMap(({ signatures, pipelineCounts }) =>
@@ -229,8 +226,19 @@ export async function readFinalBundles(
   return bundles.map((bundle) => ({
     ...bundle,
     landedSignatures: bundle.signatures.filter((signature) => {
-      const isForgotten = !isWhole && outcomes.get(signature) === 'unknown';
+      const isForgotten = !isWhole && outcomeOf(signature) === 'unknown';
       return isKnown(signature) || (isForgotten && bundle.landedSignatures.includes(signature));
     }),
   }));
+}
+
+/** Reads the outcomes of the transactions of many bundles together: one request of a node has 256 signatures. */
+export async function readOutcomes(
+  chain: Pick<RunDeps['chain'], 'signatureOutcomes'>,
+  bundles: readonly Pick<Bundle, 'signatures'>[],
+): Promise<{ readonly contextSlot: bigint; readonly outcomeOf: (signature: Signature) => SignatureOutcome }> {
+  const sent = bundles.flatMap(({ signatures }) => signatures);
+  const { contextSlot, outcomes } = await chain.signatureOutcomes(sent);
+  const known = new Map(sent.map((signature, i) => [signature, outcomes[i] ?? 'unknown']));
+  return { contextSlot, outcomeOf: (signature) => known.get(signature) ?? 'unknown' };
 }

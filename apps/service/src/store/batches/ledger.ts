@@ -2,18 +2,20 @@ import type { LedgerEntry } from '../../model/batch.ts';
 import { checkSignature, checkSignatures } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 
+/** A transaction that was sent and has no ledger entry. */
+export interface Unrecorded extends Pick<LedgerEntry, 'signature' | 'phase' | 'tipLamports'> {
+  /** True if nothing of its bundle had landed when the bundle was settled. */
+  readonly isLost: boolean;
+}
+
 /**
- * Finds the signatures of a batch's settled bundles that the ledger does not contain, without those that landed after a slot.
+ * Finds the transactions of a batch's settled bundles that the ledger does not contain, without those that landed after a slot.
  * @throws DamagedRecord
  */
-export async function findUnrecorded(
-  db: Db,
-  batchId: string,
-  upToSlot: bigint,
-): Promise<Pick<LedgerEntry, 'signature' | 'phase' | 'tipLamports'>[]> {
+export async function findUnrecorded(db: Db, batchId: string, upToSlot: bigint): Promise<Unrecorded[]> {
   const bundles = await db
     .selectFrom('bundles')
-    .select(['id', 'phase', 'signatures', 'tip_lamports'])
+    .select(['id', 'phase', 'signatures', 'tip_lamports', 'state', 'landed_slot'])
     .where('batch_id', '=', batchId)
     .where('state', '!=', 'sent')
     .where((eb) => eb.or([eb('landed_slot', 'is', null), eb('landed_slot', '<=', upToSlot)]))
@@ -21,10 +23,13 @@ export async function findUnrecorded(
     .execute();
   const recorded = await db.selectFrom('ledger_entries').select('signature').where('batch_id', '=', batchId).execute();
   const known = new Set<string>(recorded.map(({ signature }) => signature));
-  return bundles.flatMap(({ id, phase, signatures, tip_lamports }) =>
+  return bundles.flatMap(({ id, phase, signatures, tip_lamports, state, landed_slot }) =>
     checkSignatures(`bundle ${id} of batch ${batchId}`, 'signatures', signatures)
       // The tip is in a bundle's last transaction.
-      .map((signature, i) => ({ signature, phase, tipLamports: i === signatures.length - 1 ? tip_lamports : 0n }))
+      .map((signature, i) => ({
+        ...{ signature, phase, tipLamports: i === signatures.length - 1 ? tip_lamports : 0n },
+        isLost: state === 'failed' && landed_slot === null,
+      }))
       .filter(({ signature }) => !known.has(signature)),
   );
 }
