@@ -280,7 +280,7 @@ export const ERRORS = {
     500,
     'Compiling the pipelines or initializing the batch failed.',
     () =>
-      'The batch could not be initialized; nothing was stored. Send the request again with the same x-idempotency-key.',
+      'The batch could not be initialized, or its answer failed. Send the request again with the same x-idempotency-key: a batch that was stored is answered then.',
   ),
   ERR_BATCH_EXECUTE_FAILED: define(
     500,

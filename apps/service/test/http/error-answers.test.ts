@@ -256,7 +256,7 @@ describe('an error', () => {
     });
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
     const init = failing.fetch(INIT, json({}, { 'x-idempotency-key': BATCH_ID }));
-    await refused(init, 500, 'ERR_BATCH_INIT_FAILED', /nothing was stored/);
+    await refused(init, 500, 'ERR_BATCH_INIT_FAILED', /a batch that was stored is answered then/);
     await refused(failing.fetch(EXECUTE, json(body)), 500, 'ERR_BATCH_EXECUTE_FAILED');
     await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
     await refused(

@@ -45,6 +45,20 @@ describe('a rate limit', () => {
     assert.equal((await server.fetch('/v1/flywheel/batch/execute', { ...other, apiKey: otherKey })).status, 202);
   });
 
+  it('counts what asks the cluster much from the console as operations that make much work', async () => {
+    await using server = await startTestServer({ requestsPerWindow: 10 });
+    const project = `/console/api/projects/${BATCH_ID}`;
+    for (const path of [
+      `${project}/withdrawals`,
+      `${project}/rotations`,
+      '/console/api/registrations',
+      `/console/api/registrations/${BATCH_ID}/confirm`,
+    ]) {
+      const { headers } = await server.fetch(path, json({}, { cookie: `flywheel_session=${SESSION_TOKEN}` }));
+      assert.match(headers.get('ratelimit-policy') ?? '', /^"heavy"/, path);
+    }
+  });
+
   it('counts the console by wallet, or by address without a session', async () => {
     const counted: string[] = [];
     await using server = await startTestServer({

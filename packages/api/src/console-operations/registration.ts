@@ -11,7 +11,7 @@ import {
 import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
 import { idParam } from '../schemas.ts';
-import { HEAVY, PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES, SESSION } from './common.ts';
+import { HEAVY, PAYLOAD_BODY_BYTES, PROOF_TYPES_BODY_BYTES } from './common.ts';
 
 export const REGISTRATION_OPERATIONS = {
   previewMint: {
@@ -58,7 +58,7 @@ export const REGISTRATION_OPERATIONS = {
     ],
   },
   confirmRegistration: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/registrations/{registrationId}/confirm',
     summary: 'Complete a registration',

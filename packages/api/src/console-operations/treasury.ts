@@ -8,7 +8,7 @@ import {
 } from '../console-schemas/treasury.ts';
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
-import { COMPANY, projectParams, SESSION } from './common.ts';
+import { COMPANY, HEAVY, projectParams, SESSION } from './common.ts';
 
 const { initBatch } = OPERATIONS;
 
@@ -37,7 +37,7 @@ const COMPANY_ROTATION = {
 /** Withdrawals from the vault, and replacement of the multisig’s members. */
 export const TREASURY_OPERATIONS = {
   withdraw: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/projects/{projectId}/withdrawals',
     summary: 'Withdraw SOL or tokens from the vault',
@@ -60,7 +60,7 @@ export const TREASURY_OPERATIONS = {
     fallback: initBatch.fallback,
   },
   rotateWallet: {
-    ...SESSION,
+    ...HEAVY,
     method: 'POST',
     path: '/console/api/projects/{projectId}/rotations',
     summary: 'Replace the project’s wallet',
