@@ -116,6 +116,13 @@ describe('flywheel project, keys and register', () => {
         /^✗ ERR_INVALID_REQUEST {2}--receiver contains a user or password/,
       ],
       [['preview', await folder.write('none.json', '{"pipelines":[]}')], /^✗ ERR_FLYWHEEL_NO_INSTRUCTIONS {2}/],
+      [
+        [
+          'preview',
+          await folder.write('empty.json', '{"pipelines":[{"type":"WATCH_AD","payload":"{}","actions":[]}]}'),
+        ],
+        /^✗ ERR_FLYWHEEL_ACTIONS_EMPTY {2}/,
+      ],
     ] as const) {
       const { exitCode, stderr } = await runCommand(words, env);
       assert.match(stderr, says);

@@ -11,6 +11,7 @@ import {
   displayUrl,
   openConsole,
   type RpcUrlOption,
+  readRpcUrls,
   resolveRpcUrls,
   type UrlOption,
 } from '../context.ts';
@@ -56,7 +57,9 @@ export function addProofCommands(program: Command, context: Context): void {
     .action(async (options: VerifyOptions) => {
       const { output } = context;
       const query = await toQuery(options);
-      const rpcUrls = await resolveRpcUrls(context, options);
+      // With both, the service is not asked, so it does not name the node either.
+      const isWhole = query.signature !== null && query.vault !== null;
+      const rpcUrls = isWhole ? readRpcUrls(context, options) : await resolveRpcUrls(context, options);
       const verification = await verifyProof({ rpcUrls, console: openConsole(context, options) }, query);
       const { isProven, message, proofs } = verification;
       const node = rpcUrls.map(displayUrl).join(', ');
