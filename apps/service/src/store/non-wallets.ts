@@ -30,7 +30,10 @@ export function selectNonWallets(addresses: RawBuilder<unknown>) {
 
 export async function recordNonWallets(db: Db, seen: readonly NonWallet[], now: Date): Promise<void> {
   if (seen.length === 0) return;
-  const rows = seen.map(({ address, kind }) => ({ address, kind, seen_at: now }));
+  // Sorted, so that two checks insert the rows in the same order.
+  const rows = seen
+    .map(({ address, kind }) => ({ address, kind, seen_at: now }))
+    .sort((a, b) => (a.address < b.address ? -1 : 1));
   await db
     .insertInto('non_wallets')
     .values(rows)
