@@ -36,6 +36,7 @@ import { closeGroups, setupGroups } from '../../src/squads/groups.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
 import { accountSizes } from '../../src/squads/rent.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
+import { findJobs } from '../../src/store/jobs/job-records.ts';
 
 describe('a batch that others act on', () => {
   let world: World;
@@ -251,6 +252,38 @@ describe('an operator that is short of funds', () => {
       await world.localnet.bank.airdrop(operator.address, 1_000_000_000n);
       await makeDue(world, 'setup', batch.id);
       await waitForBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('is named by the first of several batches, and each of them says once why it waits, however often it is tried', async () => {
+    const world = await openWorld();
+    try {
+      const project = await createProject(world);
+      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
+      await waitUntil(
+        'an empty operator',
+        () => spendAll(world, operator),
+        (isEmpty) => isEmpty,
+      );
+      const ids: string[] = [];
+      for (let i = 0; i < 3; i++) ids.push((await openBatch(world, project, [burnPipeline(1)])).id);
+      for (const tries of [1, 2]) {
+        for (const id of ids) {
+          await makeDue(world, 'setup', id);
+          await waitUntil(
+            'the end of a setup',
+            () => findJobs(world.db, { withCompleted: true }),
+            (jobs) => jobs.filter((job) => job.batchId === id && job.state === 'completed').length >= tries,
+          );
+        }
+      }
+      const held = world.db.selectFrom('batch_events').select('data').where('type', '=', 'batch.held_up');
+      const reasons = (await held.orderBy('id').execute()).map(({ data }) => data.error?.message ?? '');
+      assert.equal(reasons.length, 3, reasons.join('\n'));
+      assert.match(reasons[0] ?? '', /the operator of the service lacks 0\.\d+ SOL/);
+      for (const reason of reasons.slice(1)) assert.match(reason, /batch 1, which comes before it, is held up/);
     } finally {
       await world.stop();
     }

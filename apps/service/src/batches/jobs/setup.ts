@@ -45,13 +45,15 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   for (const next of batches) {
     if (await endUnadmitted(deps, project, next)) continue;
     const shortLamports = await burnDeadIndices(deps, multisig, next);
-    if (shortLamports > 0n) return retryLater(deps, multisig, batch, { shortLamports: String(shortLamports) });
+    if (shortLamports > 0n) {
+      return retryLater(deps, multisig, { batch, next }, { shortLamports: String(shortLamports) });
+    }
     // An HTTP process has written what the batch counts for.
     await setExposure(deps.db, next.id, await boundExposure(deps.prices, multisig, next));
     // A withdrawal, a rotation and an execution that a fork has undone go on, and with them the batches before them.
     const isFree = hasBegun || isSetUpBeyondCaps(batch) || isSetUpBeyondCaps(next);
     const blocker = await setUpOne(deps, project, next, { isFree }).catch((error) => unlessEnded(deps, next, error));
-    if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
+    if (blocker !== null) return retryLater(deps, multisig, { batch, next }, blocker);
   }
 }
 
@@ -177,15 +179,20 @@ async function operatorShortage(
 }
 
 /**
- * Shows that the setup is held up and enqueues the job for later: a blocker outside of the batch delays it, but does
- * not fail it.
+ * Shows that setups are held up and enqueues the job for later: a blocker outside of the batch delays it, but does not fail it.
+ * @param next the batch that cannot be set up now: the one of the job, or one before it.
  */
-async function retryLater(deps: RunDeps, multisig: Multisig, batch: Batch, blocker: SetupBlocker): Promise<void> {
+async function retryLater(
+  deps: RunDeps,
+  multisig: Multisig,
+  { batch, next }: { readonly batch: Batch; readonly next: Batch },
+  blocker: SetupBlocker,
+): Promise<void> {
   const { jobs, clock, log } = deps;
   const now = clock.now();
   const reason = `${describeBlocker(blocker)} It is tried again every ${RETRY_MS / 1_000} s.`;
   await fencedTransaction(deps, async (trx) => {
-    await recordHoldUp(trx, deps.run, batch.id, heldUp(reason), now);
+    await recordHoldUp(trx, deps.run, next.id, heldUp(reason), now);
     const startAfter = new Date(now.getTime() + RETRY_MS);
     await jobs.enqueue(trx, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
   });

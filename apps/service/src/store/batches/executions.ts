@@ -140,16 +140,17 @@ export async function recordHoldUp(
       .select(['flywheel_id', 'batch_index'])
       .where('id', '=', batchId)
       .executeTakeFirstOrThrow();
+    const waits = heldUp(`batch ${batch_index}, which comes before it, is held up. It continues after that one.`);
     const waiting = await trx
       .selectFrom('batches')
       .select('id')
       .where('flywheel_id', '=', flywheel_id)
       .where('status', '=', 'AVAILABLE_TO_QUEUE')
       .where('batch_index', '>', batch_index)
+      // The jobs of all of them come here again and again.
+      .where(sql<boolean>`execution_error::text is distinct from ${JSON.stringify(waits)}`)
       .orderBy('batch_index')
       .execute();
-    const reason = `batch ${batch_index}, which comes before it, is held up. It continues after that one.`;
-    const waits = heldUp(reason);
     for (const { id } of waiting) await recordExecutionIssue(trx, id, waits, { keepRequest: true }, now);
   });
 }
