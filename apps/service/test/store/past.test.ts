@@ -22,7 +22,7 @@ import { judgePast } from '../../src/batches/policy/judge-past.ts';
 import type { Project } from '../../src/model/project.ts';
 import { createBatchCounts } from '../../src/projects/batch-counts.ts';
 import { listBatchRecords } from '../../src/store/batches/batch-records.ts';
-import { findBatches, findBatchesToSetUp, findCurrentBatch } from '../../src/store/batches/batches.ts';
+import { findBatches, findCurrentBatch, findIdsToSetUp } from '../../src/store/batches/batches.ts';
 import { findBundles, findLandedSlot, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { readCapUse } from '../../src/store/batches/cap-use.ts';
 import { findDeadIndices, findUnclosedIds } from '../../src/store/batches/ends.ts';
@@ -95,7 +95,7 @@ describe('statements beside a long past', () => {
   const listed = { ...page, waitsFor: undefined, batchIndex: undefined, batchId: undefined };
   const reads: Readonly<Record<string, (trx: Db, project: Project) => Promise<unknown>>> = {
     'the batches to set up': (trx, { flywheel: { id } }) =>
-      findBatchesToSetUp(trx, id, { upToIndex: BigInt(PAST + 3), reachedIndex: BigInt(PAST + 2) }),
+      findIdsToSetUp(trx, id, { upToIndex: BigInt(PAST + 3), reachedIndex: BigInt(PAST + 2) }),
     'indices that were never used': (trx, { flywheel: { id } }) =>
       findDeadIndices(trx, id, BigInt(PAST + 2), BigInt(PAST + 3)),
     'the batches that are not closed': (trx, { flywheel: { id } }) => findUnclosedIds(trx, id),

@@ -7,7 +7,7 @@ import type { DecisiveCommitment } from '../../solana/floor.ts';
 import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
 import { accountSizes } from '../../squads/rent.ts';
 import { isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
-import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
+import { finalizeBatch, findBatch, findIdsToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { Ended, findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { hasExecutionBegun, isExecutionRequested, recordHoldUp } from '../../store/batches/executions.ts';
@@ -36,13 +36,16 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   if (await isSetUpForGood(deps, multisig, batch)) return chargeEarly(deps, multisig, batch);
   const reachedIndex = await readTransactionIndex(deps, multisig);
   const range = { upToIndex: batch.batchIndex, reachedIndex };
-  const missing = await findBatchesToSetUp(deps.db, batch.flywheelId, range);
+  const missing = await findIdsToSetUp(deps.db, batch.flywheelId, range);
   // A fork may have taken away only a part of a setup that was complete. Nothing is set up again after a final end.
   const wasSetUp = batch.status !== 'AVAILABLE_TO_QUEUE' && !(await isEndFinalized(deps.db, batch.id));
-  const isAgain = wasSetUp && missing.every(({ id }) => id !== batch.id);
-  const batches = isAgain ? [...missing, batch] : missing;
+  const isAgain = wasSetUp && !missing.includes(batch.id);
+  const ids = isAgain ? [...missing, batch.id] : missing;
   const hasBegun = await hasExecutionBegun(deps.db, batch.id);
-  for (const next of batches) {
+  for (const id of ids) {
+    // One at a time: each may have thousands of pipelines, and the first may hold up the others.
+    const next = id === batch.id ? batch : await findBatch(deps.db, id);
+    if (!next) throw new Error(`Batch ${id} disappeared while those of its multisig were set up.`);
     if (await endUnadmitted(deps, project, next)) continue;
     const shortLamports = await burnDeadIndices(deps, multisig, next);
     if (shortLamports > 0n) {

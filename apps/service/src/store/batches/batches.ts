@@ -99,15 +99,15 @@ export async function findBatches(
   return (await query.orderBy('batch_index', 'desc').limit(limit).execute()).map(toBatch);
 }
 
-/** Finds the batches of a flywheel that are not yet on chain, up to an index, in the order in which the chain needs them. */
-export async function findBatchesToSetUp(
+/** Finds the ids of a flywheel's batches that are not yet on chain, up to an index, in the order in which the chain needs them. */
+export async function findIdsToSetUp(
   db: Db,
   flywheelId: string,
   { upToIndex, reachedIndex }: { readonly upToIndex: bigint; readonly reachedIndex: bigint },
-): Promise<Batch[]> {
+): Promise<string[]> {
   const ofFlywheel = db
     .selectFrom('batches')
-    .select(BATCH_COLUMNS)
+    .select(['id', 'batch_index'])
     .where('flywheel_id', '=', flywheelId)
     .where('batch_index', '<=', upToIndex);
   // Two parts, so that an index leads to the few batches of each.
@@ -119,7 +119,7 @@ export async function findBatchesToSetUp(
     .unionAll(ofFlywheel.where('batch_index', '>', reachedIndex).where('status', '!=', 'FAILED'))
     .orderBy('batch_index')
     .execute();
-  return Promise.all(rows.map((row) => withPipelines(db, row)));
+  return rows.map(({ id }) => id);
 }
 
 /** Records that a batch is completely set up on chain. @returns false if that was recorded, or the batch has ended. */
