@@ -78,11 +78,16 @@ export interface RunDeps extends WorkerDeps {
 /**
  * Runs a database transaction only if this run is still the current one of its lane, so that a worker that was
  * delayed until another took over changes nothing.
+ * @param options as of `requireRun`.
  * @throws StaleRun
  */
-export function fencedTransaction<T>({ db, run }: RunDeps, write: (trx: Db) => Promise<T>): Promise<T> {
+export function fencedTransaction<T>(
+  { db, run }: RunDeps,
+  write: (trx: Db) => Promise<T>,
+  options: { readonly locksFlywheel?: boolean } = {},
+): Promise<T> {
   return db.transaction().execute(async (trx) => {
-    await requireRun(trx, run);
+    await requireRun(trx, run, options);
     return write(trx);
   });
 }

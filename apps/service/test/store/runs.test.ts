@@ -7,6 +7,7 @@ import { openTestDatabase } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import { fencedTransaction, type RunDeps } from '../../src/batches/deps.ts';
+import { raiseBatchIndex } from '../../src/store/batches/ends.ts';
 import { beginRun, type Run, StaleRun } from '../../src/store/batches/runs.ts';
 
 const { db, poolConfig } = await openTestDatabase();
@@ -84,6 +85,23 @@ test('the next run of a multisig begins only after a write of the current run ha
   release.resolve();
   await Promise.all([writing, beginning]);
   assert.deepEqual(order, ['written', 'begun']);
+});
+
+test('both lanes of a multisig may change its flywheel at the same time: neither ends in a deadlock', async () => {
+  const { flywheel } = await storeProject(db);
+  const runs = [await beginRun(db, flywheel.id, 'setup'), await beginRun(db, flywheel.id, 'deciding')];
+  let begun = 0;
+  const change = (run: Run) =>
+    fencedTransaction(
+      { db, run } as RunDeps,
+      async (trx) => {
+        begun += 1;
+        while (begun < 2 && !(await isWaitingForLock())) await nextTurn();
+        await raiseBatchIndex(trx, flywheel.id, 7n);
+      },
+      { locksFlywheel: true },
+    );
+  await Promise.all(runs.map(change));
 });
 
 /** Begins a run as release 0.2.0 does. */

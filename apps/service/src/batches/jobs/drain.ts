@@ -2,7 +2,6 @@ import { type Batch, type ExecutionIssue, heldUp } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBatch } from '../../store/batches/batches.ts';
 import { hasExecutionBegun, recordExecutionIssue } from '../../store/batches/executions.ts';
-import { lockFlywheel } from '../../store/batches/new-batches.ts';
 import { findOpenIds, findReadyAt } from '../../store/batches/rotations.ts';
 import { findLastResumption } from '../../store/company/changes.ts';
 import { settleBundles } from '../bundles/land.ts';
@@ -64,11 +63,8 @@ function waitIssue(open: number, until: Date): ExecutionIssue {
 
 /** Finds the other open batches, without those that Squads executes although they are stale. */
 async function findUnapproved(deps: RunDeps, project: Project, { id, flywheelId }: Batch): Promise<Batch[]> {
-  const ids = await fencedTransaction(deps, async (trx) => {
-    // A request that is creating a batch finishes first; those behind it see that the rotation is ready.
-    await lockFlywheel(trx, flywheelId);
-    return findOpenIds(trx, flywheelId);
-  });
+  // A request that is creating a batch finishes first; those behind it see that the rotation is ready.
+  const ids = await fencedTransaction(deps, (trx) => findOpenIds(trx, flywheelId), { locksFlywheel: true });
   const others = await Promise.all(ids.filter((other) => other !== id).map((other) => findBatch(deps.db, other)));
   const unapproved: Batch[] = [];
   for (const batch of others) {

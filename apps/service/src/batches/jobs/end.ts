@@ -44,11 +44,15 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
   const final =
     ending.failure === null ? ending : { ...ending, bundles: await readFinalBundles(deps, batch, ending.executed) };
   const recorded = batch.status === 'EXECUTED' && final.failure !== null ? undone(final, final.failure) : final;
-  await fencedTransaction(deps, async (trx) => {
-    // A batch that is being executed is decided by the run that executes it.
-    if (deps.run.lane === 'setup' && !(await lockUnbegun(trx, batch.id))) return;
-    await recordEnd(deps, trx, project, batch, recorded);
-  });
+  await fencedTransaction(
+    deps,
+    async (trx) => {
+      // A batch that is being executed is decided by the run that executes it.
+      if (deps.run.lane === 'setup' && !(await lockUnbegun(trx, batch.id))) return;
+      await recordEnd(deps, trx, project, batch, recorded);
+    },
+    { locksFlywheel: replacesMember(batch, recorded) },
+  );
 }
 
 function undone(ending: Ending, failure: ExecutionFailure): Ending {
@@ -199,7 +203,7 @@ export async function recordEnd(
     await recordTokenAccounts({ clock }, trx, project, batch, executed);
   }
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
-  if (batch.kind === 'rotation' && transition === 'EXECUTION_LANDED') {
+  if (replacesMember(batch, { transition })) {
     await replaceMember(trx, batch.flywheelId, replacementOf(batch));
     // Their accounts stayed open while their rent would have gone to a lost operator.
     if (isOperatorLost(project.flywheel.multisig)) {
@@ -217,6 +221,10 @@ export async function recordEnd(
     { batchId: batch.id, event: transition, executed, pipelines: batch.pipelines.length, ...failure },
     'batch ended',
   );
+}
+
+function replacesMember({ kind }: Batch, { transition }: Pick<Ending, 'transition'>): boolean {
+  return kind === 'rotation' && transition === 'EXECUTION_LANDED';
 }
 
 /** Records which token accounts the executed pipelines of a batch have created, so that none is paid for again soon. */

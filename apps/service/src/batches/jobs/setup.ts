@@ -341,7 +341,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
  */
 async function skipUsedIndices(deps: RunDeps, multisig: Multisig, { flywheelId }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig, 'finalized');
-  await fencedTransaction(deps, (trx) => raiseBatchIndex(trx, flywheelId, reached));
+  await fencedTransaction(deps, (trx) => raiseBatchIndex(trx, flywheelId, reached), { locksFlywheel: true });
 }
 
 async function readTransactionIndex(

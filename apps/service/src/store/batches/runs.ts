@@ -52,17 +52,25 @@ const beginSetup = (flywheelId: string) => sql<{ number: bigint }>`
   ))
   returning setup_run_number as number`;
 
-/** Prevents the next run of the lane until the transaction ends. @throws StaleRun if it has already begun. */
-export async function requireRun(trx: Db, run: Run): Promise<void> {
-  const current = await trx
+/**
+ * Prevents the next run of the lane until the transaction ends.
+ * @param locksFlywheel true if the transaction changes the flywheel, or waits for those that do. Otherwise the lanes share the
+ * lock: if both then changed the flywheel, each would wait for the other.
+ * @throws StaleRun if the next run has already begun.
+ */
+export async function requireRun(
+  trx: Db,
+  run: Run,
+  { locksFlywheel = false }: { readonly locksFlywheel?: boolean } = {},
+): Promise<void> {
+  const ofRun = trx
     .selectFrom('flywheels')
     .select('id')
     .where('id', '=', run.flywheelId)
     .$if(run.lane === 'deciding', (query) => query.where('run_number', '=', run.number))
     .$if(run.lane === 'setup', (query) =>
       query.where('setup_run_number', '=', run.number).whereRef('run_number', '=', 'deciding_run_number'),
-    )
-    .forShare()
-    .executeTakeFirst();
+    );
+  const current = await (locksFlywheel ? ofRun.forNoKeyUpdate() : ofRun.forShare()).executeTakeFirst();
   if (!current) throw new StaleRun(run);
 }
