@@ -7,6 +7,7 @@ import { address, getAddressDecoder } from '@solana/kit';
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import {
+  deleteOldUses,
   findPolicyUses,
   findUnreadTokenAccounts,
   type PolicyUse,
@@ -34,6 +35,34 @@ const batches = fc.array(
   }),
   { minLength: 1, maxLength: 6 },
 );
+
+describe('uses of past days', () => {
+  it('are deleted with their sums in steps that end long before the timeout of a statement', async (context) => {
+    await sql`
+      create function refuse_many() returns trigger language plpgsql as $$ begin
+        if (select count(*) from deleted) > 10000 then raise 'A statement deletes too many rows.'; end if;
+        return null;
+      end $$
+    `.execute(db);
+    context.after(() => sql`drop function refuse_many cascade`.execute(db));
+    await sql`
+      create trigger refuse_many after delete on policy_uses referencing old table as deleted
+      for each statement execute function refuse_many()
+    `.execute(db);
+    const [projectId, batchId] = [randomUUID(), randomUUID()];
+    await sql`
+      insert into policy_uses (batch_id, project_id, day, kind, subject, amount)
+      select ${batchId}, ${projectId}, '2026-11-20', 'recipient', 'R' || i, 1 from generate_series(1, 25000) as i
+    `.execute(db);
+    await storeUses(db, { batchId: randomUUID(), projectId, day: DAY }, { uses: usesOf(['R1'], 2n), isRead: true });
+    await deleteOldUses(db, DAY);
+    const { rows } = await sql<{ day: string }>`
+      select day from policy_uses where project_id = ${projectId}
+      union all select day from policy_sums where project_id = ${projectId}
+    `.execute(db);
+    assert.deepEqual(new Set(rows.map(({ day }) => day)), new Set([DAY]));
+  });
+});
 
 describe('the sums of a day', () => {
   it('are those of the batches, however they are counted, given back and looked up at the same time', async () => {

@@ -195,10 +195,23 @@ export async function countEarlierTokenAccounts(trx: Db, { projectId, day }: Pro
 
 /** Deletes what batches used of the caps of days before `day`, as init and as workers have counted it. */
 export async function deleteOldUses(db: Db, day: string): Promise<void> {
-  await db.deleteFrom('policy_uses').where('day', '<', day).execute();
+  while ((await deleteSomeUses(db, day)) === DELETED_AT_ONCE);
   // After the rows that they sum up, whose deletion is taken from them.
   await db.deleteFrom('policy_sums').where('day', '<', day).execute();
   await db.deleteFrom('company_uses').where('day', '<', day).execute();
+}
+
+/** The sums follow each row. A statement that deletes this many takes a fraction of a second; one for all may take too long. */
+const DELETED_AT_ONCE = 10_000;
+
+/** Deletes the uses of days before `day`, at most `DELETED_AT_ONCE`. @returns the number deleted. */
+async function deleteSomeUses(db: Db, day: string): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from policy_uses where ctid = any(array(
+      select ctid from policy_uses where day < ${day}::date order by day, project_id limit ${DELETED_AT_ONCE}
+    ))
+  `.execute(db);
+  return Number(numAffectedRows ?? 0n);
 }
 
 /** Rows `asked (kind, subject, amount)`. The arrays keep the statement the same for every number of them. */
