@@ -7,6 +7,7 @@ import {
   findMoveIssue,
   findNamedProject,
   identifyShard,
+  isInUse,
   isStored,
   NOTHING_TO_DISCARD,
   recordArrival,
@@ -114,7 +115,15 @@ async function arriveAfterAll(
   if (!isDiscarded && !(await hasWholePast(deps, projectId))) {
     await copyPast(deps, { projectId, multisig }, () => onStep('copied'));
   }
-  await arriveLater(deps, move);
+  for (;;) {
+    try {
+      return await arriveLater(deps, move);
+    } catch (error) {
+      // What leaves the destination leaves it within seconds.
+      if (!isInUse(error)) throw error;
+      await deps.clock.sleep(RETRY_MS);
+    }
+  }
 }
 
 async function leave(
@@ -139,7 +148,7 @@ async function leave(
       await transfer({ from, to }, { ...move, isDiscarded, rest }, () => onStep('departed'));
       return project;
     } catch (error) {
-      const isTemporary = error instanceof NotDrained || isOvertaken(error);
+      const isTemporary = error instanceof NotDrained || isOvertaken(error) || isInUse(error);
       if (isTemporary && clock.now().getTime() + RETRY_MS < endMs) {
         await clock.sleep(RETRY_MS);
         continue;

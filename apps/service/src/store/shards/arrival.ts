@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { hasCode } from '../../model/has-code.ts';
 import { areAllPaused } from '../company/pauses.ts';
 import type { Db } from '../db.ts';
 import { compareMigrations } from '../migrate.ts';
@@ -138,15 +139,22 @@ async function readPart(
   return rows;
 }
 
+/** Returns true if an arrival was undone because another transaction, such as that of another move, kept `batch_events` in use. */
+export function isInUse(error: unknown): boolean {
+  return hasCode(error, '55P03');
+}
+
 /**
  * Raises the sequence of event ids to the source's last id. The table is locked meanwhile, so that no other transaction takes
- * one of the ids in between.
+ * one of the ids in between. The lock is not awaited for long: every project's events wait behind it, and a project that leaves
+ * in the other direction may wait for this arrival.
  */
 async function countEventsOn(trx: Db, from: Db): Promise<void> {
   const { rows } = await sql<{ last: bigint | null }>`
     select pg_sequence_last_value(pg_get_serial_sequence('batch_events', 'id')::regclass) as last
   `.execute(from);
   const last = rows[0]?.last ?? 0n;
+  await sql`set local lock_timeout = '500ms'`.execute(trx);
   await sql`lock table batch_events in share row exclusive mode`.execute(trx);
   await sql`
     select setval(sequence, ${last}::bigint)

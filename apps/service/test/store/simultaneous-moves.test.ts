@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
+import { realClock } from '@flywheel/testing/clock';
+import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
+import { randomAddress, storeProject } from '@flywheel/testing/records';
+import { sql } from 'kysely';
+import type { Project } from '../../src/model/project.ts';
+import { moveProject } from '../../src/projects/move-project.ts';
+import type { Db } from '../../src/store/db.ts';
+import { isHere } from '../../src/store/shards/directory.ts';
+
+const [{ db: one }, { db: other }] = [await openTestDatabase(), await openTestDatabase()];
+
+test('two projects change places at the same time: their moves do not wait for each other', async () => {
+  const [there, back] = [await storeProjectThatMoves(one, other), await storeProjectThatMoves(other, one)];
+  for (const db of [one, other]) {
+    await sql`
+      create function slow_down() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return new; end $$
+    `.execute(db);
+    // Both moves have taken out the events by then.
+    await sql`
+      create trigger slow_down before insert on departed_rows for each row when (new.table_name = 'projects')
+      execute function slow_down()
+    `.execute(db);
+  }
+  let waiting = 0;
+  const isReady = Promise.withResolvers<void>();
+  const onStep = async (step: string) => {
+    if (step !== 'refusing') return;
+    waiting += 1;
+    if (waiting === 2) isReady.resolve();
+    await isReady.promise;
+  };
+  await Promise.all([
+    moveProject({ from: one, to: other, clock: realClock }, there.id, onStep),
+    moveProject({ from: other, to: one, clock: realClock }, back.id, onStep),
+  ]);
+  assert.deepEqual(await livesIn(there), [false, true]);
+  assert.deepEqual(await livesIn(back), [true, false]);
+});
+
+test('a move that goes on waits for what leaves the destination, and holds up the events of no other project', async () => {
+  const project = await storeProjectThatMoves(one, other);
+  const stopped = new Error('The move is interrupted.');
+  const interrupt = async (step: string) => {
+    if (step === 'departed') throw stopped;
+  };
+  await assert.rejects(moveProject({ from: one, to: other, clock: realClock }, project.id, interrupt), stopped);
+  const useEvents = sql`lock table batch_events in row exclusive mode`;
+  const leaving = await other.startTransaction().execute();
+  await useEvents.execute(leaving);
+  const moving = moveProject({ from: one, to: other, clock: realClock }, project.id, async () => undefined);
+  await waitUntil(
+    'the lock',
+    () => countLockWaits(other),
+    (count) => count === 1,
+  );
+  await other.transaction().execute(async (trx) => {
+    await sql`set local lock_timeout = '10s'`.execute(trx);
+    await useEvents.execute(trx);
+  });
+  await leaving.commit().execute();
+  await moving;
+  assert.deepEqual(await livesIn(project), [false, true]);
+});
+
+async function storeProjectThatMoves(from: Db, to: Db): Promise<Project> {
+  const project = await storeProject(from);
+  const authority = project.flywheel.multisig.operator;
+  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
+  await to.insertInto('nonces').values(nonce).execute();
+  return project;
+}
+
+function livesIn({ id: projectId }: Project): Promise<boolean[]> {
+  return Promise.all([one, other].map((db) => isHere(db, { kind: 'project', projectId })));
+}
