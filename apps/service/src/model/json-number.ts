@@ -35,9 +35,17 @@ const MAX_FIELDS = 5_000;
 export function parseJson(text: string): unknown {
   const imprecise = scan(text);
   const parsed: unknown = JSON.parse(text);
-  if (imprecise.length > 0) return revive(JSON.parse(markNumbers(text, imprecise)));
+  if (imprecise.length > 0) return replaceValues(JSON.parse(markNumbers(text, imprecise)), revive);
   // A key can be written with escapes.
-  return text.includes('__proto__') || text.includes('\\u') ? revive(parsed) : parsed;
+  return text.includes('__proto__') || text.includes('\\u') ? replaceValues(parsed, revive) : parsed;
+}
+
+/**
+ * Puts doubles in place of the imprecise numbers that validation has let pass, in place. They are numbers of a JSON Schema,
+ * which a payload is compared with after its own numbers have become doubles.
+ */
+export function toDoubles(parsed: unknown): unknown {
+  return replaceValues(parsed, (value) => (value instanceof ImpreciseNumber ? Number(value.imprecise) : value));
 }
 
 interface Span {
@@ -127,16 +135,22 @@ function markNumbers(text: string, spans: readonly Span[]): string {
   return parts.join('') + text.slice(copied);
 }
 
-/** Replaces marked strings, in place. */
-function revive(parsed: unknown): unknown {
+/** Returns the number that a marked string stands for, and any other value as it is. */
+function revive(value: unknown): unknown {
+  return typeof value === 'string' && value.startsWith(MARK) ? new ImpreciseNumber(value.slice(MARK.length)) : value;
+}
+
+/** Replaces values, in place. */
+function replaceValues(parsed: unknown, replace: (value: unknown) => unknown): unknown {
   const root = { parsed };
   const rest: { [key: string]: unknown }[] = [root];
   for (let container = rest.pop(); container; container = rest.pop()) {
     for (const key of Object.keys(container)) {
       if (key === '__proto__') throw new SyntaxError('The JSON has a key "__proto__".');
       const value = container[key];
-      if (typeof value === 'string' && value.startsWith(MARK)) {
-        container[key] = new ImpreciseNumber(value.slice(MARK.length));
+      const replaced = replace(value);
+      if (replaced !== value) {
+        container[key] = replaced;
       } else if (typeof value === 'object' && value !== null) {
         // JSON.parse makes only plain objects and arrays, whose elements are keys as well.
         rest.push(value as { [key: string]: unknown });

@@ -181,6 +181,18 @@ describe('proof types', () => {
     assert.deepEqual(requireOk(await get(project, '/settings')).proofTypes, [stricter]);
   });
 
+  it('may have a JSON Schema with numbers of more than 15 digits', async () => {
+    const project = await createProject(world);
+    const properties = { level: { maximum: Number.MAX_SAFE_INTEGER }, id: { const: 1234567890123456 } };
+    const proofTypes = [{ type: 'SCORE', payloadSchema: { properties } }];
+    assert.deepEqual(requireOk(await put(project, '/proof-types', { proofTypes })).proofTypes, proofTypes);
+    const score = (id: string) => ({ ...burnPipeline(), type: 'SCORE', payload: `{"level":1,"id":${id}}` });
+    requireOk(await init(world.url, project.apiKey, [score('1234567890123456')]));
+    const other = await init(world.url, project.apiKey, [score('1234567890123457')]);
+    assertError(other, 400, 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', /id must be equal to constant/);
+    requireOk(await put(project, '/proof-types', { proofTypes: [], from: proofTypes }));
+  });
+
   it('are rejected with their position if one is repeated, malformed or has an invalid JSON Schema', async () => {
     const project = await createProject(world);
     for (const [proofTypes, place] of [

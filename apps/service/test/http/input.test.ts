@@ -70,6 +70,16 @@ describe('a handler', () => {
     await refused(unsent, /^headers\.x-idempotency-key is missing; send a UUID .*, and 1 more\.$/);
   });
 
+  it('receives the numbers of a JSON Schema as doubles, however many digits they have', async () => {
+    const schema = '{"maximum":9007199254740991,"enum":[1234567890123456,-0.10000000000000000555]}';
+    const registration = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const proofTypes = `[{"type":"A","payloadSchema":${schema}}]`;
+    const text = JSON.stringify(registration).replace(/}$/, `,"proofTypes":${proofTypes}}`);
+    assert.equal((await register(text)).status, 200);
+    const expected = { ...registration, proofTypes: JSON.parse(proofTypes), approvalMode: 'automatic' };
+    assert.deepEqual(received.pop(), expected);
+  });
+
   it('receives numbers only if they are exact', async () => {
     await init('{"amount":1.23456789012345678}', { 'x-idempotency-key': IDEMPOTENCY_KEY });
     assert.match(JSON.stringify(received.pop()), /"imprecise":"1.23456789012345678"/);

@@ -2,6 +2,7 @@ import { ApiError, type Operation, type Problem } from '@flywheel/api';
 import { truncateInput } from '@flywheel/protocol';
 import type * as z from 'zod';
 import { type InputIssue, toInputIssue } from '../../model/input-issue.ts';
+import { toDoubles } from '../../model/json-number.ts';
 
 /** A request as it came, its body as JSON. */
 export interface RawInput {
@@ -31,7 +32,7 @@ export function parseInput(operation: Operation, raw: RawInput, options: { reado
       input.body = raw.body;
     } else {
       const parsed = schema.safeParse(raw[part], { reportInput: true });
-      if (parsed.success) input[part] = parsed.data;
+      if (parsed.success) input[part] = part === 'body' ? toDoubles(parsed.data) : parsed.data;
       else issues.push(...parsed.error.issues.map((issue) => describeIssue(issue, part, raw)));
       if (part === 'body') issues.push(...findUnstorableText(raw.body));
     }
