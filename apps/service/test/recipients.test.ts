@@ -5,7 +5,14 @@ import { assertError, executeSigned, readBatch, setUpBatch } from '@flywheel/tes
 import { land, tokenBalance } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
-import { createOwnMint, fundedSigner, mintTo, type OwnMint } from '@flywheel/testing/mints';
+import {
+  createFreezableMint,
+  createOwnMint,
+  freezeNewAccounts,
+  fundedSigner,
+  mintTo,
+  type OwnMint,
+} from '@flywheel/testing/mints';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import {
@@ -119,6 +126,23 @@ for (const engine of ENGINES) {
         /./,
       );
       await executed([airdropPipeline(saboteur.address), airdropPipeline(saboteur.address)]);
+    });
+
+    it('is not taken for one when the issuer lets the mint freeze new token accounts', async () => {
+      const freezable = await createFreezableMint(world);
+      const own = await createProject(world, { mint: freezable.address, vaultBaseUnits: 0n });
+      await mintTo(world, freezable, address(own.vaultAddress), 10n ** 9n);
+      const payment = airdropPipeline((await generateKeyPairSigner()).address);
+      const batch = await setUpBatch(world, own, [...BEFORE, payment]);
+      const hold = holdSends(world, engine, own, batch.batchIndex);
+      const answer = executeSigned(world, own, batch, { prefer: 'wait=60' });
+      await hold.reached;
+      await freezeNewAccounts(world, freezable);
+      hold.release();
+      const { status, result, heldBack } = requireOk(await answer);
+      world.gate.clear();
+      assert.deepEqual([status, result.failedRecipient, heldBack], ['FAILED', undefined, undefined]);
+      assert.match(result.failedTxMsg, /"Custom":17/);
     });
 
     async function executed(pipelines: readonly Pipeline[]): Promise<void> {

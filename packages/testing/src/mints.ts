@@ -13,12 +13,15 @@ import {
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
 import {
+  AccountState,
   type ExtensionArgs,
   getBurnCheckedInstruction,
+  getInitializeDefaultAccountStateInstruction,
   getInitializeMint2Instruction as getInitializeMint2022Instruction,
   getInitializeMintCloseAuthorityInstruction,
   getInitializePermanentDelegateInstruction,
   getMintSize as getMint2022Size,
+  getUpdateDefaultAccountStateInstruction,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
 import { land, tokenAccountOf } from './chain.ts';
@@ -127,22 +130,44 @@ export function createClosableMint(world: World): Promise<OwnMint> {
   }));
 }
 
+/** Creates a Token-2022 mint with 6 decimals that `freezeNewAccounts` changes. */
+export function createFreezableMint(world: World): Promise<OwnMint> {
+  return createExtendedMint(world, (mint, authority) => ({
+    extension: { __kind: 'DefaultAccountState', state: AccountState.Initialized },
+    initialize: getInitializeDefaultAccountStateInstruction({ mint, state: AccountState.Initialized }),
+    freezeAuthority: authority,
+  }));
+}
+
+/** Makes a mint of `createFreezableMint` freeze each token account that is created from now on. */
+export function freezeNewAccounts(cluster: Cluster, { address: mint, authority }: OwnMint): Promise<void> {
+  const state = AccountState.Frozen;
+  return land(cluster, authority, [
+    getUpdateDefaultAccountStateInstruction({ mint, freezeAuthority: authority, state }),
+  ]);
+}
+
 async function createExtendedMint(
   world: World,
   extend: (
     mint: Address,
     authority: Address,
-  ) => { readonly extension: ExtensionArgs; readonly initialize: Instruction },
+  ) => { readonly extension: ExtensionArgs; readonly initialize: Instruction; readonly freezeAuthority?: Address },
 ): Promise<OwnMint> {
   const [authority, mint] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
-  const { extension, initialize } = extend(mint.address, authority.address);
+  const { extension, initialize, freezeAuthority } = extend(mint.address, authority.address);
   const space = getMint2022Size([extension]);
   const lamports = await world.rpc.getMinimumBalanceForRentExemption(BigInt(space)).send();
   const programAddress = TOKEN_2022_PROGRAM_ADDRESS;
   await land(world, authority, [
     getCreateAccountInstruction({ payer: authority, newAccount: mint, lamports, space, programAddress }),
     initialize,
-    getInitializeMint2022Instruction({ mint: mint.address, decimals: 6, mintAuthority: authority.address }),
+    getInitializeMint2022Instruction({
+      mint: mint.address,
+      decimals: 6,
+      mintAuthority: authority.address,
+      ...(freezeAuthority && { freezeAuthority }),
+    }),
   ]);
   return { address: mint.address, programAddress, authority };
 }

@@ -23,8 +23,12 @@ export function mayBeCausedByRecipient(err: string): boolean {
   return !isShortOfFunds(err) && !OTHER_CAUSES.test(err);
 }
 
-/** Token-2022's `MintPaused` is its error 67; the others are bounds of a transaction. */
-const OTHER_CAUSES = /"Custom":67\}|ComputationalBudgetExceeded|ProgramFailedToComplete|MaxAccountsDataAllocations/;
+/**
+ * An issuer causes `MintPaused`, Token-2022's error 67, `MintDecimalsMismatch`, 18 of both token programs, and, with a
+ * transfer hook, `MissingAccount`. The others are bounds of a transaction.
+ */
+const OTHER_CAUSES =
+  /"Custom":(18|67)\}|"MissingAccount"|ComputationalBudgetExceeded|ProgramFailedToComplete|MaxAccountsDataAllocations/;
 
 /**
  * True if the node does not show the lookup table of a simulation. The only one is the project's, which is finalized before

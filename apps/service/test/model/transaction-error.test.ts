@@ -18,6 +18,8 @@ const TEXTS = {
   twoDigits: '{"InstructionError":[12,{"Custom":12}]}',
   frozen: '{"InstructionError":[2,{"Custom":17}]}',
   paused: '{"InstructionError":[2,{"Custom":67}]}',
+  hooked: '{"InstructionError":[2,"MissingAccount"]}',
+  otherDecimals: '{"InstructionError":[2,{"Custom":18}]}',
   beyondBudget: '{"InstructionError":[0,"ComputationalBudgetExceeded"]}',
   noFee: '"InsufficientFundsForFee"',
   noFeePayer: '"AccountNotFound"',
@@ -34,7 +36,17 @@ const CAUSES: readonly {
   { test: isShortOfFunds, expected: ['shortOfTokens', 'shortOfRent', 'operatorShortOfRent'] },
   {
     test: isCausedByPipeline,
-    expected: ['shortOfTokens', 'shortOfRent', 'invalidData', 'twoDigits', 'frozen', 'paused', 'beyondBudget'],
+    expected: [
+      'shortOfTokens',
+      'shortOfRent',
+      'invalidData',
+      'twoDigits',
+      'frozen',
+      'paused',
+      'hooked',
+      'otherDecimals',
+      'beyondBudget',
+    ],
   },
   { test: isFeeUnpaid, expected: ['operatorShortOfRent', 'noFee', 'noFeePayer'] },
   { test: isNodeBehind, expected: ['noTable', 'shortTable'] },
@@ -55,9 +67,9 @@ describe('a TransactionError', () => {
   });
 
   it('may be caused by a recipient unless the vault, the mint or the transaction’s bounds cause it', () => {
-    const { frozen, invalidData, shortOfTokens, shortOfRent, paused, beyondBudget } = TEXTS;
+    const { frozen, invalidData, shortOfTokens, shortOfRent, paused, hooked, otherDecimals, beyondBudget } = TEXTS;
     assert.deepEqual([frozen, invalidData].map(mayBeCausedByRecipient), [true, true]);
-    const others = [shortOfTokens, shortOfRent, paused, beyondBudget].map(mayBeCausedByRecipient);
-    assert.deepEqual(others, [false, false, false, false]);
+    const others = [shortOfTokens, shortOfRent, paused, hooked, otherDecimals, beyondBudget];
+    assert.deepEqual(others.filter(mayBeCausedByRecipient), []);
   });
 });

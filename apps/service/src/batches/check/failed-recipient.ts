@@ -4,6 +4,7 @@ import type { Address } from '@solana/kit';
 import type { Batch, BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { isShortOfFunds, mayBeCausedByRecipient } from '../../model/transaction-error.ts';
+import { readMint } from '../../solana/mint.ts';
 import type { Deps } from '../deps.ts';
 import { explainChainError } from '../details/failure.ts';
 import { checkRecipients } from './recipients.ts';
@@ -30,8 +31,12 @@ export async function findFailedRecipient(
 ): Promise<RecipientFailure | null> {
   const compiled = pipelines[pipeline];
   if (compiled === undefined || isShortOfFunds(err)) return null;
-  const { issues, isVaultFrozen } = await checkRecipients(deps, project, [compiled]);
-  if (isVaultFrozen) return null;
+  const [{ issues, isVaultFrozen }, mint] = await Promise.all([
+    checkRecipients(deps, project, [compiled]),
+    readMint(deps.chain, project.token.mint),
+  ]);
+  // An issuer may have changed the mint, for example so that it freezes new token accounts.
+  if (isVaultFrozen || 'problem' in mint) return null;
   const instruction = instructionOfLogs(logs);
   if (instruction === null) {
     const [issue] = issues;
