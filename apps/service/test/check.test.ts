@@ -6,11 +6,15 @@ import { airdropPipeline, burnPipeline, execute, init, send } from '@flywheel/te
 import { realClock } from '@flywheel/testing/clock';
 import {
   associatedTokenAccount,
+  createFeeMint,
+  createFreezableMint,
   createOwnMint,
   createPlainTokenAccount,
+  freezeNewAccounts,
   fundedSigner,
   mintTo,
   type OwnMint,
+  scheduleFee,
 } from '@flywheel/testing/mints';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -217,6 +221,36 @@ for (const isToken2022 of [false, true]) {
     });
   });
 }
+
+describe('the check before approval, after the issuer has changed the mint,', () => {
+  it('refuses airdrops of what a registration would refuse, and blames no recipient', async () => {
+    const changes: [OwnMint, (mint: OwnMint) => Promise<void>, RegExp][] = [
+      [
+        await createFeeMint(world),
+        (mint) => scheduleFee(world, mint, 1_000),
+        /takes a transfer fee of 1000 basis points/,
+      ],
+      [await createFreezableMint(world), (mint) => freezeNewAccounts(world, mint), /freezes new token accounts/],
+    ];
+    for (const [mint, change, reason] of changes) {
+      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+      await mintTo(world, mint, project.vaultAddress as Address, 10_000_000n);
+      const recipients = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
+      const airdrops = recipients.map(({ address }) => airdropPipeline(address));
+      const { id, signedTx } = await prepare(project, [burnPipeline(1), ...airdrops]);
+      await change(mint);
+      const { status, body } = await execute(world.url, project.apiKey, id, signedTx);
+      assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
+      const [problem, ...others] = body.problems;
+      assert.deepEqual([Object.keys(problem), others], [['code', 'message'], []]);
+      assert.ok(problem.message.startsWith(`The mint ${mint.address} `), problem.message);
+      assert.match(problem.message, reason);
+      const key = project.apiKey;
+      requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${id}/cancel`, { key, body: {} }));
+      assert.equal(requireOk(await request(project, [burnPipeline(1)])).status, 'EXECUTED');
+    }
+  });
+});
 
 describe('the simulation before approval', () => {
   it('passes for pipelines of the maximum size, of every kind of action', async () => {

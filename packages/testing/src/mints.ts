@@ -20,7 +20,9 @@ import {
   getInitializeMint2Instruction as getInitializeMint2022Instruction,
   getInitializeMintCloseAuthorityInstruction,
   getInitializePermanentDelegateInstruction,
+  getInitializeTransferFeeConfigInstruction,
   getMintSize as getMint2022Size,
+  getSetTransferFeeInstruction,
   getUpdateDefaultAccountStateInstruction,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
@@ -144,6 +146,31 @@ export function freezeNewAccounts(cluster: Cluster, { address: mint, authority }
   const state = AccountState.Frozen;
   return land(cluster, authority, [
     getUpdateDefaultAccountStateInstruction({ mint, freezeAuthority: authority, state }),
+  ]);
+}
+
+/** Creates a Token-2022 mint with 6 decimals and a transfer fee of zero, which `scheduleFee` changes. */
+export function createFeeMint(world: World): Promise<OwnMint> {
+  const noFee = { epoch: 0n, maximumFee: 0n, transferFeeBasisPoints: 0 };
+  return createExtendedMint(world, (mint, authority) => {
+    const authorities = { transferFeeConfigAuthority: authority, withdrawWithheldAuthority: authority };
+    const fees = { withheldAmount: 0n, olderTransferFee: noFee, newerTransferFee: noFee };
+    return {
+      extension: { __kind: 'TransferFeeConfig', ...authorities, ...fees },
+      initialize: getInitializeTransferFeeConfigInstruction({ mint, ...authorities, ...noFee }),
+    };
+  });
+}
+
+/** Sets the transfer fee of a mint of `createFeeMint`. It applies two epochs later. */
+export function scheduleFee(
+  cluster: Cluster,
+  { address: mint, authority }: OwnMint,
+  transferFeeBasisPoints: number,
+): Promise<void> {
+  const fee = { transferFeeBasisPoints, maximumFee: 2n ** 64n - 1n };
+  return land(cluster, authority, [
+    getSetTransferFeeInstruction({ mint, transferFeeConfigAuthority: authority, ...fee }),
   ]);
 }
 

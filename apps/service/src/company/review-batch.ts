@@ -130,8 +130,9 @@ async function findUnusual(deps: ReviewDeps, project: Project, batch: Batch): Pr
     const message = `${pluralize(warnings.length, 'pipeline repeats', 'pipelines repeat')} a type and payload of an earlier one, so the same event may be paid again.`;
     unusual.push({ kind: 'REPEATED_PAYLOADS', message });
   }
-  if (mint !== null && 'warnings' in mint) {
-    for (const message of mint.warnings) unusual.push({ kind: 'RISKY_MINT', message });
+  if (mint !== null) {
+    const messages = 'problem' in mint ? [`The mint ${mint.problem}`] : mint.warnings;
+    for (const message of messages) unusual.push({ kind: 'RISKY_MINT', message });
   }
   return unusual;
 }

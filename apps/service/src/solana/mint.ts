@@ -39,6 +39,11 @@ export const MAX_MINT_BYTES = 16 * 1_024;
  */
 export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): Promise<MintFacts | MintProblem> {
   const [account] = await chain.accounts([mint], { maxBytes: MAX_MINT_BYTES });
+  return parseMint(account);
+}
+
+/** Parses what an account holds as `readMint` does, at most `MAX_MINT_BYTES` of it. */
+export function parseMint(account: ChainAccount | null | undefined): MintFacts | MintProblem {
   if (!account) return { problem: 'does not exist on this cluster.' };
   switch (account.programAddress) {
     case TOKEN_PROGRAM_ADDRESS:

@@ -9,7 +9,7 @@ import {
 } from '@solana-program/token-2022';
 import type { Token } from '../model/project.ts';
 import type { Chain, ChainAccount } from './chain.ts';
-import { MAX_MINT_BYTES } from './mint.ts';
+import { MAX_MINT_BYTES, parseMint } from './mint.ts';
 
 export interface VaultAccounts {
   readonly vault: Address;
@@ -22,6 +22,8 @@ export interface VaultAccounts {
 export interface VaultFunds {
   readonly lamports: bigint;
   readonly tokenBaseUnits: bigint;
+  /** Reason why a registration would refuse the mint as it is now. It follows the words `Mint <address>`. */
+  readonly mintProblem: string | null;
   /** Missing token accounts of recipients, each once. */
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
 }
@@ -48,9 +50,11 @@ export async function readVaultFunds(
     { maxBytes: MAX_MINT_BYTES },
   );
   const rentLamports = await chain.minimumBalanceForRentExemption(tokenAccountBytes(token, mintAccount));
+  const mint = parseMint(mintAccount);
   return {
     lamports: vaultAccount?.lamports ?? 0n,
     tokenBaseUnits: ownTokenAccount ? balanceOf(ownTokenAccount, token) : 0n,
+    mintProblem: 'problem' in mint ? mint.problem : null,
     missingTokenAccounts: recipients.flatMap((address, i) =>
       isTokenAccount(found[i], token)
         ? []

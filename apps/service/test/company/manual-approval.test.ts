@@ -15,7 +15,7 @@ import { WITH_BUNDLES } from '@flywheel/testing/cluster';
 import { changeTerms } from '@flywheel/testing/decisions';
 import { type GatedWorld, holdSigned } from '@flywheel/testing/gate';
 import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
-import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
+import { createFreezableMint, createSeizableMint, freezeNewAccounts, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
@@ -23,7 +23,7 @@ import { createLog } from '../../src/log.ts';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
+import { approve, askCompany, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 
 describe('a batch of a project with manual approval', () => {
   let world: GatedWorld;
@@ -34,6 +34,16 @@ describe('a batch of a project with manual approval', () => {
     [first, second] = operators;
   });
   after(() => world.stop());
+
+  it('is shown with what the issuer has made of the mint', async () => {
+    const mint = await createFreezableMint(world);
+    const project = await createManualProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    const { id } = await setUpBatch(world, project, [burnPipeline(1)]);
+    await freezeNewAccounts(world, mint);
+    const { unusual } = requireOk(await askCompany(world, operator(first), 'GET', `batches/${id}/review`));
+    const message = 'The mint freezes new token accounts: airdrops to new recipients cannot arrive.';
+    assert.deepEqual(unusual.slice(1), [{ kind: 'RISKY_MINT', message }]);
+  });
 
   it('answers execute with 202 at once, sends nothing, and is executed after an operator approves', async () => {
     const project = await createManualProject(world);

@@ -57,6 +57,7 @@ describe('readVaultFunds', () => {
       assert.deepEqual(await readVaultFunds(chain, { vault, token, tokenAccount: own, recipientTokenAccounts }), {
         lamports: 5_000_000n,
         tokenBaseUnits: 1_234n,
+        mintProblem: null,
         missingTokenAccounts: [
           { address: missing, creationLamports: rentLamports },
           { address: gifted, creationLamports: rentLamports - 1_000_000n },

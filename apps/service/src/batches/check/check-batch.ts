@@ -20,7 +20,7 @@ export interface BatchCheck {
 
 export interface BatchIssue {
   readonly code: 'ERR_VAULT_UNDERFUNDED' | 'ERR_BATCH_WOULD_FAIL';
-  /** Path in the request, e.g. `pipelines[3]`; null for an issue of the vault. */
+  /** Path in the request, e.g. `pipelines[3]`; null for an issue of the vault or of the mint. */
   readonly place: string | null;
   /** A sentence that does not repeat the place. */
   readonly message: string;
@@ -55,6 +55,7 @@ export async function checkBatch(
         (message) => ({ code: 'ERR_VAULT_UNDERFUNDED', place: null, message, recipient: null }) as const,
       ),
       ...(pipelines.some(needsTokens) ? vaultIssues(recipients) : []),
+      ...(pipelines.some(hasAirdrop) ? mintIssues(funds, project) : []),
       ...recipients.issues.map(({ place, message, recipient }) => wouldFail(place, message, recipient)),
       ...newAccountIssues.map((message) => wouldFail(null, message)),
       ...failures
@@ -114,16 +115,18 @@ export function toProblem({ code, place, message, recipient }: CodedIssue): Prob
   return { code, ...(place !== null && { place }), message, ...(recipient !== null && { recipient }) };
 }
 
-/** Leaves out pipelines that have an issue already: their simulation would only report it again. */
+/** Leaves out pipelines that have an issue already, or whose vault or mint has one: their simulation would only report it again. */
 function positionsToSimulate(
   pipelines: readonly CompiledPipeline[],
-  { tokens }: Funds,
+  { tokens, mintProblem }: Funds,
   { issues, isVaultFrozen }: RecipientsCheck,
 ): number[] {
   const canVaultPay = !isVaultFrozen && (tokens.available > 0n || tokens.needed === 0n);
   const withIssue = new Set(issues.map(({ pipeline }) => pipeline));
   return [...pipelines.entries()].flatMap(([position, pipeline]) =>
-    withIssue.has(position) || (!canVaultPay && needsTokens(pipeline)) ? [] : [position],
+    withIssue.has(position) || (!canVaultPay && needsTokens(pipeline)) || (mintProblem !== null && hasAirdrop(pipeline))
+      ? []
+      : [position],
   );
 }
 
@@ -131,10 +134,19 @@ function needsTokens({ actions }: CompiledPipeline): boolean {
   return actions.some(movesTokens);
 }
 
+function hasAirdrop({ actions }: CompiledPipeline): boolean {
+  return actions.some(({ action }) => action === 'AIRDROP');
+}
+
 function vaultIssues({ isVaultFrozen, vaultTokenAccount }: RecipientsCheck): BatchIssue[] {
   if (!isVaultFrozen) return [];
   const message = `The vault’s token account ${vaultTokenAccount} is frozen. The mint’s freeze authority can thaw it.`;
   return [wouldFail(null, message)];
+}
+
+/** An issuer may have changed the mint since the registration. A transfer fee, for one, fails no simulation. */
+function mintIssues({ mintProblem }: Funds, { token }: Project): BatchIssue[] {
+  return mintProblem === null ? [] : [wouldFail(null, `The mint ${token.mint} ${mintProblem}`)];
 }
 
 function wouldFail(place: string | null, message: string, recipient: Address | null = null): BatchIssue {

@@ -14,6 +14,8 @@ export interface Funds {
   /** Lamports for the rent of recipients’ token accounts, for withdrawals, and for the minimum that a vault must keep. */
   readonly lamports: Balance;
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
+  /** Reason why a registration would refuse the mint as it is now. It follows the words `Mint <address>`. */
+  readonly mintProblem: string | null;
 }
 
 type Pipelines = readonly Pick<CompiledPipeline, 'actions' | 'instructions'>[];
@@ -27,7 +29,7 @@ export async function readFunds(
   const { token, flywheel } = project;
   const { tokenAccount } = vaultOf(project);
   const { amountBaseUnits, withdrawnLamports: withdrawn, tokenAccounts } = requirements(pipelines, token);
-  const { lamports, tokenBaseUnits, missingTokenAccounts } = await readVaultFunds(chain, {
+  const { lamports, tokenBaseUnits, missingTokenAccounts, mintProblem } = await readVaultFunds(chain, {
     vault: flywheel.multisig.vault,
     token,
     tokenAccount,
@@ -38,6 +40,7 @@ export async function readFunds(
     tokens: balance(amountBaseUnits, tokenBaseUnits),
     lamports: lamportBalance(creationLamports + withdrawn, lamports),
     missingTokenAccounts,
+    mintProblem,
   };
 }
 
