@@ -1,5 +1,5 @@
 import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
-import { address, findWalletIssue, WITHDRAWAL_TYPE } from '@flywheel/protocol';
+import { address, describeReservedAddress, findWalletIssue, WITHDRAWAL_TYPE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { requireNoHalt } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
@@ -45,6 +45,8 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
 
 function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flywheel }: Project): VaultPipeline {
   const { multisig } = flywheel;
+  const reserved = describeReservedAddress(to);
+  if (reserved !== null) throw invalid('to', `${to} is ${reserved}, not a wallet.`);
   const problem = findWalletIssue(to);
   if (problem !== null) throw invalid('to', problem);
   if (to === multisig.operator) throw invalid('to', `${to} is the operator, which pays the fees of all batches.`);

@@ -12,6 +12,7 @@ import type { World } from '@flywheel/testing/world';
 import { openConsoleWorld } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 
 const SOL = 1_000_000_000n;
 const MIN_LAMPORTS = 890_880n;
@@ -129,6 +130,7 @@ describe('a withdrawal', () => {
     const bad = [
       [{ asset: 'SOL', to: vaultOf(project), amount: '1' }, /body\.to belongs to a program, not to a wallet/],
       [{ asset: 'SOL', to: multisig.operator, amount: '1' }, /body\.to .* is the operator, which pays/],
+      [{ asset: 'SOL', to: TOKEN_PROGRAM_ADDRESS, amount: '1' }, /body\.to \w+ is the Token program, not a wallet/],
       [{ asset: 'SOL', to: `0${to.slice(1)}`, amount: '1' }, /body\.to/],
       [{ asset: 'SOL', to, amount: '0.0000000001' }, /body\.amount .*fraction digits/],
       [{ asset: 'TOKEN', to, amount: '0.0000001' }, /body\.amount .*fraction digits/],
