@@ -10,6 +10,10 @@ export const CONFIG_PROGRAM_ADDRESS = 'Config11111111111111111111111111111111111
 export const FEATURE_PROGRAM_ADDRESS = 'Feature111111111111111111111111111111111111' as Address;
 /** Burns what it receives. */
 export const INCINERATOR_ADDRESS = '1nc1nerator11111111111111111111111111111111' as Address;
+/** Mint of wrapped SOL. */
+export const NATIVE_MINT_ADDRESS = 'So11111111111111111111111111111111111111112' as Address;
+/** Mint of wrapped SOL of Token-2022. */
+export const NATIVE_MINT_2022_ADDRESS = '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9' as Address;
 
 /**
  * Describes an address that belongs to the cluster itself, so that no wallet can have it: a native or common program, a
@@ -63,8 +67,8 @@ const OTHERS = {
   [FEATURE_PROGRAM_ADDRESS]: 'the owner of the cluster’s features',
   StakeConfig11111111111111111111111111111111: 'the cluster’s stake configuration',
   [INCINERATOR_ADDRESS]: 'the incinerator, whose tokens are lost',
-  So11111111111111111111111111111111111111112: 'the mint of wrapped SOL',
-  '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9': 'the mint of wrapped SOL of Token-2022',
+  [NATIVE_MINT_ADDRESS]: 'the mint of wrapped SOL',
+  [NATIVE_MINT_2022_ADDRESS]: 'the mint of wrapped SOL of Token-2022',
 } as const;
 
 const RESERVED: ReadonlyMap<string, string> = /* @__PURE__ */ (() =>

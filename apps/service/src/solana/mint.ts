@@ -1,4 +1,9 @@
-import { describeFreezeRisk, TOKEN_ACCOUNT_TYPE } from '@flywheel/protocol';
+import {
+  describeFreezeRisk,
+  NATIVE_MINT_2022_ADDRESS,
+  NATIVE_MINT_ADDRESS,
+  TOKEN_ACCOUNT_TYPE,
+} from '@flywheel/protocol';
 import { type Address, isSome, type Option, unwrapOption } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { getMintDecoder, getMintSize, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
@@ -34,15 +39,18 @@ export interface MintProblem {
 export const MAX_MINT_BYTES = 16 * 1_024;
 
 /**
- * Reads a mint. It rejects extensions that change or prevent an airdrop, or prevent a burn, and warns of powers with which
- * that could happen later.
+ * Reads a mint. It rejects wrapped SOL, which cannot be burned, and extensions that change or prevent an airdrop, or prevent
+ * a burn, and warns of powers with which that could happen later.
  */
 export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): Promise<MintFacts | MintProblem> {
+  if (mint === NATIVE_MINT_ADDRESS || mint === NATIVE_MINT_2022_ADDRESS) {
+    return { problem: 'is wrapped SOL, which cannot be burned.' };
+  }
   const [account] = await chain.accounts([mint], { maxBytes: MAX_MINT_BYTES });
   return parseMint(account);
 }
 
-/** Parses what an account holds as `readMint` does, at most `MAX_MINT_BYTES` of it. */
+/** Parses a mint like `readMint`, but takes wrapped SOL as any other. The first `MAX_MINT_BYTES` of an account are enough. */
 export function parseMint(account: ChainAccount | null | undefined): MintFacts | MintProblem {
   if (!account) return { problem: 'does not exist on this cluster.' };
   switch (account.programAddress) {

@@ -12,7 +12,7 @@ import { createTokenNames } from '../../src/solana/token-names.ts';
 import { findMissingTokenAccounts, readVaultFunds } from '../../src/solana/vault.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 
-const MINT = address('So11111111111111111111111111111111111111112');
+const MINT = address('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v');
 const RECIPIENTS = Array.from({ length: 1_000 }, (_, i) => {
   const bytes = new Uint8Array(32);
   new DataView(bytes.buffer).setUint32(0, i);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { NATIVE_MINT_2022_ADDRESS, NATIVE_MINT_ADDRESS } from '@flywheel/protocol';
 import { type Address, address, type ReadonlyUint8Array } from '@solana/kit';
 import { getMintEncoder, getTokenEncoder, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import {
@@ -12,7 +13,7 @@ import {
 } from '@solana-program/token-2022';
 import { MAX_MINT_BYTES, type MintFacts, type MintProblem, readMint } from '../../src/solana/mint.ts';
 
-const MINT = address('So11111111111111111111111111111111111111112');
+const MINT = address('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v');
 const SOMEONE = address('SysvarRent111111111111111111111111111111111');
 const SYSTEM_PROGRAM = address('11111111111111111111111111111111');
 const FIELDS = { mintAuthority: SOMEONE, supply: 1_000_000n, decimals: 6, isInitialized: true, freezeAuthority: null };
@@ -85,6 +86,18 @@ describe('readMint', () => {
       await reasonOf(found),
       /^has 16\d{3} bytes; this service reads mints of at most 16384\. Shorten its metadata/,
     );
+  });
+
+  it('refuses wrapped SOL of both token programs, which no program burns', async () => {
+    const data = Uint8Array.from(getMintEncoder().encode({ ...FIELDS, mintAuthority: null, decimals: 9 }));
+    for (const [mint, programAddress] of [
+      [NATIVE_MINT_ADDRESS, TOKEN_PROGRAM_ADDRESS],
+      [NATIVE_MINT_2022_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS],
+    ] as const) {
+      const account = { address: mint, lamports: 1n, executable: false, programAddress, data, space: 82n };
+      const found = readMint({ accounts: async () => [account] }, mint);
+      assert.equal(await reasonOf(found), 'is wrapped SOL, which cannot be burned.');
+    }
   });
 
   it('warns of a freeze authority', async () => {
