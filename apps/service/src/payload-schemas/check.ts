@@ -1,4 +1,11 @@
-import { ApiError, type Pipeline, type ProofType, type SchemaTrial, type SchemaTrialRequest } from '@flywheel/api';
+import {
+  ApiError,
+  findPayloadIssue,
+  type Pipeline,
+  type ProofType,
+  type SchemaTrial,
+  type SchemaTrialRequest,
+} from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { formatRequestPath } from '../model/input-issue.ts';
 import type { Project } from '../model/project.ts';
@@ -104,11 +111,13 @@ export async function trySchema(
 ): Promise<SchemaTrial> {
   const place = 'body.payloadSchema';
   const text = requireSmall(payloadSchema, place);
-  const { issue } = await checkSchema(deps, wallet, { place, text, payloads: [payload] });
-  return {
-    schemaProblem: issue?.position === null ? issue.problem : null,
-    payloadProblem: issue !== null && issue.position !== null ? issue.problem : null,
-  };
+  // Init looks for these issues before it checks the schema.
+  const payloadIssue = findPayloadIssue(payload);
+  const payloads = payloadIssue === null ? [payload] : [];
+  const { issue } = await checkSchema(deps, wallet, { place, text, payloads });
+  if (issue?.position === null) return { schemaProblem: issue.problem, payloadProblem: null };
+  const payloadProblem = payloadIssue === null ? issue?.problem : `the payload ${payloadIssue.replace(/\.$/, '')}`;
+  return { schemaProblem: null, payloadProblem: payloadProblem ?? null };
 }
 
 type PayloadSchema = NonNullable<ProofType['payloadSchema']>;

@@ -182,8 +182,19 @@ describe('trySchema', () => {
       schemaProblem: null,
       payloadProblem: "the payload must have required property 'a'",
     });
-    const { schemaProblem } = await tried({ type: 'nonsense' }, '{}');
-    assert.match(String(schemaProblem), /is not a JSON Schema/);
+    for (const payload of ['{}', '[]']) {
+      const { schemaProblem, payloadProblem } = await tried({ type: 'nonsense' }, payload);
+      assert.match(String(schemaProblem), /is not a JSON Schema/);
+      assert.equal(payloadProblem, null);
+    }
+  });
+
+  it('refuses a payload that init refuses whatever the schema', async () => {
+    const problemOf = async (payload: string) =>
+      (await trySchema({ schemas }, WALLET, { payloadSchema: {}, payload })).payloadProblem;
+    assert.equal(await problemOf('[]'), 'the payload must be the text of one JSON object, not of an array');
+    assert.equal(await problemOf('null'), 'the payload must be the text of one JSON object, not of null');
+    assert.match(String(await problemOf('{')), /^the payload is not the text of a JSON object \(.*\)$/);
   });
 });
 
