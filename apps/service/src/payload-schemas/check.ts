@@ -46,7 +46,9 @@ export async function checkPayloads(
       { schema: JSON.stringify(schema), isNew: false, payloads },
     );
     if (outcome.status !== 'checked') {
-      const place = payloadPath(pipelineOf(outcome.status === 'exhausted' ? outcome.position : null));
+      const position = outcome.status === 'exhausted' ? outcome.position : null;
+      // Clients look for the cause in the pipeline that is named.
+      const place = outcome.status === 'starved' ? formatRequestPath([]) : payloadPath(pipelineOf(position));
       const limitMs = SCHEMA_CPU_MS + PAYLOAD_CPU_MS * payloads.length;
       throw unavailable(outcome, place, `the schema registered for ${type} needs more than ${limitMs} ms of CPU time.`);
     }

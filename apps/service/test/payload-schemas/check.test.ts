@@ -108,6 +108,16 @@ describe('checkPayloads', () => {
     await checkPayloads({ schemas }, of, [pipeline('U', '{}'), pipeline('T', '{"a":"aa"}')]);
   });
 
+  it('names no pipeline while the service is busy with other schemas', async () => {
+    const busy = { run: async () => ({ status: 'starved' }) as const };
+    const of = project('p7', { type: 'T', payloadSchema: {} });
+    await refused(
+      checkPayloads({ schemas: busy }, of, [pipeline('T', '{}')]),
+      'ERR_SCHEMA_CHECK_UNAVAILABLE',
+      /^body was not checked in time: the service is busy with other schemas\. Try again in 5 s\.$/,
+    );
+  });
+
   it('keeps the identifiers of schemas apart', async () => {
     const withId = (type: string) => ({ $id: 'https://example.com/s', type: 'object', properties: { a: { type } } });
     const payload = pipeline('T', '{"a":"text"}');
