@@ -111,7 +111,7 @@ export async function createCollector({
   const controller = new AbortController();
   const { signal } = controller;
   const stopping: { error: Error | null } = { error: null };
-  // By the key of the batch; the newest is the last one. Null is for a batch that a limit has dissolved.
+  // By the key of the batch; the newest is the last one. Null is for a batch that was dissolved to be divided.
   const waits = new Map<string | null, HeldUp>();
   let idleWaiters = 0;
 

@@ -23,6 +23,8 @@ export type Judgement =
   | { readonly kind: 'wait'; readonly retryAfterSeconds: number | null }
   /** A limit has refused a batch, which was not created: a smaller one may pass earlier. */
   | Limited
+  /** The payloads of a batch, which was not created, need too much time to be checked: one of them may be the cause. */
+  | { readonly kind: 'unchecked'; readonly reason: ItemReason; readonly retryAfterSeconds: number | null }
   /** Not understood: the collector stops rather than guess. */
   | { readonly kind: 'stop' };
 
@@ -77,13 +79,17 @@ const TEMPORARY: ReadonlySet<string> = new Set<FlywheelErrorCode>([
 /** Judges an error of a batch with `size` pipelines. */
 export function judgeError(error: unknown, size: number): Judgement {
   if (!isFlywheelError(error)) return { kind: 'stop' };
-  const { code, status, batchId, problems, retryAfterSeconds } = error;
+  const { code, message, status, batchId, problems, retryAfterSeconds } = error;
   const isBlame = BLAMES_RECIPIENT.has(code) || (BLAMES_ITEM.has(code) && batchId === null);
   if (isBlame) return blame(problems, { batchId, size });
   if (LIMITS.has(code) && batchId === null) {
     const recipients = problems.flatMap(({ recipient }) => recipient ?? []);
     return { kind: 'limited', recipients, dependsOnItems: LIMITS_OF_ITEMS.has(code), retryAfterSeconds };
   }
+  // A service that is only busy with other checks names no pipeline.
+  const isUnchecked =
+    code === 'ERR_SCHEMA_CHECK_UNAVAILABLE' && problems.some(({ place }) => positionOf(place) !== null);
+  if (isUnchecked && batchId === null) return { kind: 'unchecked', reason: { code, message }, retryAfterSeconds };
   const isBusy = status === 429 || (status !== null && status >= 500);
   const isTemporary = TEMPORARY.has(code) || isBusy || isOfNode(error) || isOfProxy(error);
   return isTemporary || LIMITS.has(code) ? { kind: 'wait', retryAfterSeconds } : { kind: 'stop' };

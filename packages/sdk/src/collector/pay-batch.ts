@@ -22,7 +22,7 @@ export interface PayDeps {
   readonly deferrals: Deferrals;
   /** Throws unless the store belongs to the project of the API key. */
   readonly requireProject: (signal: AbortSignal) => Promise<void>;
-  /** Called when a batch waits for something, or for a person, with its key; null if a limit has dissolved it. */
+  /** Called when a batch waits for something, or for a person, with its key; null if it was dissolved to be divided. */
   readonly onHeldUp: (cause: HeldUp, key: string | null) => void;
   /** Called when the service says that a batch has ended: another one may begin while this one becomes final. */
   readonly onExecuted: (batch: StoredBatch) => void;
@@ -47,11 +47,14 @@ export type HeldUp =
 
 /** The end of a payment. */
 export interface PayOutcome {
-  /** `tooBig` if the batch was dissolved because of a limit that a smaller one may pass. */
+  /** `tooBig` if the batch was dissolved because a smaller one may pass a limit, or a check. */
   readonly kind: 'ended' | 'dissolved' | 'tooBig';
   /** Number of its items. */
   readonly items: number;
 }
+
+/** Number of answers after which an item alone is the cause. The client has repeated the request before each of them. */
+const MAX_UNCHECKED = 3;
 
 /**
  * Pays an open batch: creates or resumes it, has it approved and executed, and records its end in one write. The batch and
@@ -65,6 +68,7 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayO
   await journal.requireEpoch();
   const pipelines = pipelinesOf(items);
   let batch = opened;
+  let unchecked = 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
       await deps.requireProject(signal);
@@ -103,6 +107,20 @@ export async function payBatch(deps: PayDeps, opened: StoredBatch): Promise<PayO
             );
             noteHeldUp(deps, null, error);
             return { kind: outcome, items: items.length };
+          }
+          await waitFor(deps, batch, error, { attempt, seconds: judgement.retryAfterSeconds });
+          break;
+        }
+        case 'unchecked': {
+          unchecked += 1;
+          const isAlone = items.length === 1;
+          if (batch.signed === null && (!isAlone || unchecked === MAX_UNCHECKED)) {
+            // The place is no proof: the time is that of all payloads.
+            const { reason } = judgement;
+            const verdict = isAlone ? { ...NO_VERDICT, items: [{ position: 0, reason }] } : NO_VERDICT;
+            await writeEnd(deps, { batch, items, verdict }, (ending) => dissolve(ending, verdict));
+            if (!isAlone) noteHeldUp(deps, null, error);
+            return { kind: isAlone ? 'dissolved' : 'tooBig', items: items.length };
           }
           await waitFor(deps, batch, error, { attempt, seconds: judgement.retryAfterSeconds });
           break;

@@ -107,20 +107,46 @@ it('an event that a limit has refused alone is tried again when its time is over
   await collector.stop();
 });
 
-it('an error of the service itself is waited out, and blames no event', async () => {
+it('an event whose check needs too much time is found and quarantined, and the others are paid', async () => {
   const service = world.serve();
-  let failures = 20;
-  const failing: typeof fetch = async (input, init) => {
-    if (!String(input).endsWith('/init') || failures === 0) return service.fetch(input, init);
-    failures -= 1;
-    return refusal(500, 'ERR_BATCH_INIT_FAILED', []);
+  let refusals = 0;
+  const refusing: typeof fetch = async (input, init) => {
+    const isHostile = String(input).endsWith('/init') && /"id\\":\\"c\\"/.test(String(init?.body));
+    if (!isHostile) return service.fetch(input, init);
+    refusals += 1;
+    // The time is that of all payloads, so that the place may be that of an innocent one.
+    return refusal(503, 'ERR_SCHEMA_CHECK_UNAVAILABLE', ['pipelines[0].payload']);
   };
-  const collector = await world.open({ fetch: failing }, createVolatileMemoryStore(), TOGETHER);
-  await collectTwo(collector);
+  const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore(), { ...TOGETHER, maxItems: 4 });
+  await Promise.all(['a', 'b', 'c', 'd'].map((id) => collector.collect(event(id, `to ${id}`))));
   await collector.idle();
-  assert.deepEqual([failures, service.inits, service.paid], [0, [['a', 'b']], ['a', 'b']]);
+  assert.deepEqual(service.paid.toSorted(), ['a', 'b', 'd']);
+  const found = await collector.status('c');
+  assert.deepEqual([found?.state, found?.reason?.code], ['quarantined', 'ERR_SCHEMA_CHECK_UNAVAILABLE']);
+  // At least once among four and once among two, and three times alone.
+  assert.ok(refusals >= 5, String(refusals));
   await collector.stop();
 });
+
+for (const [status, code, places] of [
+  [500, 'ERR_BATCH_INIT_FAILED', []],
+  [503, 'ERR_SCHEMA_CHECK_UNAVAILABLE', ['body']],
+] as const) {
+  it(`${code} of the service itself is waited out, and blames no event`, async () => {
+    const service = world.serve();
+    let failures = 20;
+    const failing: typeof fetch = async (input, init) => {
+      if (!String(input).endsWith('/init') || failures === 0) return service.fetch(input, init);
+      failures -= 1;
+      return refusal(status, code, places);
+    };
+    const collector = await world.open({ fetch: failing }, createVolatileMemoryStore(), TOGETHER);
+    await collectTwo(collector);
+    await collector.idle();
+    assert.deepEqual([failures, service.inits, service.paid], [0, [['a', 'b']], ['a', 'b']]);
+    await collector.stop();
+  });
+}
 
 function refusal(status: number, error: string, places: readonly string[], recipient?: string): Response {
   const problems = places.map((place) => ({ code: error, message: 'Refused.', place, recipient }));
