@@ -53,9 +53,12 @@ export async function findJobs(
         when j.state in ('failed', 'cancelled') then 'failed'
         when j.state = 'active' and ${hasLapsed} then 'abandoned'
         when j.state = 'retry' and j.retry_count >= ${FAILING_ATTEMPTS} then 'failing'
-        when j.state in ('created', 'retry') and ${isUnattended} then 'unattended'
+        when j.state in ('created', 'retry') and j.start_after < now() - interval '1 minute' and not j.is_held_up
+          then 'unattended'
       end as problem
-    from jobs.job j left join batches b on b.id = (j.data->>'batchId')::uuid
+    from (
+      select j.*, ${isHeldUp} as is_held_up from jobs.job j where ${withCompleted} or j.state <> 'completed'
+    ) j left join batches b on b.id = (j.data->>'batchId')::uuid
     where (${withCompleted} or (j.state <> 'completed' and not (${isScheduled} and b.ended_at is not null)))
       and (${withScheduled} or not ${isScheduled})
     order by j.created_on, j.id
@@ -101,13 +104,13 @@ const FAILING_ATTEMPTS = 20;
 const hasLapsed: RawBuilder<boolean> = sql`j.heartbeat_on + 3 * j.heartbeat_seconds * interval '1 second' < now()`;
 
 /**
- * A job that waits for its time, such as the expiry of the same batch, holds up none behind it. One that waits to be
- * retried does.
+ * Another job of its key runs, has failed or is before it. A job that waits for its time, such as the expiry of the same batch,
+ * holds up none behind it; one that waits to be retried does. Windows read each job once: a search for each would take
+ * quadratic time when workers stand still.
  */
-const isUnattended: RawBuilder<boolean> = sql`
-  j.start_after < now() - interval '1 minute' and not exists (
-    select from jobs.job before
-    where before.name = j.name and ${sql.raw(keyOf('before'))} is not distinct from ${sql.raw(keyOf('j'))}
-      and (before.state in ('active', 'failed') or ((before.created_on, before.id) < (j.created_on, j.id)
-        and (before.state = 'retry' or (before.state = 'created' and before.start_after <= now()))))
-  )`;
+const isHeldUp: RawBuilder<boolean> = sql`(
+  bool_or(j.state in ('active', 'failed')) over (partition by j.name, ${sql.raw(keyOf('j'))})
+  or coalesce(bool_or(j.state = 'retry' or (j.state = 'created' and j.start_after <= now())) over (
+    partition by j.name, ${sql.raw(keyOf('j'))} order by j.created_on, j.id rows between unbounded preceding and 1 preceding
+  ), false)
+)`;
