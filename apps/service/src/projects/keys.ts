@@ -31,8 +31,11 @@ interface KeyDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
+/** Enough to see what has just ended. A wallet may create and revoke 20 keys a minute. */
+const MAX_ENDED_KEYS = 100;
+
 /**
- * Lists a project's keys, newest first, including those that no longer work.
+ * Lists a project's keys, newest first: all that work, and the last 100 that have ended.
  * @throws ApiError ERR_PROJECT_NOT_FOUND
  */
 export async function listKeys(
@@ -42,7 +45,7 @@ export async function listKeys(
 ): Promise<KeySummary[]> {
   await requireVisibleProject(deps, wallet, projectId);
   const now = deps.clock.now();
-  return (await findApiKeys(deps.db, projectId)).map((key) => presentKey(key, now));
+  return (await findApiKeys(deps.db, projectId, { now, maxEnded: MAX_ENDED_KEYS })).map((key) => presentKey(key, now));
 }
 
 /**

@@ -16,6 +16,7 @@ import { createKeyHolderFinder, findKeyHolders } from '../../src/store/key-holde
 import {
   type ApiKeyRecord,
   findApiKey,
+  findApiKeys,
   insertApiKey,
   replaceApiKey,
   revokeApiKey,
@@ -69,6 +70,22 @@ test('another project’s API key cannot be replaced', async () => {
   const request = { projectId: own.id, keyId: key.id, replacedBy, endsAt: NOW, now: NOW };
   assert.equal(await replaceApiKey(db, request), null);
   assert.deepEqual((await findApiKey(db, key.prefix))?.expiresAt, key.expiresAt);
+});
+
+test('the list of a project’s API keys has all that work, and the last ones that ended', async () => {
+  const project = await storeProject(db);
+  const oldest = await storeKey(project, { createdAt: later(-9_000) });
+  const expired = await storeKey(project, { createdAt: later(-8_000), expiresAt: later(-10) });
+  const revoked = await storeKey(project, { createdAt: later(-7_000), expiresAt: later(5_000) });
+  await revokeApiKey(db, project.id, revoked.id, later(-20));
+  const forgotten = await storeKey(project, { createdAt: later(-6_000), expiresAt: later(-30) });
+  await revokeApiKey(db, project.id, forgotten.id, NOW);
+  const expiring = await storeKey(project, { createdAt: later(-5_000), expiresAt: later(1) });
+  const listed = await findApiKeys(db, project.id, { now: NOW, maxEnded: 2 });
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [expiring, revoked, expired, oldest].map(({ id }) => id),
+  );
 });
 
 test('the last use of an API key is its latest use', async () => {

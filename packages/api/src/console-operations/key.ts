@@ -15,7 +15,8 @@ export const KEY_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}/keys',
     summary: 'List the API keys of a project',
-    description: 'Newest first, including revoked keys. The keys themselves are never shown.',
+    description:
+      'Newest first: all keys that work, and the 100 that were the last to be revoked or to expire. The keys themselves are never shown.',
     params: projectParams,
     responses: { 200: { description: 'The keys.', schema: KeyList } },
     errors: ['ERR_PROJECT_NOT_FOUND'],

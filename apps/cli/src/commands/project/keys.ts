@@ -43,7 +43,9 @@ function addList(keys: Command, context: Context): void {
   const { output } = context;
   addProjectOptions(keys.command('list'))
     .summary('list API keys')
-    .description('List the API keys of a project, newest first, with last use and expiry.')
+    .description(
+      'List the API keys of a project, newest first, with last use and expiry: all that work, and the last 100 that have ended.',
+    )
     .addHelpText('after', '\nExample:\n  flywheel keys list --wallet wallet.json --project 0198a3c2-…')
     .action(async (options: ProjectOptions) => {
       const { console, projectId } = await signIn(context, options);

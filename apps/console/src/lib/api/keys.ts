@@ -2,7 +2,7 @@ import { KEY_OPERATIONS, type RotateKeyRequest } from '@flywheel/api';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** The API keys of a project, newest first, revoked ones included. */
+/** The API keys of a project that work, and the last ones that have ended; newest first. */
 export function keysQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'keys'],

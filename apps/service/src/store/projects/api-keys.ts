@@ -60,9 +60,31 @@ export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | 
   };
 }
 
-/** Lists a project's keys, newest first, revoked and expired ones included. */
-export async function findApiKeys(db: Db, projectId: string): Promise<StoredKey[]> {
-  const rows = await selectKeys(db, projectId).orderBy('created_at', 'desc').orderBy('id').execute();
+/** Lists a project's keys that work, and those that were the last to be revoked or to expire; newest first. */
+export async function findApiKeys(
+  db: Db,
+  projectId: string,
+  { now, maxEnded }: { readonly now: Date; readonly maxEnded: number },
+): Promise<StoredKey[]> {
+  const ended = db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where((eb) => eb.or([eb('revoked_at', 'is not', null), eb('expires_at', '<=', now)]))
+    // `least` ignores null.
+    .orderBy(sql`least(revoked_at, expires_at)`, 'desc')
+    .orderBy('id')
+    .limit(maxEnded);
+  const rows = await selectKeys(db, projectId)
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('revoked_at', 'is', null), eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])]),
+        eb('id', 'in', ended),
+      ]),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .execute();
   return rows.map(toStoredKey);
 }
 
