@@ -35,8 +35,8 @@ export interface MissingTokenAccount {
 }
 
 /**
- * Reads a vault's balances, and the cost of each recipient's missing token account, at commitment `confirmed`. Whether the mint
- * still exists is not checked: a simulation shows it, and only of pipelines that need it.
+ * Reads a vault's balances, and the cost of each recipient's missing token account, at commitment `confirmed`. A mint that is
+ * closed or has changed is a problem for airdrops only: a withdrawal of SOL needs none.
  * @throws Error if the vault’s token account is of another mint.
  */
 export async function readVaultFunds(
