@@ -199,6 +199,28 @@ describe('refillNonces', () => {
     assertFeesOnly(ofPresent + (await rentOf(1)) - (await lamportsOf(cluster.payer.address)));
   });
 
+  it('keeps nonces whose accounts a node that is behind does not show, and closes and moves them later', async () => {
+    const { db } = await openTestDatabase();
+    const previous = await generateKeyPairSigner();
+    await cluster.localnet.bank.airdrop(previous.address, 1_000_000_000n);
+    await refill(db, previous, { size: 2 });
+    await finalizeSlots(cluster);
+    await refill(db, previous, { size: 2 });
+    await retireAvailable(db, { authority: previous.address, share: null, count: 1 });
+    const view = cluster.chain.view();
+    const chain: ChainView = {
+      ...view,
+      finalizedBlock: async () => ({ ...(await view.finalizedBlock()), slot: 0n }),
+      accounts: async (addresses) => addresses.map(() => null),
+    };
+    await refill(db, cluster.payer, { size: 0, previous, chain });
+    assert.equal(await countNonces(db), 2);
+    const ofPresent = await lamportsOf(cluster.payer.address);
+    const isMoved = async () => (await findNonces(db, 'available', cluster.payer.address)).length === 1;
+    await refillUntil(db, cluster.payer, { size: 0, previous }, isMoved);
+    assertFeesOnly(ofPresent + (await rentOf(1)) - (await lamportsOf(cluster.payer.address)));
+  });
+
   it('reclaims the others if the account of a used nonce is gone, as after a restore of the database', async () => {
     const { db } = await openTestDatabase();
     const operator = await generateKeyPairSigner();

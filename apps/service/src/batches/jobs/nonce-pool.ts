@@ -86,6 +86,7 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
   const withheld = await findNonces(db, 'refreshing', from.address);
   const addresses = withheld.map(({ address }) => address);
   if (addresses.length === 0) return;
+  const { slot: readFrom } = await chain.finalizedBlock();
   // In this order, one of them has what moves meanwhile.
   const held = await readNonces(chain, from.address, addresses, 'finalized');
   const moved = await readNonces(chain, operator.address, addresses, 'finalized');
@@ -94,8 +95,11 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
     await setNonceAuthority(db, address, { from: from.address, to: operator.address });
   if (moved.size > 0) log.info({ moved: moved.size, from: from.address, to: operator.address }, 'nonces moved');
   if (moved.size === addresses.length || (await isOperatorInUse(db, from.address))) return;
-  const isTaken = ({ address, isFinalized }: PooledNonce) => isFinalized && !held.has(address) && !moved.has(address);
-  const taken = withheld.filter(isTaken).map(({ address }) => address);
+  const missing = withheld.filter(({ address }) => !held.has(address) && !moved.has(address));
+  const unseen = missing.filter(({ readSlot }) => readSlot > readFrom);
+  if (unseen.length > 0) chain.leaveNode();
+  const isTaken = (nonce: PooledNonce) => nonce.isFinalized && !unseen.includes(nonce);
+  const taken = missing.filter(isTaken).map(({ address }) => address);
   await forgetTaken(deps, from.address, taken);
   if (moved.size + taken.length === addresses.length) return;
   const unmoved = await readNonces(chain, from.address, addresses, 'confirmed');
@@ -273,21 +277,25 @@ async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): P
 
 /**
  * Closes nonce accounts of an authority that are not needed any more, which gives their rent to the operator. Their rows stay
- * until a finalized read shows no account: until then nothing else may use them.
+ * until a finalized read shows no account: until then nothing else may use them. A read that may be older than the account
+ * shows nothing.
  */
 async function closeRetired(deps: RefillDeps, authority: TransactionPartialSigner): Promise<void> {
   const { db, jobs, chain, clock, operator, log } = deps;
-  const retired = (await findNonces(db, 'closing', authority.address)).map(({ address }) => address);
+  const retired = await findNonces(db, 'closing', authority.address);
   if (retired.length === 0) return;
-  const finalized = await chain.accounts(retired, { commitment: 'finalized' });
-  const closed = retired.filter((_, i) => finalized[i] === null);
+  const { slot: readFrom } = await chain.finalizedBlock();
+  const seen = retired.filter(({ readSlot }) => readSlot <= readFrom).map(({ address }) => address);
+  if (seen.length < retired.length) chain.leaveNode();
+  const finalized = await chain.accounts(seen, { commitment: 'finalized' });
+  const closed = seen.filter((_, i) => finalized[i] === null);
   if (closed.length > 0) log.info({ closed: await forgetNonces(db, closed) }, 'nonce accounts closed');
-  const there = retired.filter((address) => !closed.includes(address));
+  const there = seen.filter((address) => !closed.includes(address));
   const held = await readNonces(chain, authority.address, there, 'finalized');
   const left = there.filter((address) => held.has(address));
   const taken = there.filter((address) => !held.has(address));
   await forgetTaken(deps, authority.address, taken);
-  if (left.length === 0) return;
+  if (left.length + retired.length === seen.length) return;
   const lamports = new Map<Address, bigint>();
   for (const account of await chain.accounts(left)) if (account) lamports.set(account.address, account.lamports);
   await sendInGroups(deps, [...lamports.keys()], authority, (nonceAccount) =>
