@@ -38,33 +38,47 @@ export interface CreateNonceDeps {
   readonly clock: Clock;
   /** Pays, and becomes the authority. */
   readonly operator: TransactionPartialSigner;
+  /** Lamports of the operator that are not spent on rent. */
+  readonly reserveLamports: bigint;
   readonly log?: Pick<Log, 'info'>;
   /** Aborts the wait for a transaction, which may still land. */
   readonly signal?: AbortSignal;
 }
 
+/** Nonce accounts that were not created, because the operator cannot pay their rent. */
+export interface Unpaid {
+  readonly seeds: readonly string[];
+  readonly missingLamports: bigint;
+}
+
 /**
- * Creates the nonce accounts of these seeds and waits until they are confirmed. Existing ones stay unchanged, so it may
- * be repeated after any failure.
+ * Creates the nonce accounts of these seeds, as far as the operator can pay, and waits until they are confirmed. Existing
+ * ones stay unchanged, so it may be repeated after any failure.
  * @throws Error if a transaction fails on chain or expires, or if an address holds anything else.
  */
-export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly string[]): Promise<void> {
-  const { chain, operator, log } = deps;
+export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly string[]): Promise<Unpaid> {
+  const { chain, operator, reserveLamports, log } = deps;
   const addresses = await Promise.all(seeds.map((seed) => nonceAddress(operator.address, seed)));
-  const accounts = await chain.accounts(addresses);
+  const [payer, ...accounts] = await chain.accounts([operator.address, ...addresses]);
   const rentLamports = await chain.minimumBalanceForRentExemption(getNonceSize());
   const creations: Instruction[][] = [];
+  const unpaid: string[] = [];
+  let leftLamports = (payer?.lamports ?? 0n) - reserveLamports;
   for (const [i, seed] of seeds.entries()) {
     const [address, account] = [addresses[i], accounts[i]];
     if (address === undefined || account === undefined) throw new Error(`No account was read for seed ${seed}.`);
     if (account !== null && nonceIn(account, operator.address) !== null) continue;
-    creations.push(creation({ operator, seed, address, account, rentLamports }));
+    const instructions = creation({ operator, seed, address, account, rentLamports });
+    leftLamports -= missingRent(account, rentLamports);
+    if (leftLamports < 0n) unpaid.push(seed);
+    else creations.push(instructions);
   }
   for (const groups of chunksOf(packed(operator.address, creations), MAX_PARALLEL)) {
     await Promise.all(groups.map((instructions) => land(deps, instructions)));
   }
-  if (creations.length === 0) return;
-  log?.info({ created: creations.length, there: seeds.length - creations.length }, 'nonce accounts created');
+  const created = creations.length;
+  if (created > 0) log?.info({ created, there: seeds.length - created - unpaid.length }, 'nonce accounts created');
+  return { seeds: unpaid, missingLamports: leftLamports < 0n ? -leftLamports : 0n };
 }
 
 /**
@@ -109,12 +123,17 @@ function creation({ operator, seed, address, account, rentLamports }: Creation):
     );
   }
   // Lamports were sent to the address, so it cannot be created, only allocated.
-  const amount = account.lamports < rentLamports ? rentLamports - account.lamports : 0n;
+  const amount = missingRent(account, rentLamports);
   return [
     getTransferSolInstruction({ source: operator, destination: address, amount }),
     getAllocateWithSeedInstruction({ newAccount: address, baseAccount: operator, ...seeded }),
     initialize,
   ];
+}
+
+function missingRent(account: ChainAccount | null, rentLamports: bigint): bigint {
+  const lamports = account?.lamports ?? 0n;
+  return lamports < rentLamports ? rentLamports - lamports : 0n;
 }
 
 /** Groups creations into as few transactions as possible. */

@@ -11,6 +11,7 @@ import {
   type Base64EncodedWireTransaction,
   generateKeyPairSigner,
   type KeyPairSigner,
+  type Nonce,
 } from '@solana/kit';
 import {
   getAdvanceNonceAccountInstruction,
@@ -20,6 +21,7 @@ import {
   getWithdrawNonceAccountInstruction,
 } from '@solana-program/system';
 import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
+import { OPERATOR_RESERVE_LAMPORTS } from '../../src/batches/jobs/setup.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { ChainView } from '../../src/solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../src/solana/nonces.ts';
@@ -36,7 +38,7 @@ before(async () => {
 after(() => cluster.localnet.stop());
 
 function deps() {
-  return { chain: cluster.chain, clock: realClock, operator: cluster.payer };
+  return { chain: cluster.chain, clock: realClock, operator: cluster.payer, reserveLamports: 0n };
 }
 
 async function addressesOf(seeds: readonly string[]) {
@@ -109,13 +111,15 @@ describe('createNonceAccounts', () => {
     await assert.rejects(createNonceAccounts(deps(), ['given-away']), /seed given-away, holds 80 bytes/);
   });
 
-  it('throws if the operator cannot pay', async () => {
+  it('creates those that the operator can pay, and answers what is missing for the others', async () => {
     const poor = await generateKeyPairSigner();
-    await cluster.localnet.bank.airdrop(poor.address, 1_000_000n);
-    await assert.rejects(
-      createNonceAccounts({ ...deps(), operator: poor }, ['poor']),
-      /Creating nonce accounts failed in \w+: \{"InstructionError":\[0,\{"Custom":1\}\]\}/,
-    );
+    const rent = await rentOf(1);
+    await cluster.localnet.bank.airdrop(poor.address, rent + 1_000_000n);
+    const unpaid = await createNonceAccounts({ ...deps(), operator: poor }, ['payable', 'unpayable']);
+    assert.deepEqual(unpaid, { seeds: ['unpayable'], missingLamports: rent - 1_000_000n });
+    const addresses = await Promise.all(['payable', 'unpayable'].map((seed) => nonceAddress(poor.address, seed)));
+    const values = await readNonces(cluster.chain, poor.address, addresses, 'confirmed');
+    assert.deepEqual([...values.keys()], addresses.slice(0, 1));
   });
 });
 
@@ -247,6 +251,30 @@ describe('refillNonces', () => {
     assert.equal(await countNonces(db), 1);
   });
 
+  it('creates only what the operator pays above its reserve, and reclaims used nonces meanwhile', async () => {
+    const { db } = await openTestDatabase();
+    const operator = await generateKeyPairSigner();
+    await cluster.localnet.bank.airdrop(operator.address, OPERATOR_RESERVE_LAMPORTS + (await rentOf(4)));
+    await refill(db, operator, { size: 1 });
+    await finalizeSlots(cluster);
+    await refill(db, operator, { size: 1 });
+    await db
+      .updateTable('nonces')
+      .set({ state: 'refreshing', value: 'used' as Nonce })
+      .execute();
+    // Of three rents, fees have taken a part.
+    await assert.rejects(refill(db, operator, { size: 10 }), /lacks \d+ lamports for 7 new nonce accounts/);
+    assert.equal((await findNonces(db, 'available')).length, 3);
+    const left = await lamportsOf(operator.address);
+    assert.ok(left > OPERATOR_RESERVE_LAMPORTS, `${left} lamports`);
+    await finalizeSlots(cluster);
+    await assert.rejects(refill(db, operator, { size: 10 }), /lacks \d+ lamports for 7 new nonce accounts/);
+    assert.equal(await lamportsOf(operator.address), left);
+    await cluster.localnet.bank.airdrop(operator.address, await rentOf(7));
+    await refill(db, operator, { size: 10 });
+    assert.equal((await findNonces(db, 'available')).length, 10);
+  });
+
   it('advances an unused nonce once, though it sends a transaction again before it sees the first one land', async () => {
     const { db } = await openTestDatabase();
     const { payer, chain, localnet } = cluster;
@@ -283,7 +311,11 @@ describe('refillNonces', () => {
   it('throws if a new account is taken before it is read, instead of waiting for it', async () => {
     const { db } = await openTestDatabase();
     const view = cluster.chain.view();
-    const chain = { ...view, accounts: async (addresses: readonly Address[]) => addresses.map(() => null) };
+    const accounts = async ([first, ...others]: readonly Address[]) =>
+      first === cluster.payer.address
+        ? [...(await view.accounts([first])), ...others.map(() => null)]
+        : [first, ...others].map(() => null);
+    const chain = { ...view, accounts };
     const clock = { ...realClock, sleep: () => setImmediate() };
     await assert.rejects(refill(db, cluster.payer, { size: 2, chain, clock }), /2 of 2 new nonce accounts/);
   });

@@ -10,7 +10,7 @@ import {
 } from '@solana/kit';
 import { getAuthorizeNonceAccountInstruction, getWithdrawNonceAccountInstruction } from '@solana-program/system';
 import type { ChainView } from '../../solana/chain.ts';
-import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
+import { createNonceAccounts, nonceAddress, readNonces, type Unpaid } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
 import { dissolveShares, findNonceDemand, type NonceDemand, retireAvailable } from '../../store/nonce-demand.ts';
 import {
@@ -28,6 +28,7 @@ import {
   withholdNonces,
 } from '../../store/nonces.ts';
 import type { NoncePool, WorkerDeps } from '../deps.ts';
+import { OPERATOR_RESERVE_LAMPORTS } from './setup.ts';
 
 /** Time after which more is expected to be finalized. */
 const RETRY_MS = 2_000;
@@ -54,8 +55,8 @@ export async function refillNonces(deps: RefillDeps): Promise<void> {
   const ofPrevious = { ...deps, operator: previous };
   // An operator without SOL must not keep the other from its nonces.
   const refills = await Promise.allSettled([refill(deps), isInUse ? refill(ofPrevious) : createPlanned(ofPrevious)]);
-  for (const result of refills) if (result.status === 'rejected') throw result.reason;
   if (!isInUse) await closeRetired(deps, previous);
+  for (const result of refills) if (result.status === 'rejected') throw result.reason;
 }
 
 /**
@@ -134,9 +135,11 @@ async function refill(deps: RefillDeps): Promise<void> {
     await planNonces(db, { target: free, max, authority, share, addressOf: (seed) => nonceAddress(authority, seed) });
     if (surplus > 0) await retireAvailable(db, { authority, share, count: Math.min(surplus, available) });
   }
-  await createPlanned(deps);
+  // Creations may lack SOL. What costs none, or brings rent back, must not wait for it.
+  const [created] = await Promise.allSettled([createPlanned(deps)]);
   await reclaimUsed(deps);
   await closeRetired(deps, operator);
+  if (created.status === 'rejected') throw created.reason;
 }
 
 /**
@@ -164,29 +167,44 @@ const MAX_CREATED = 64;
 /**
  * Creates the accounts of recorded nonces, those of admitted projects first. They are available as soon as they are
  * confirmed, because an init does not wait until they are finalized (13 s).
+ * @throws Error if the operator cannot pay for all of them, after those that it can pay for are available.
  */
 async function createPlanned(deps: RefillDeps): Promise<void> {
   const { db, jobs, chain, operator, clock, signal } = deps;
   const recorded = await findNonces(db, 'creating', operator.address);
   const planned = recorded.slice(0, MAX_CREATED);
-  if (recorded.length > planned.length) await jobs.enqueue(db, { type: 'refill-nonces' });
-  if (planned.length > 0) {
-    const seeds = planned.map(({ seed }) => seed);
-    await createNonceAccounts(deps, seeds);
-  }
-  const addresses = planned.map(({ address }) => address);
-  for (let [created, polls] = [0, 0]; created < planned.length; polls += 1) {
-    const missing = planned.length - created;
+  const unpaid = await createPayable(deps, planned);
+  const paid = planned.filter(({ seed }) => !unpaid.seeds.includes(seed));
+  if (recorded.length > paid.length && unpaid.seeds.length === 0) await jobs.enqueue(db, { type: 'refill-nonces' });
+  const addresses = paid.map(({ address }) => address);
+  for (let [created, polls] = [0, 0]; created < paid.length; polls += 1) {
+    const missing = paid.length - created;
     if (polls === MAX_CREATED_POLLS) {
-      throw new Error(`${missing} of ${planned.length} new nonce accounts of ${operator.address} cannot be read.`);
+      throw new Error(`${missing} of ${paid.length} new nonce accounts of ${operator.address} cannot be read.`);
     }
     const values = await readNonces(chain, operator.address, addresses, 'confirmed');
     // `from` 0 skips every nonce that was read before: only a finalized value may follow another one.
     await setNoncesAvailable(db, values, { from: 0n, to: await chain.slot() });
     created = values.size;
-    if (created < planned.length) await clock.sleep(RETRY_MS / 10, signal);
+    if (created < paid.length) await clock.sleep(RETRY_MS / 10, signal);
   }
   await followCreated(deps);
+  requirePaid(deps, unpaid);
+}
+
+/** Creates the accounts of these nonces, as far as the operator can pay them beside its reserve. */
+async function createPayable(deps: RefillDeps, nonces: readonly PooledNonce[]): Promise<Unpaid> {
+  if (nonces.length === 0) return { seeds: [], missingLamports: 0n };
+  const seeds = nonces.map(({ seed }) => seed);
+  return createNonceAccounts({ ...deps, reserveLamports: OPERATOR_RESERVE_LAMPORTS }, seeds);
+}
+
+/** Fails the job, which is then tried again, if the operator could not pay for all accounts. */
+function requirePaid({ operator }: RefillDeps, { seeds, missingLamports }: Unpaid): void {
+  if (seeds.length === 0) return;
+  throw new Error(
+    `The operator ${operator.address} lacks ${missingLamports} lamports for ${seeds.length} new nonce accounts and its reserve.`,
+  );
 }
 
 /** Ten seconds. An account that is not shown then was taken away, by a fork or with the operator's key. */
@@ -203,9 +221,9 @@ async function followCreated(deps: RefillDeps): Promise<void> {
   const addresses = created.map(({ address }) => address);
   const finalized = await readNonces(chain, operator.address, addresses, 'finalized');
   await setNoncesFinalized(db, finalized);
-  const seeds = created.filter(({ address }) => !finalized.has(address)).map(({ seed }) => seed);
-  if (seeds.length === 0) return;
-  await createNonceAccounts(deps, seeds);
+  const pending = created.filter(({ address }) => !finalized.has(address));
+  if (pending.length === 0) return;
+  requirePaid(deps, await createPayable(deps, pending));
   const startAfter = new Date(clock.now().getTime() + RETRY_MS);
   await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
