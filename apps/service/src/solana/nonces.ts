@@ -98,6 +98,12 @@ export async function readNonces(
   return values;
 }
 
+/** Returns true if an account is neither a nonce of this authority nor one that could become it. */
+export function isForeign(account: ChainAccount, authority: Address): boolean {
+  const isEmpty = account.programAddress === SYSTEM_PROGRAM_ADDRESS && account.data.length === 0;
+  return !isEmpty && nonceIn(account, authority) === null;
+}
+
 interface Creation {
   readonly operator: TransactionPartialSigner;
   readonly seed: string;
@@ -117,7 +123,7 @@ function creation({ operator, seed, address, account, rentLamports }: Creation):
       initialize,
     ];
   }
-  if (account.programAddress !== SYSTEM_PROGRAM_ADDRESS || account.data.length > 0) {
+  if (isForeign(account, operator.address)) {
     throw new Error(
       `${address}, seed ${seed}, holds ${account.data.length} bytes, which are not a nonce of the operator.`,
     );

@@ -101,6 +101,31 @@ describe('refillNonces', () => {
     assertFeesOnly(ofPresent + (await rentOf(1)) - (await lamportsOf(cluster.payer.address)));
   });
 
+  it('replaces nonces that a thief of the operator’s key has taken before they were recorded as finalized', async () => {
+    const { db } = await openTestDatabase();
+    const operator = await generateKeyPairSigner();
+    await cluster.localnet.bank.airdrop(operator.address, 1_000_000_000n);
+    await refill(db, operator, { size: 3 });
+    const [created, followed] = await findNonces(db, 'available');
+    assert.ok(created && followed);
+    await db
+      .updateTable('nonces')
+      .set({ state: 'creating', value: null, read_slot: 0n })
+      .where('address', '=', created.address)
+      .execute();
+    const { address: newNonceAuthority } = await generateKeyPairSigner();
+    for (const { address: nonceAccount } of [created, followed]) {
+      const accounts = { nonceAccount, nonceAuthority: operator, newNonceAuthority };
+      await land(cluster, [getAuthorizeNonceAccountInstruction(accounts)], [operator]);
+    }
+    await finalizeSlots(cluster);
+    const findAvailable = async () => (await findNonces(db, 'available')).map(({ address }) => address);
+    const isReplaced = async () =>
+      (await findAvailable()).length === 3 && !(await findAvailable()).includes(followed.address);
+    await refillUntil(db, operator, { size: 3 }, isReplaced);
+    assert.equal(await countNonces(db), 3);
+  });
+
   it('keeps nonces whose accounts a node that is behind does not show, and closes and moves them later', async () => {
     const { db } = await openTestDatabase();
     const previous = await generateKeyPairSigner();

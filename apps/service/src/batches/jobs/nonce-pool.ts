@@ -10,7 +10,7 @@ import {
 } from '@solana/kit';
 import { getAuthorizeNonceAccountInstruction, getWithdrawNonceAccountInstruction } from '@solana-program/system';
 import type { ChainView } from '../../solana/chain.ts';
-import { createNonceAccounts, nonceAddress, readNonces, type Unpaid } from '../../solana/nonces.ts';
+import { createNonceAccounts, isForeign, nonceAddress, readNonces, type Unpaid } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
 import { dissolveShares, findNonceDemand, type NonceDemand, retireAvailable } from '../../store/nonce-demand.ts';
 import {
@@ -103,7 +103,9 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
   const taken = missing.filter(isTaken).map(({ address }) => address);
   await forgetTaken(deps, from.address, taken);
   if (moved.size + taken.length === addresses.length) return;
-  const unmoved = await readNonces(chain, from.address, addresses, 'confirmed');
+  // An account that a fork may take away must stay with the operator that would create it again.
+  const movable = withheld.filter(({ isFinalized }) => isFinalized).map(({ address }) => address);
+  const unmoved = await readNonces(chain, from.address, movable, 'confirmed');
   await sendInGroups(deps, [...unmoved.keys()], from, (nonceAccount) =>
     getAuthorizeNonceAccountInstruction({
       nonceAccount,
@@ -121,7 +123,8 @@ async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Pro
  */
 async function forgetTaken({ db, log }: RefillDeps, authority: Address, taken: readonly Address[]): Promise<void> {
   if (taken.length === 0) return;
-  await forgetNonces(db, taken);
+  // Leased ones stay until their batch has ended.
+  if ((await forgetNonces(db, taken)) === 0) return;
   log.warn({ authority, taken }, 'nonces whose accounts are closed, or not the operator’s any more, were removed');
 }
 
@@ -172,7 +175,7 @@ const MAX_CREATED = 64;
 async function createPlanned(deps: RefillDeps): Promise<void> {
   const { db, jobs, chain, operator, clock, signal } = deps;
   const recorded = await findNonces(db, 'creating', operator.address);
-  const planned = recorded.slice(0, MAX_CREATED);
+  const planned = await forgetForeign(deps, recorded.slice(0, MAX_CREATED));
   const unpaid = await createPayable(deps, planned);
   const paid = planned.filter(({ seed }) => !unpaid.seeds.includes(seed));
   if (recorded.length > paid.length && unpaid.seeds.length === 0) await jobs.enqueue(db, { type: 'refill-nonces' });
@@ -190,6 +193,21 @@ async function createPlanned(deps: RefillDeps): Promise<void> {
   }
   await followCreated(deps);
   requirePaid(deps, unpaid);
+}
+
+/**
+ * Removes those of the operator's nonces at whose addresses the cluster has finalized something else, or they would keep the
+ * others from being created.
+ * @returns the others.
+ */
+async function forgetForeign(deps: RefillDeps, nonces: readonly PooledNonce[]): Promise<readonly PooledNonce[]> {
+  const { address: authority } = deps.operator;
+  if (nonces.length === 0) return nonces;
+  const addresses = nonces.map(({ address }) => address);
+  const finalized = await deps.chain.accounts(addresses, { commitment: 'finalized' });
+  const foreign = finalized.flatMap((account) => (account && isForeign(account, authority) ? [account.address] : []));
+  await forgetTaken(deps, authority, foreign);
+  return nonces.filter(({ address }) => !foreign.includes(address));
 }
 
 /** Creates the accounts of these nonces, as far as the operator can pay them beside its reserve. */
@@ -221,7 +239,10 @@ async function followCreated(deps: RefillDeps): Promise<void> {
   const addresses = created.map(({ address }) => address);
   const finalized = await readNonces(chain, operator.address, addresses, 'finalized');
   await setNoncesFinalized(db, finalized);
-  const pending = created.filter(({ address }) => !finalized.has(address));
+  const pending = await forgetForeign(
+    deps,
+    created.filter(({ address }) => !finalized.has(address)),
+  );
   if (pending.length === 0) return;
   requirePaid(deps, await createPayable(deps, pending));
   const startAfter = new Date(clock.now().getTime() + RETRY_MS);
