@@ -93,6 +93,24 @@ it('a recipient whom only the service holds back has not failed', async () => {
   await collector.stop();
 });
 
+it('an event that the scopes of the key do not allow is quarantined, and the others are paid', async () => {
+  const service = world.serve();
+  const refusing: typeof fetch = async (input, init) => {
+    const hasOther = String(init?.body ?? '').includes('to b');
+    const isRefused = String(input).endsWith('/init') && hasOther;
+    return isRefused
+      ? refusal(403, 'ERR_KEY_SCOPES_UNAUTHORIZED', ['pipelines[1].actions[0]'])
+      : service.fetch(input, init);
+  };
+  const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore(), TOGETHER);
+  await collectTwo(collector);
+  await collector.idle();
+  assert.deepEqual(service.paid, ['a']);
+  const { state, reason } = (await collector.status('b')) ?? {};
+  assert.deepEqual([state, reason?.code], ['quarantined', 'ERR_KEY_SCOPES_UNAUTHORIZED']);
+  await collector.stop();
+});
+
 it('an event that a limit has refused alone is tried again when its time is over', async () => {
   const service = world.serve();
   let refusals = 2;
