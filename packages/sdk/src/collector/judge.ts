@@ -80,12 +80,13 @@ const TEMPORARY: ReadonlySet<string> = new Set<FlywheelErrorCode>([
 /** Judges an error of a batch with `size` pipelines. */
 export function judgeError(error: unknown, size: number): Judgement {
   if (!isFlywheelError(error)) return { kind: 'stop' };
-  const { code, message, status, batchId, problems, retryAfterSeconds } = error;
+  const { code, message, status, batchId, problems, retryAfterSeconds, cap } = error;
   const isBlame = BLAMES_RECIPIENT.has(code) || (BLAMES_ITEM.has(code) && batchId === null);
   if (isBlame) return blame(problems, { batchId, size });
   if (LIMITS.has(code) && batchId === null) {
     const recipients = problems.flatMap(({ recipient }) => recipient ?? []);
-    return { kind: 'limited', recipients, dependsOnItems: LIMITS_OF_ITEMS.has(code), retryAfterSeconds };
+    const dependsOnItems = LIMITS_OF_ITEMS.has(code) || cap?.kind === 'burn' || cap?.kind === 'airdrop';
+    return { kind: 'limited', recipients, dependsOnItems, retryAfterSeconds };
   }
   // A service that is only busy with other checks names no pipeline.
   const isUnchecked =

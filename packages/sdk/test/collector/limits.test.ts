@@ -42,6 +42,20 @@ describe('a collector that a limit refuses', () => {
     await collector.stop();
   });
 
+  it('keeps no event in a batch that is above the key’s share of a daily amount', async () => {
+    const service = world.serve();
+    const cap = { scope: 'key', kind: 'burn', cap: '50', used: '0', asked: '80' };
+    const refusing: typeof fetch = async (input, init) =>
+      String(input).endsWith('/init') && String(init?.body).includes('large')
+        ? Response.json({ error: 'ERR_CAP_REACHED', message: 'Above the share.', cap }, { status: 429 })
+        : service.fetch(input, init);
+    const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore());
+    await collector.collect(event('large', 'ada'));
+    await until(() => collector.metrics().waitingFor?.kind === 'waiting');
+    await dropWhenFree(collector, 'large');
+    await collector.stop();
+  });
+
   it('divides a small batch at once, whatever a full one holds', async () => {
     const service = world.serve();
     service.limit = 1;
