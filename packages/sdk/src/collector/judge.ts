@@ -124,8 +124,9 @@ function blame(
     items: [...items].map(([position, reason]) => ({ position, reason })),
     ...{ failed: [...failed], held: [...held] },
   };
-  // What strikes every item of several is no fact about an item, such as a mint that is paused.
-  const blamesAll = size > 1 && items.size === size;
+  // What strikes every item of several is no fact about an item, such as a mint that is paused, which a batch of one can meet too.
+  const isOfChain = [...items.values()].some(({ code }) => code === 'ERR_BATCH_WOULD_FAIL');
+  const blamesAll = items.size === size && (size > 1 || isOfChain);
   const blamesNone = items.size + failed.size + held.size === 0;
   return blamesAll || blamesNone ? { kind: 'stop' } : { kind: 'named', verdict, batchId };
 }

@@ -40,6 +40,20 @@ describe('an error that names no single event', () => {
   }
 });
 
+it('a check that names the only event and no recipient, as for a paused mint, stops the collector', async () => {
+  const service = world.serve();
+  const refusing: typeof fetch = async (input, init) =>
+    String(input).endsWith('/execute')
+      ? refusal(409, 'ERR_BATCH_WOULD_FAIL', ['pipelines[0].actions[0]'])
+      : service.fetch(input, init);
+  const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore());
+  await collector.collect(event('a', 'ada'));
+  await until(() => collector.stopped.signal.aborted || collector.metrics().pending === 0);
+  assert.match(String(collector.stopped.error), /Refused\./);
+  assert.equal((await collector.status('a'))?.state, 'pending');
+  await collector.stop();
+});
+
 it('a limit that refuses the execution of a batch does not divide it', async () => {
   const service = world.serve();
   const refusals = ['ERR_UNAVAILABLE', 'ERR_CAP_REACHED', 'ERR_CAP_REACHED'];
