@@ -46,7 +46,14 @@ export const ERROR_NOTES: {
   ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED: {
     remedy:
       'Send a smaller batch, or wait for the reset. Amounts that failed batches had reserved are returned to their day.',
-    example: { kind: 'burn', cap: '1000', used: '940', asked: '75', resetsAt: '2026-11-22T00:00:00.000Z' },
+    example: {
+      kind: 'burn',
+      cap: '1000',
+      used: '940',
+      asked: '75',
+      resetsAt: '2026-11-22T00:00:00.000Z',
+      retryAfterSeconds: 36_000,
+    },
   },
   ERR_SIGNED_TX_INVALID: {
     remedy:

@@ -35,7 +35,14 @@ export const ERRORS = {
   ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED: define(
     400,
     'The batch would exceed the project’s daily limit of burns or airdrops.',
-    (c: { kind: 'burn' | 'airdrop'; cap: string; used: string; asked: string; resetsAt: string }) =>
+    (c: {
+      kind: 'burn' | 'airdrop';
+      cap: string;
+      used: string;
+      asked: string;
+      resetsAt: string;
+      retryAfterSeconds: number;
+    }) =>
       `The daily ${c.kind} limit is ${c.cap} tokens; ${c.used} are used and this batch needs ${c.asked}. It resets at ${c.resetsAt}.`,
   ),
   ERR_SIGNED_TX_INVALID: define(

@@ -189,6 +189,8 @@ type HeaderName = keyof typeof HEADERS;
 const COUNTED = ['X-Request-Id', 'RateLimit-Policy', 'RateLimit'] as const satisfies readonly HeaderName[];
 /** Statuses whose errors may pass by themselves. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 500, 503]);
+/** Errors of other statuses that may. */
+const PASSING_CODES: ReadonlySet<ErrorCode> = new Set(['ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', 'ERR_ROTATION_OPEN']);
 
 function successHeaders({ headers: requested }: Operation, status: number) {
   return headerReferences([
@@ -202,7 +204,7 @@ function successHeaders({ headers: requested }: Operation, status: number) {
 /** A request without a valid key is not counted, so no limit is known. */
 function errorHeaders(status: number, codes: readonly ErrorCode[]) {
   if (status === UNAUTHORIZED) return headerReferences(['X-Request-Id', 'WWW-Authenticate']);
-  const mayPass = PASSING_STATUSES.has(status) || codes.includes('ERR_ROTATION_OPEN');
+  const mayPass = PASSING_STATUSES.has(status) || codes.some((code) => PASSING_CODES.has(code));
   return headerReferences([
     ...COUNTED,
     ...(mayPass ? (['Retry-After'] as const) : []),

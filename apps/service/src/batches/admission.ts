@@ -2,7 +2,7 @@ import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywhee
 import { type CompanyPolicy, proofHash, toDecimal } from '@flywheel/protocol';
 import { dailyTotals } from '../compile/totals.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
-import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
+import { secondsToNextUtcDay, startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import { mapInSlices } from '../model/in-slices.ts';
 import { type Multisig, type Project, projectMoving, type Token } from '../model/project.ts';
 import { type CapUse, type HeldUse, type KindUse, type RulesInForce, readCapUse } from '../store/batches/cap-use.ts';
@@ -264,6 +264,7 @@ export interface DailyLimit {
 export function dailyLimitError(
   { kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt }: DailyLimit,
   { decimals }: Pick<Token, 'decimals'>,
+  now: Date,
 ): ApiError<'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED'> {
   return new ApiError('ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', {
     kind,
@@ -271,6 +272,7 @@ export function dailyLimitError(
     used: toDecimal(usedBaseUnits, decimals),
     asked: toDecimal(askedBaseUnits, decimals),
     resetsAt: resetsAt.toISOString(),
+    retryAfterSeconds: secondsToNextUtcDay(now),
   });
 }
 
@@ -377,6 +379,7 @@ async function reserveAmounts(
   const { kind } = exceeded;
   const usedBaseUnits = exceeded.usedBaseUnits - returningTotals[`${kind}BaseUnits`];
   const [capBaseUnits, askedBaseUnits] = [dailyLimits[`${kind}BaseUnits`], totals[`${kind}BaseUnits`]];
-  const resetsAt = startOfNextUtcDay(clock.now());
-  throw dailyLimitError({ kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt }, token);
+  const now = clock.now();
+  const resetsAt = startOfNextUtcDay(now);
+  throw dailyLimitError({ kind, capBaseUnits, usedBaseUnits, askedBaseUnits, resetsAt }, token, now);
 }

@@ -1,6 +1,6 @@
 import { ApiError, type BatchKind, type ReachedCap } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { startOfNextUtcDay } from '../model/clock.ts';
+import { secondsToNextUtcDay, startOfNextUtcDay } from '../model/clock.ts';
 import type { DailyTotals, Token } from '../model/project.ts';
 import type { CapUse, HeldUse, KeyUse, KindUse } from '../store/batches/cap-use.ts';
 import type { Exposure, LamportsUse } from '../store/batches/exposure.ts';
@@ -187,7 +187,7 @@ function capError({ now }: Pick<CapRules, 'now'>, measured: Measured): CapError 
   const resets = kind === 'spent' ? startOfNextUtcDay(now) : null;
   const isLamports = kind === 'locked' || kind === 'spent';
   const text = (amount: bigint) => (isLamports ? String(amount) : toDecimal(amount, decimals));
-  const retryAfterSeconds = resets && Math.max(1, Math.ceil((resets.getTime() - now.getTime()) / 1_000));
+  const retryAfterSeconds = resets && secondsToNextUtcDay(now);
   return new ApiError('ERR_CAP_REACHED', {
     problem: describe(measured, resets),
     cap: {

@@ -62,7 +62,7 @@ export async function previewBatch(
   ]);
   const limitErrors = [limits.burn, limits.airdrop]
     .filter(isExceeded)
-    .map((limit) => dailyLimitError(limit, project.token));
+    .map((limit) => dailyLimitError(limit, project.token, deps.clock.now()));
   const errors = [...limitErrors, ...capErrors].map(({ code, message }) => ({
     code,
     place: null,

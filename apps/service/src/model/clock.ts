@@ -23,6 +23,11 @@ export function startOfNextUtcDay(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1));
 }
 
+/** Returns the seconds until the daily limits reset; at least 1. */
+export function secondsToNextUtcDay(now: Date): number {
+  return Math.ceil((startOfNextUtcDay(now).getTime() - now.getTime()) / 1_000);
+}
+
 /**
  * Waits for work that its caller can do without: its result, or null after `ms`. The work itself goes on.
  * @throws what the work throws within that time.

@@ -175,6 +175,9 @@ describe('POST init, 400,', () => {
     requireOk(await init(world.url, own.apiKey, [burnPipeline(7.5)]));
     const message = /burn limit is 10 tokens; 7\.5 are used and this batch needs 3\..*T00:00:00\.000Z/;
     await refused(of(burnPipeline(3)), 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', message, own.apiKey);
+    const again = await init(world.url, own.apiKey, [burnPipeline(3)]);
+    const seconds = Number(again.headers.get('retry-after'));
+    assert.ok(seconds >= 1 && seconds <= 86_400, `Retry-After is ${seconds}.`);
     const { address } = await generateKeyPairSigner();
     requireOk(await init(world.url, own.apiKey, [burnPipeline(2.5), airdropPipeline(address, 5)]));
     await refused(of(airdropPipeline(address, 1)), 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /airdrop/, own.apiKey);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { InitBatchRequest } from '@flywheel/api';
-import { airdrop, isFlywheelError } from '@flywheel/sdk';
+import { airdrop, burn, isFlywheelError } from '@flywheel/sdk';
 import { type Collector, type CollectorOptions, createVolatileMemoryStore } from '@flywheel/sdk/collector';
 import { waitUntil } from '@flywheel/testing/batches';
 import { generateKeyPairSigner } from '@solana/kit';
@@ -53,6 +53,30 @@ describe('a collector that a limit refuses', () => {
     await collector.collect(event('large', 'ada'));
     await until(() => collector.metrics().waitingFor?.kind === 'waiting');
     await dropWhenFree(collector, 'large');
+    await collector.stop();
+  });
+
+  it('pays what a used-up daily limit does not concern, behind events that it refuses', async () => {
+    const service = world.serve();
+    const headers = { 'retry-after': '36000' };
+    let refusals = 0;
+    const refusing: typeof fetch = async (input, init) => {
+      if (!String(input).endsWith('/init') || !String(init?.body).includes('AIRDROP'))
+        return service.fetch(input, init);
+      refusals += 1;
+      return Response.json(
+        { error: 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', message: 'Used up.' },
+        { status: 400, headers },
+      );
+    };
+    const collector = await world.open({ fetch: refusing }, createVolatileMemoryStore());
+    for (let i = 0; i < 12; i += 1) await collector.collect(event(`e${i}`, 'ada'));
+    await collector.collect({ ...event('burned', 'ada'), actions: [burn(1)] });
+    await until(() => service.paid.length === 1);
+    const before = refusals;
+    await collector.collect({ ...event('burned later', 'ada'), actions: [burn(1)] });
+    await until(() => service.paid.length === 2);
+    assert.equal(refusals, before, 'none is sent again before the day is over');
     await collector.stop();
   });
 

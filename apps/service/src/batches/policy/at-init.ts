@@ -1,7 +1,7 @@
 import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { CompiledPipeline } from '../../model/batch.ts';
-import { startOfNextUtcDay } from '../../model/clock.ts';
+import { secondsToNextUtcDay } from '../../model/clock.ts';
 import type { Token } from '../../model/project.ts';
 import type { RulesInForce } from '../../store/batches/cap-use.ts';
 import type { CountedUses, PolicyUse } from '../../store/company/policy-uses.ts';
@@ -82,7 +82,7 @@ function toPolicyErrors(
     met.filter((each) => each.effect === 'refused'),
     met.filter((each) => each.effect === 'capped'),
   ];
-  const retryAfterSeconds = Math.ceil((startOfNextUtcDay(now).getTime() - now.getTime()) / 1_000);
+  const retryAfterSeconds = secondsToNextUtcDay(now);
   return [
     ...(refused.length === 0 ? [] : [new ApiError('ERR_POLICY_REFUSED', listed(refused))]),
     ...(capped.length === 0 ? [] : [new ApiError('ERR_POLICY_CAP_REACHED', { ...listed(capped), retryAfterSeconds })]),
