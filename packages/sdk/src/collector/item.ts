@@ -44,11 +44,15 @@ const ID = /^[^\p{C}]{1,200}$/u;
  * Parses an item as init does, so that what no service would accept is not accepted here either.
  * @throws FlywheelError `ERR_INVALID_REQUEST` or `ERR_FLYWHEEL_PIPELINE_TOO_BIG`
  */
-export function parseItem({ id, type, payload, actions }: CollectedItem, acceptedAtMs: number): NewItem {
+export function parseItem(given: CollectedItem, acceptedAtMs: number): NewItem {
+  // A program without types can give anything.
+  if (typeof given !== 'object' || given === null) throw invalid('An item must be an object.');
+  const { id, type, payload, actions } = given;
   if (typeof id !== 'string' || !ID.test(id)) {
-    throw invalid(`${JSON.stringify(id)} is not a valid id: use 1 to 200 characters without control characters.`);
+    const shown = typeof id === 'string' ? JSON.stringify(id) : `A value of type ${typeof id}`;
+    throw invalid(`${shown} is not a valid id: use 1 to 200 characters without control characters.`);
   }
-  const parsed = Pipeline.safeParse({ ...pipeline(type, payload), actions }, { reportInput: true });
+  const parsed = Pipeline.safeParse({ ...written(id, type, payload), actions }, { reportInput: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const place = formatPath(issue?.path ?? [], '');
@@ -65,6 +69,16 @@ export function parseItem({ id, type, payload, actions }: CollectedItem, accepte
     throw new FlywheelError({ code: 'ERR_FLYWHEEL_PIPELINE_TOO_BIG', message });
   }
   return { id, content: JSON.stringify(item), acceptedAtMs };
+}
+
+/** Writes a payload as text, which a bigint or a cycle in it prevents. */
+function written(id: string, type: string, payload: CollectedItem['payload']): Pipeline {
+  try {
+    return pipeline(type, payload);
+  } catch (cause) {
+    const message = `cannot be written as JSON: ${cause instanceof Error ? cause.message : String(cause)}`;
+    throw invalid(`Item ${id}: payload ${message}`, [{ place: 'payload', message }]);
+  }
 }
 
 /** Makes an item of what a source holds. @throws FlywheelError `ERR_INVALID_REQUEST` with the message of what `toItem` throws. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { isFlywheelError } from '@flywheel/sdk';
 import {
+  type CollectedItem,
   type Collector,
   type CollectorAlarm,
   createItemHandler,
@@ -31,6 +32,27 @@ describe('collectAll', () => {
         ['{"id":""}', '"" is'],
       ],
     );
+    await collector.stop();
+  });
+
+  it('goes on after elements that a program without types makes no item of', async () => {
+    const service = world.serve();
+    const messages: string[] = [];
+    const onAlarm = (alarm: CollectorAlarm) => void (alarm.kind === 'invalid' && messages.push(alarm.message));
+    const collector = await world.open(service, createVolatileMemoryStore(), { onAlarm });
+    const elements: unknown[] = [
+      undefined,
+      { ...event('a', 'ada'), id: 1n },
+      { ...event('b', 'ada'), payload: { amount: 1n } },
+      event('c', 'ada'),
+    ];
+    await collector.collectAll(elements, (element) => element as CollectedItem);
+    assert.deepEqual(service.paid, ['c']);
+    assert.deepEqual(messages, [
+      'An item must be an object.',
+      'A value of type bigint is not a valid id: use 1 to 200 characters without control characters.',
+      'Item b: payload cannot be written as JSON: Do not know how to serialize a BigInt',
+    ]);
     await collector.stop();
   });
 
