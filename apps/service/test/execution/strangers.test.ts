@@ -236,12 +236,7 @@ describe('an operator that is short of funds', () => {
     const world = await openWorld();
     try {
       const project = await createProject(world);
-      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
-      await waitUntil(
-        'an empty operator',
-        () => spendAll(world, operator),
-        (isEmpty) => isEmpty,
-      );
+      const operator = await emptyOperator(world);
       const cancelled = await openBatch(world, project, [burnPipeline(1)]);
       await cancel(world, project, cancelled.id);
       const batch = await openBatch(world, project, [burnPipeline(1)]);
@@ -261,12 +256,7 @@ describe('an operator that is short of funds', () => {
     const world = await openWorld();
     try {
       const project = await createProject(world);
-      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
-      await waitUntil(
-        'an empty operator',
-        () => spendAll(world, operator),
-        (isEmpty) => isEmpty,
-      );
+      await emptyOperator(world);
       const ids: string[] = [];
       for (let i = 0; i < 3; i++) ids.push((await openBatch(world, project, [burnPipeline(1)])).id);
       const [, second = '', third = ''] = ids;
@@ -297,12 +287,7 @@ describe('an operator that is short of funds', () => {
     try {
       const project = await createProject(world);
       const multisig = await findMultisig(world, project);
-      const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
-      await waitUntil(
-        'an empty operator',
-        () => spendAll(world, operator),
-        (isEmpty) => isEmpty,
-      );
+      const operator = await emptyOperator(world);
       const { id } = await openBatch(
         world,
         project,
@@ -373,6 +358,17 @@ describe('a setup of which each transaction fails because what it creates has la
     }
   });
 });
+
+/** Transfers all that the operator holds. */
+async function emptyOperator(world: World): Promise<TransactionSigner> {
+  const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
+  await waitUntil(
+    'an empty operator',
+    () => spendAll(world, operator),
+    (isEmpty) => isEmpty,
+  );
+  return operator;
+}
 
 /** Transfers what a signer holds but for `left`. @returns false if it has paid for something meanwhile, e.g. a nonce. */
 async function spendAll(world: World, source: TransactionSigner, left = 0n): Promise<boolean> {

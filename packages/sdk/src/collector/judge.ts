@@ -124,7 +124,7 @@ function blame(
     items: [...items].map(([position, reason]) => ({ position, reason })),
     ...{ failed: [...failed], held: [...held] },
   };
-  // What strikes every item of several is no fact about an item, such as a mint that is paused, which a batch of one can meet too.
+  // An error of every item of several is no fact about one. A paused mint, for one, meets a batch of one item too.
   const isOfChain = [...items.values()].some(({ code }) => code === 'ERR_BATCH_WOULD_FAIL');
   const blamesAll = items.size === size && (size > 1 || isOfChain);
   const blamesNone = items.size + failed.size + held.size === 0;
