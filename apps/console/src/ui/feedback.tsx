@@ -120,24 +120,21 @@ export interface ErrorNoticeProps {
 }
 
 /**
- * Shows an error: its message, its code and the request id for support. The end of the session has a screen of its own, and
- * whoever is back from that has signed in again.
+ * Shows an error: its message, its code and the request id for support. The end of the session has a screen of its own.
+ * Behind it only Retry is left to show: the person who is back has signed in again, and may have no other way to go on.
  */
 export function ErrorNotice({ error, onRetry, isRetrying = false }: ErrorNoticeProps) {
-  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) return null;
+  const retry = onRetry && (
+    <Button size="small" isBusy={isRetrying} onClick={onRetry}>
+      Retry
+    </Button>
+  );
+  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) {
+    return retry ? <Notice tone="plain" title="Your session ended before this was done." action={retry} /> : null;
+  }
   const known = isFlywheelError(error) ? error : null;
   return (
-    <Notice
-      tone="failed"
-      title={sentenceOf(error)}
-      action={
-        onRetry && (
-          <Button size="small" isBusy={isRetrying} onClick={onRetry}>
-            Retry
-          </Button>
-        )
-      }
-    >
+    <Notice tone="failed" title={sentenceOf(error)} action={retry}>
       {known && (
         <p className="font-mono text-xs">
           {known.code}

@@ -4,7 +4,7 @@ import { shorten } from '@flywheel/protocol';
 import { noBrowser } from '@flywheel/testing/browser';
 import { address } from '@solana/kit';
 import { ADD_SILENT_WALLET, addWallet, holdSignatures } from './alterations.ts';
-import { openStory, type Story, signIn } from './story.ts';
+import { openRegistrationReview, openStory, type Story, signIn } from './story.ts';
 
 describe('signing in with a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -30,6 +30,25 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
       assert.equal(await page.evaluate('globalThis.timesAsked'), attempt);
       await page.getByRole('button', { name: 'Close' }).click();
     }
+  });
+
+  it('again lets a person go on with a registration whose review failed without a session', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    const wallet = address(await signIn(person));
+    await page.route(
+      '**/registrations',
+      async (route) => {
+        await story.world.db.deleteFrom('sessions').where('wallet', '=', wallet).execute();
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await openRegistrationReview(page);
+    await page.getByText('Sign in first').waitFor();
+    await signIn(person);
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('One-time cost, paid by your wallet').waitFor();
   });
 
   it('does not sign in when the wallet answers after the dialog was closed', async () => {
