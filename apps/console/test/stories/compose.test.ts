@@ -51,6 +51,28 @@ describe('composing a batch in a browser', { skip: noBrowser }, () => {
     assert.equal(keys[2], keys[1]);
     assert.notEqual(keys[1], keys[0]);
   });
+
+  it('shows the proof type of a pipeline that was removed meanwhile', async () => {
+    const { page } = person;
+    let registered = ['REFERRAL', 'WATCH_AD'];
+    await page.route('**/settings', async (route) => {
+      const response = await route.fetch();
+      const proofTypes = registered.map((type) => ({ type }));
+      await route.fulfill({ response, json: { ...(await response.json()), proofTypes } });
+    });
+    await page.goto(`/p/${project.projectId}/new`);
+    const type = page.getByLabel('Proof type');
+    await type.selectOption('WATCH_AD');
+    registered = ['REFERRAL'];
+    await page.clock.setFixedTime(Date.now() + 3_600_000);
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    const removed = type.getByText('WATCH_AD (no longer registered)');
+    await removed.waitFor({ state: 'attached' });
+    assert.equal(await type.inputValue(), 'WATCH_AD');
+    await type.selectOption('REFERRAL');
+    await removed.waitFor({ state: 'detached' });
+    await page.unrouteAll();
+  });
 });
 
 /** Sends only the first pipeline of a request on: the service would compile a thousand for seconds. */

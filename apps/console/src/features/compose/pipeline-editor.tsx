@@ -125,7 +125,10 @@ interface TypeFieldProps {
   readonly onChange: (type: string) => void;
 }
 
-/** Chooses one of the registered proof types; a free text field if none is registered. */
+/**
+ * Chooses one of the registered proof types; a free text field if none is registered. A type that was removed after it was
+ * chosen stays in the list: without its option the browser shows the first one, while the draft still has the other.
+ */
 export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
   if (proofTypes.length === 0) {
     return (
@@ -138,15 +141,16 @@ export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
       />
     );
   }
-  const hint = proofTypes.find((known) => known.type === type)?.description;
+  const chosen = proofTypes.find((known) => known.type === type);
   return (
     <SelectField
       label="Proof type"
       value={type}
-      hint={hint}
+      hint={chosen?.description}
       onChange={({ target }) => onChange(target.value)}
       className="flex-1"
     >
+      {chosen === undefined && <option value={type}>{type} (no longer registered)</option>}
       {proofTypes.map((known) => (
         <option key={known.type}>{known.type}</option>
       ))}
