@@ -240,6 +240,17 @@ function describeChange(before: string | undefined, next: string): string {
 export const MAX_DECISION_BYTES = 1_000;
 
 /**
+ * Compares the text of a decision with `MAX_DECISION_BYTES`.
+ * @returns null if it fits, otherwise the reason, a sentence.
+ */
+export function findDecisionSizeIssue(text: string): string | null {
+  const { length } = new TextEncoder().encode(text);
+  return length > MAX_DECISION_BYTES
+    ? `The text has ${length} bytes; ${MAX_DECISION_BYTES} fit. Shorten the reason.`
+    : null;
+}
+
+/**
  * Builds the message of a transaction that carries a text as a memo, for hardware wallets that sign nothing else. It can
  * never be sent, because `NO_BLOCK` is its lifetime.
  */

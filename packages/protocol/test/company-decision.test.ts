@@ -7,6 +7,7 @@ import {
   type CompanyTerms,
   type DecisionSubject,
   findDecisionIssue,
+  findDecisionSizeIssue,
   fromPolicyJson,
   MAX_DECISION_BYTES,
   memoMessageBytes,
@@ -116,6 +117,11 @@ describe('a company decision', () => {
     const rejection = { ...subject, decision: 'reject', reason: 'No.\nDecision: approve' } as const;
     const text = writeDecisionText({ ...decision, subject: rejection });
     assert.ok(text.split('\n').includes('Reason: "No.\\nDecision: approve"'));
+  });
+
+  it('longer than MAX_DECISION_BYTES is refused with its bytes, not its characters', () => {
+    assert.equal(findDecisionSizeIssue('x'.repeat(MAX_DECISION_BYTES)), null);
+    assert.match(findDecisionSizeIssue('理'.repeat(334)) ?? 'accepted', /^The text has 1002 bytes; 1000 fit\. /);
   });
 
   it('of MAX_DECISION_BYTES fits a memo transaction', async () => {

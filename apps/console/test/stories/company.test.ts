@@ -12,6 +12,7 @@ import {
   askApi,
   checkScreen,
   checkScreenOnBoth,
+  countSignatures,
   initByApi,
   openApproval,
   openStory,
@@ -146,10 +147,16 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   it('shows the project the reason of a rejection', async () => {
     await approveForTheCompany();
     const { page } = operator;
+    await countSignatures(operator);
     await page.reload();
     await page.getByRole('button', { name: 'Reject' }).click();
     const reject = page.getByRole('button', { name: 'Reject the batch' });
     assert.ok(await reject.isDisabled(), 'rejected without a reason');
+    await page.getByLabel('Reason (shown to the project)').fill('理'.repeat(400));
+    await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
+    await reject.click();
+    await page.getByText(/^The text has \d+ bytes; 1000 fit\. Shorten the reason\.$/).waitFor({ timeout: 10_000 });
+    assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet was asked');
     await page.getByLabel('Reason (shown to the project)').fill('Two is too few.');
     await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
     await page.getByLabel(/^My wallet signs transactions only/).check();

@@ -3,7 +3,7 @@ import {
   type BatchContent,
   type DecisionSubject,
   findDecisionIssue,
-  MAX_DECISION_BYTES,
+  findDecisionSizeIssue,
   writeDecisionText,
 } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
@@ -55,10 +55,7 @@ async function findIssueOfSignature(
   if (!companyOperators.has(operator)) return `${operator} is not in COMPANY_OPERATORS.`;
   const genesisHash = await chain.genesisHash();
   const text = writeDecisionText({ subject, genesisHash, operator, nonce, expiresAt });
-  const { length } = new TextEncoder().encode(text);
-  if (length > MAX_DECISION_BYTES)
-    return `The text has ${length} bytes; ${MAX_DECISION_BYTES} fit. Shorten the reason.`;
-  return findDecisionIssue(text, operator, signed);
+  return findDecisionSizeIssue(text) ?? findDecisionIssue(text, operator, signed);
 }
 
 /**

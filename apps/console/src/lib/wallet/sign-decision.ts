@@ -4,6 +4,7 @@ import {
   type CompanyDecision,
   DECISION_NONCE_BYTES,
   findDecisionIssue,
+  findDecisionSizeIssue,
   memoTransaction,
   startDecision,
   writeDecisionText,
@@ -26,7 +27,8 @@ export interface DecisionRequest extends Omit<CompanyDecision, 'operator' | 'non
 
 /**
  * Signs a decision, as the text that the worker writes as well.
- * @throws Error when no wallet holds the address, the wallet signs something else, or the person declines.
+ * @throws Error when the text is too long, no wallet holds the address, the wallet signs something else, or the person
+ * declines.
  */
 export async function signDecision({
   operator,
@@ -39,6 +41,8 @@ export async function signDecision({
   // This computer’s clock: by the service’s, a thief of `serve` could have a decision signed that counts for years.
   const decision = startDecision({ ...request, operator: by }, { nonce, now: new Date() });
   const text = writeDecisionText(decision);
+  const sizeIssue = findDecisionSizeIssue(text);
+  if (sizeIssue !== null) throw new Error(sizeIssue);
   const signed =
     encoding === 'memo'
       ? await signAsMemo(by, text, chain)
