@@ -164,6 +164,28 @@ describe('what the command line knows of a multisig', () => {
     assert.equal(parseDocument<Batch>(await cancel()).status, 'FAILED');
   });
 
+  it('casts no cancel vote in a multisig that only the service names, unless --trust has its vault', async () => {
+    const actions = [{ action: 'BURN', amount: 0.001 }];
+    const file = await folder.write('unknown.json', JSON.stringify({ pipelines: [burn('unknown', actions)] }));
+    const { batch } = parseDocument<InitBatchResponse>(await runCommand(['init', file, '--json'], env));
+    const elsewhere = { ...env, XDG_STATE_HOME: join(folder.path, 'another computer') };
+    const cancel = (...options: string[]) =>
+      runCommand(['cancel', batch.id, '--wallet', wallet.file, ...options], elsewhere);
+    lying.tell({
+      path: /\/cancel$/,
+      change: (answer) => JSON.stringify({ ...JSON.parse(answer), cancelTx: 'AAAA' }),
+    });
+    const unasked = await cancel();
+    const trusted = await cancel('--trust', project.vaultAddress);
+    lying.tell(null);
+    assert.equal(unasked.exitCode, 0, unasked.stderr);
+    assert.match(
+      unasked.stderr,
+      new RegExp(`--trust ${project.vaultAddress} casts it, if that is the project’s vault`),
+    );
+    assert.match(trusted.stderr, /^✗ ERR_SIGNING_REFUSED /m);
+  });
+
   it('follows the rotation of both keys: in its overlap, after it, and to their successors in a new project', async () => {
     const { COMPANY_SIGNER = '', OPERATOR_SIGNER = '' } = world.environment;
     const next = { company: join(folder.path, 'company-2.json'), operator: join(folder.path, 'operator-2.json') };

@@ -8,7 +8,8 @@ import {
   isFlywheelError,
   watchBatch,
 } from '@flywheel/sdk';
-import type { KeyPairSigner } from '@solana/kit';
+import { VAULT_INDEX, vaultAddress } from '@flywheel/squads';
+import { address, type KeyPairSigner } from '@solana/kit';
 import { type Command, Option } from 'commander';
 import { type Context, openClient, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
 import { signInEverywhere } from '../../every-shard.ts';
@@ -99,7 +100,11 @@ export function addCancelCommand(program: Command, context: Context): void {
         if (vote) {
           await castCancel(client, batchId, { ...vote, signal });
         } else if (isVoteOwed) {
-          output.note('Note: the operator gets its rent back only after the wallet’s cancel vote; --wallet casts it.');
+          const how =
+            wallet === null
+              ? '--wallet casts it.'
+              : `--trust ${ended.vaultAddress} casts it, if that is the project’s vault: this computer does not know it.`;
+          output.note(`Note: the operator gets its rent back only after the wallet’s cancel vote; ${how}`);
         }
         return ended;
       }, 'The cancellation continues without this command.');
@@ -139,7 +144,9 @@ async function openBatch(
 }
 
 /**
- * Reads what this computer knows of the wallet's multisig, before anything is cancelled.
+ * Reads what this computer knows of the wallet's multisig, before anything is cancelled. A multisig that only the service names
+ * gets no vote: it could be any one of which the wallet is a member.
+ * @returns null if this computer does not know the wallet's multisig, and `--trust` does not name its vault.
  * @throws CliError `ERR_PIN` if the service shows the batch in another vault than this computer knows.
  */
 async function prepareVote(
@@ -150,10 +157,13 @@ async function prepareVote(
     batchId,
   }: { readonly client: BatchClient; readonly wallet: KeyPairSigner; readonly batchId: string },
   options: UrlOption & RpcUrlOption & TrustOption,
-): Promise<Pick<CastCancelOptions, 'wallet' | 'rpcUrl' | 'multisig'>> {
+): Promise<Pick<CastCancelOptions, 'wallet' | 'rpcUrl' | 'multisig'> | null> {
   const rpcUrl = await trustedRpcUrl(context, options);
   const pins = await openPins(context, options, rpcUrl);
   const claimed = await client.getBatch(batchId);
-  const pin = pins.findMultisig(wallet.address, claimed, options.trust ?? []);
-  return { wallet, rpcUrl, ...(pin !== null && { multisig: pin.multisig }) };
+  const { trust = [] } = options;
+  const pin = pins.findMultisig(wallet.address, claimed, trust);
+  if (pin !== null) return { wallet, rpcUrl, multisig: pin.multisig };
+  const { multisig } = claimed;
+  return trust.includes(vaultAddress(address(multisig), VAULT_INDEX)) ? { wallet, rpcUrl, multisig } : null;
 }
