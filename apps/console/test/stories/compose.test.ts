@@ -66,7 +66,7 @@ describe('composing a batch in a browser', { skip: noBrowser }, () => {
     registered = ['REFERRAL'];
     await page.clock.setFixedTime(Date.now() + 3_600_000);
     await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
-    const removed = type.getByText('WATCH_AD (no longer registered)');
+    const removed = type.getByText('WATCH_AD (not registered)');
     await removed.waitFor({ state: 'attached' });
     assert.equal(await type.inputValue(), 'WATCH_AD');
     await type.selectOption('REFERRAL');

@@ -150,7 +150,7 @@ export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
       onChange={({ target }) => onChange(target.value)}
       className="flex-1"
     >
-      {chosen === undefined && <option value={type}>{type} (no longer registered)</option>}
+      {chosen === undefined && <option value={type}>{type} (not registered)</option>}
       {proofTypes.map((known) => (
         <option key={known.type}>{known.type}</option>
       ))}
