@@ -165,14 +165,14 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       service('execution/approval', 'answers where the rebuilt approval is, which then works'),
     ],
     cannot: {
-      'move tokens: it has no vote': [BOTH_VOTES],
+      'move any other tokens: it has no vote': [BOTH_VOTES],
       'have its content approved by the company': [BYTES_ON_CHAIN],
     },
   },
   'recovery key': {
     can: [RECOVERY_KEY],
     cannot: {
-      'move tokens: it has no vote': [
+      'move any other tokens: it has no vote': [
         RECOVERY_KEY,
         sdk(
           'verify-approval',

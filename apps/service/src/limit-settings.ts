@@ -34,7 +34,7 @@ export const LIMIT_SETTINGS = {
     heavy: settingWithDefault(
       'RATE_LIMIT_HEAVY',
       rateLimit(),
-      'operations of the console that make much work: create, preview, execute or cancel a batch, preview a token, register, change proof types, try a schema or rules of the company, send a test of a webhook or a delivery again. Per wallet; and per IP address in each process',
+      'operations of the console that make much work: create, preview, execute or cancel a batch, withdraw, replace the wallet, preview a token, register, change proof types, try a schema or rules of the company, send a test of a webhook or a delivery again. Per wallet; and per IP address in each process',
       '120/60',
     ),
     proof: settingWithDefault(
