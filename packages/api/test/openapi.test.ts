@@ -74,7 +74,8 @@ describe('openapi()', () => {
     assert.deepEqual(headersOf(execute, 200), [...counted, 'Preference-Applied']);
     assert.deepEqual(headersOf(execute, 202), [...counted, 'Preference-Applied', 'Location', 'Retry-After']);
     assert.deepEqual(headersOf(init, 401), ['WWW-Authenticate']);
-    for (const status of [400, 409, 429, 500, 503]) assert.deepEqual(headersOf(init, status), [...counted, 'Retry-After']);
+    for (const status of [400, 409, 429, 500, 503])
+      assert.deepEqual(headersOf(init, status), [...counted, 'Retry-After']);
     assert.deepEqual(headersOf(execute, 409), counted);
     assert.deepEqual(headersOf(init, 415), [...counted, 'Accept-Encoding']);
     const references = JSON.stringify(document).matchAll(/"#\/components\/headers\/([^"]+)"/g);
