@@ -13,34 +13,6 @@ import { isHere } from '../../src/store/shards/directory.ts';
 
 const [{ db: one }, { db: other }] = [await openTestDatabase(), await openTestDatabase()];
 
-test('two projects change places at the same time: their moves do not wait for each other', async () => {
-  const [there, back] = [await storeProjectThatMoves(one, other), await storeProjectThatMoves(other, one)];
-  for (const db of [one, other]) {
-    await sql`
-      create function slow_down() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return new; end $$
-    `.execute(db);
-    // Both moves have taken out the events by then.
-    await sql`
-      create trigger slow_down before insert on departed_rows for each row when (new.table_name = 'projects')
-      execute function slow_down()
-    `.execute(db);
-  }
-  let waiting = 0;
-  const isReady = Promise.withResolvers<void>();
-  const onStep = async (step: string) => {
-    if (step !== 'refusing') return;
-    waiting += 1;
-    if (waiting === 2) isReady.resolve();
-    await isReady.promise;
-  };
-  await Promise.all([
-    moveProject({ from: one, to: other, clock: realClock }, there.id, onStep),
-    moveProject({ from: other, to: one, clock: realClock }, back.id, onStep),
-  ]);
-  assert.deepEqual(await livesIn(there), [false, true]);
-  assert.deepEqual(await livesIn(back), [true, false]);
-});
-
 test('a move that goes on waits for what leaves the destination, and holds up the events of no other project', async () => {
   const project = await storeProjectThatMoves(one, other);
   const stopped = new Error('The move is interrupted.');
