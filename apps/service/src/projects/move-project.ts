@@ -119,7 +119,7 @@ async function arriveAfterAll(
     try {
       return await arriveLater(deps, move);
     } catch (error) {
-      // What leaves the destination leaves it within seconds.
+      // Moves out of the destination end within seconds.
       if (!isInUse(error)) throw error;
       await deps.clock.sleep(RETRY_MS);
     }

@@ -185,7 +185,7 @@ describe('refillNonces', () => {
       .updateTable('nonces')
       .set({ state: 'refreshing', value: 'used' as Nonce })
       .execute();
-    // Of three rents, fees have taken a part.
+    // Fees have taken a part of the three rents.
     await assert.rejects(refill(db, operator, { size: 10 }), /lacks \d+ lamports for 7 new nonce accounts/);
     assert.equal((await findNonces(db, 'available')).length, 3);
     const left = await lamportsOf(operator.address);
