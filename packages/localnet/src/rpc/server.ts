@@ -127,8 +127,7 @@ async function answerBody(
   }
   const answer = await answerCalls(choose(called), calls, routes.onError);
   await routes.settled();
-  if (answer === null) send(response, 200, JSON_TYPE, '');
-  else sendJson(response, 200, answer);
+  send(response, 200, JSON_TYPE, answer ?? '');
 }
 
 function methodName(call: unknown): string {

@@ -71,9 +71,9 @@ export function createWebsocketGate(deps: WebsocketDeps): WebsocketGate {
 function serveClient(deps: WebsocketDeps, client: WebSocket, nextNumber: () => number): void {
   const { feed, kinds, onError } = deps;
   const ends = new Map<number, () => void>();
-  const send = (message: unknown) => {
+  const send = (text: string) => {
     if (client.readyState !== client.OPEN) return;
-    client.send(stringifyJson(message));
+    client.send(text);
     if (client.bufferedAmount > MAX_BUFFERED_BYTES) {
       client.close(TOO_SLOW, 'notifications are not read fast enough');
       client.terminate();
@@ -84,7 +84,8 @@ function serveClient(deps: WebsocketDeps, client: WebSocket, nextNumber: () => n
     const number = nextNumber();
     const end = feed.add(subscription, (result, last) => {
       if (last) ends.delete(number);
-      send({ jsonrpc: '2.0', method: subscription.notification, params: { result, subscription: number } });
+      const params = { result, subscription: number };
+      send(stringifyJson({ jsonrpc: '2.0', method: subscription.notification, params }));
     });
     ends.set(number, end);
     return number;
@@ -117,13 +118,17 @@ function serveClient(deps: WebsocketDeps, client: WebSocket, nextNumber: () => n
   });
 }
 
-async function answerMessage(methods: Methods, content: RawData, onError: (error: unknown) => void): Promise<unknown> {
+async function answerMessage(
+  methods: Methods,
+  content: RawData,
+  onError: (error: unknown) => void,
+): Promise<string | null> {
   let calls: unknown;
   try {
     calls = parseJson(String(content));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return errorResponse(null, new CallError(PARSE_ERROR, 'Parse error'));
+    return stringifyJson(errorResponse(null, new CallError(PARSE_ERROR, 'Parse error')));
   }
   return answerCalls(methods, calls, onError);
 }

@@ -79,6 +79,25 @@ describe('JSON-RPC', () => {
     assert.deepEqual([silent.status, silent.text], [200, '']);
   });
 
+  test('bounds the answer of a batch: the members after about 32 MiB are not executed, and say so', async (t) => {
+    const cluster = await startCluster(t);
+    const call = { jsonrpc: '2.0', id: 1, method: 'getLeaderSchedule' };
+    const schedules = `[${Array.from({ length: 940 }, () => JSON.stringify(call)).join()}]`;
+    const { text, json } = await post(cluster, schedules);
+    assert.ok(text.length < 40 * 1024 * 1024, `${text.length} characters`);
+    assert.ok(Array.isArray(json) && json.length === 940);
+    const executed = json.filter((answer) => errorCode(answer) === null).length;
+    assert.ok(executed > 5 && executed < 20, `${executed} were executed`);
+    assert.partialDeepStrictEqual(json[executed], {
+      id: 1,
+      error: {
+        code: -32000,
+        message:
+          'Not executed: the answers before it in this batch have 32 MiB, the maximum. Send getLeaderSchedule in another request.',
+      },
+    });
+  });
+
   test('says that the System program, the address of zeros, takes no lamports', async (t) => {
     const cluster = await startCluster(t);
     const zeros = '11111111111111111111111111111111';
