@@ -19,7 +19,7 @@ export interface LyingService {
 }
 
 /** Starts a proxy of a world's service that changes its answers, and uses every signature of a registration that it gets. */
-export async function openLyingService(world: World): Promise<LyingService> {
+export async function openLyingService(world: Pick<World, 'url' | 'rpc'>): Promise<LyingService> {
   let told: Lie | null = null;
   const proxy = createServer(async (incoming, response) => {
     const body = await text(incoming);

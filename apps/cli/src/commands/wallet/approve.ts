@@ -1,5 +1,5 @@
 import { BATCH_OPERATIONS, type BatchDetail, type BatchProgress } from '@flywheel/api';
-import { expectedOfMultisig, isFinal, type VerificationResult, verifyAndSign } from '@flywheel/sdk';
+import { expectedOfMultisig, isErrorCode, isFinal, type VerificationResult, verifyAndSign } from '@flywheel/sdk';
 import { sleep } from '@flywheel/solana-rpc';
 import type { KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
@@ -74,43 +74,54 @@ export interface BatchToApprove {
 
 /**
  * Approves a batch: waits until it is set up, shows what the chain holds, has it confirmed, verifies and signs it, submits the
- * approval, and follows the batch until it ends or waits for a person of the company.
+ * approval, and follows the batch until it ends or waits for a person of the company. A batch that is approved already is only
+ * followed.
+ * @throws CliError if the batch has failed, or was given back to the wallet with an issue to resolve.
  */
 export async function approveBatch(context: Context, session: WalletSession, asked: BatchToApprove): Promise<void> {
   const { output } = context;
   const { batchId, idempotencyKey = null } = asked;
   output.nameBatch({ batchId, idempotencyKey });
   const after = await interruptible(async (signal) => {
-    const setUp = await follow(session, batchId, ({ waitsFor }) => waitsFor === 'setup', signal);
-    const isWaiting = setUp.waitsFor === 'wallet' && !isFinal(setUp.batch);
-    if (!isWaiting) return setUp;
-    await signAndSubmit(context, session, asked, signal);
-    return follow(session, batchId, isExecuting, signal);
+    const setUp = await follow(context, session, batchId, ({ waitsFor }) => waitsFor === 'setup', signal);
+    if (setUp.waitsFor === 'wallet') await signAndSubmit(context, session, asked, signal);
+    return follow(context, session, batchId, isExecuting, signal);
   }, `Continue with flywheel approve ${batchId}.`);
-  output.result(after, [describeBatch(after.batch, output.stdout), ...nextStep(after)].join('\n'));
+  output.result(after, describeBatch(after.batch, output.stdout));
   requireNotFailed(after.batch);
+  requireNotReleased(after);
 }
 
 function isExecuting({ waitsFor, failure }: BatchProgress): boolean {
-  return (waitsFor === 'execution' || waitsFor === 'wallet') && failure === undefined;
+  return waitsFor === 'execution' || (waitsFor === 'wallet' && failure === undefined);
 }
 
-function nextStep({ failure, batch }: BatchProgress): string[] {
-  return failure && !isFinal(batch) ? [`  ${failure.message} ${failure.remedy}`] : [];
+/** @throws CliError with the code of the issue, if the batch waits for the wallet again because of one. */
+function requireNotReleased({ waitsFor, failure, batch }: BatchProgress): void {
+  if (waitsFor !== 'wallet' || !failure) return;
+  const { code = '', message, remedy } = failure;
+  const text = `${message} ${remedy} Continue with flywheel approve ${batch.id}.`;
+  throw new CliError(isErrorCode(code) ? code : 'ERR_BATCH_EXECUTE_FAILED', text);
 }
 
 /** A state is asked for once a second: the service allows ten requests a second. */
 const POLL_INTERVAL_MS = 1_000;
 
+/** Follows a batch while it is under way, and says once what holds it up. */
 async function follow(
+  { output }: Context,
   { console, projectId }: WalletSession,
   batchId: string,
   isUnderWay: (progress: BatchProgress) => boolean,
   signal: AbortSignal,
 ): Promise<BatchProgress> {
-  for (;;) {
+  for (let shown = ''; ; ) {
     const progress = await console.call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
-    if (isFinal(progress.batch) || !isUnderWay(progress)) return progress;
+    const { batch, failure } = progress;
+    if (isFinal(batch) || !isUnderWay(progress)) return progress;
+    const holdUp = failure === undefined ? '' : `Held up: ${failure.message} ${failure.remedy}`;
+    if (holdUp !== shown && holdUp !== '') output.note(holdUp);
+    shown = holdUp;
     await sleep(POLL_INTERVAL_MS, signal);
   }
 }
