@@ -12,11 +12,11 @@ import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { DailyTotals, NewProject, Project, Token } from '../model/project.ts';
 import { requireSchemas, type SchemaDeps } from '../payload-schemas/check.ts';
-import { findAuditTime, insertAuditEntry } from '../store/audit.ts';
 import { findTerms, keepsRecordedTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
 import { lockProject, replaceProofTypes, updateDailyLimits } from '../store/projects/projects.ts';
 import { requireOwnProject, requireVisibleProject } from './access.ts';
+import { recordChange } from './record-change.ts';
 
 interface SettingsDeps {
   readonly db: Db;
@@ -33,7 +33,7 @@ export async function readSettings(deps: SettingsDeps, wallet: Address, projectI
  * Sets the daily limits. They apply from the next init on; reservations of open batches stay. A change is logged with the
  * limits before and after; a request that changes nothing is not logged.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
- * ERR_SETTINGS_CHANGED for other limits than those of `from`
+ * ERR_SETTINGS_CHANGED for other limits than those of `from`; ERR_RATE_LIMITED after too many changes in 24 hours
  */
 export async function changeLimits(
   deps: SettingsDeps,
@@ -51,7 +51,7 @@ export async function changeLimits(
       requireAsRead('daily limits', project.dailyLimits, from);
       await updateDailyLimits(trx, projectId, dailyLimits);
       const entry = { actor: wallet, action: 'limits.changed', projectId, before, after } as const;
-      await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
+      await recordChange(trx, { at: deps.clock.now(), ...entry });
     }
     return presentSettings({ ...deps, db: trx }, { ...project, dailyLimits });
   });
@@ -62,7 +62,7 @@ export async function changeLimits(
  * request that changes nothing is not logged.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
  * ERR_SETTINGS_CHANGED for other types than those of `from`; ERR_SCHEMA_CHECK_UNAVAILABLE; ERR_RATE_LIMITED after
- * `MAX_CHANGES_A_DAY` changes in 24 hours
+ * too many changes in 24 hours
  */
 export async function changeProofTypes(
   deps: SettingsDeps & SchemaDeps,
@@ -78,10 +78,9 @@ export async function changeProofTypes(
     const [before, after] = [project, changed].map((each) => ({ proofTypes: sortByType(each.proofTypes.values()) }));
     if (!isDeepStrictEqual(before, after)) {
       requireAsRead('proof types', before, from && { proofTypes: sortByType(from) });
-      await requireFewChanges(trx, projectId, deps.clock.now());
-      await replaceProofTypes(trx, projectId, proofTypes);
       const entry = { actor: wallet, action: 'proof-types.changed', projectId, before, after } as const;
-      await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
+      await recordChange(trx, { at: deps.clock.now(), ...entry });
+      await replaceProofTypes(trx, projectId, proofTypes);
     }
     return presentSettings({ ...deps, db: trx }, changed);
   });
@@ -95,20 +94,6 @@ export async function changeProofTypes(
 function requireAsRead<Settings>(settings: string, present: Settings, read: Settings | undefined): void {
   if (read === undefined || isDeepStrictEqual(present, read)) return;
   throw new ApiError('ERR_SETTINGS_CHANGED', { settings });
-}
-
-/** The log keeps each change for good, and one may have 1.5 MB: without a bound, a project could fill the disk. */
-const MAX_CHANGES_A_DAY = 100;
-const DAY_SECONDS = 86_400;
-
-/** @throws ApiError ERR_RATE_LIMITED */
-async function requireFewChanges(trx: Db, projectId: string, now: Date): Promise<void> {
-  const bound = { projectId, action: 'proof-types.changed', count: MAX_CHANGES_A_DAY } as const;
-  const earliest = await findAuditTime(trx, bound);
-  if (earliest === undefined) return;
-  const retryAfterSeconds = Math.ceil(DAY_SECONDS - (now.getTime() - earliest.getTime()) / 1_000);
-  if (retryAfterSeconds <= 0) return;
-  throw new ApiError('ERR_RATE_LIMITED', { requests: MAX_CHANGES_A_DAY, seconds: DAY_SECONDS, retryAfterSeconds });
 }
 
 /** Presents the settings that a project registers and changes by itself. */

@@ -87,17 +87,26 @@ export async function findAuditPlace(db: Db, id: bigint): Promise<Pick<AuditReco
   return db.selectFrom('audit_log').select(['id', 'at']).where('id', '=', id).executeTakeFirst();
 }
 
+interface AuditCount {
+  readonly projectId: string;
+  readonly action: AuditAction;
+  /** Earlier entries do not count. */
+  readonly since: Date;
+  readonly count: number;
+}
+
 /** Reads when the `count`-th newest entry of an action in a project was written; undefined if there are fewer. */
 export async function findAuditTime(
   db: Db,
-  { projectId, action, count }: { readonly projectId: string; readonly action: AuditAction; readonly count: number },
+  { projectId, action, since, count }: AuditCount,
 ): Promise<Date | undefined> {
   const row = await db
     .selectFrom('audit_log')
     .select('at')
     .where('project_id', '=', projectId)
     .where('action', '=', action)
-    .orderBy('id', 'desc')
+    .where('at', '>', since)
+    .orderBy('at', 'desc')
     .offset(count - 1)
     .limit(1)
     .executeTakeFirst();

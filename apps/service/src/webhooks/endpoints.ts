@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   ApiError,
-  type AuditAction,
   type ChangeWebhookRequest,
   type CreatedWebhook,
   type CreateWebhookRequest,
@@ -12,6 +11,7 @@ import {
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import { requireOwnProject, requireVisibleProject } from '../projects/access.ts';
+import { recordChange } from '../projects/record-change.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 import { lockProject } from '../store/projects/projects.ts';
@@ -59,7 +59,8 @@ export async function listEndpoints(deps: EndpointDeps, wallet: Address, project
 
 /**
  * Creates an endpoint of a project of this wallet, with its secret.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_INVALID_REQUEST, ERR_TOO_MANY_WEBHOOKS, ERR_WEBHOOKS_UNAVAILABLE
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_INVALID_REQUEST, ERR_TOO_MANY_WEBHOOKS, ERR_WEBHOOKS_UNAVAILABLE;
+ * ERR_RATE_LIMITED after too many in 24 hours
  */
 export async function createEndpoint(
   deps: EndpointDeps,
@@ -89,14 +90,19 @@ export async function createEndpoint(
       throw new ApiError('ERR_TOO_MANY_WEBHOOKS', { max: MAX_ENDPOINTS });
     }
     await insertEndpoint(trx, endpoint);
-    await record(trx, deps, wallet, endpoint, { action: 'webhook.created', after: describe(endpoint) });
+    await recordChange(trx, {
+      ...entryOf(deps, wallet, endpoint),
+      action: 'webhook.created',
+      after: describe(endpoint),
+    });
   });
   return { webhook: presentEndpoint(endpoint, clock.now()), secret: secrets.show(endpoint.id, 1) };
 }
 
 /**
  * Changes the given fields. Simultaneous changes run one after the other; a change without effect gets no audit entry.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_INVALID_REQUEST
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_INVALID_REQUEST; ERR_RATE_LIMITED after too many
+ * changes in 24 hours
  */
 export async function changeEndpoint(
   deps: EndpointDeps,
@@ -120,7 +126,7 @@ export async function changeEndpoint(
         await makeWaitingDue(trx, endpoint.id, deps.clock.now());
       }
       await updateEndpoint(trx, changed);
-      await record(trx, deps, wallet, endpoint, { action: 'webhook.changed', before, after });
+      await recordChange(trx, { ...entryOf(deps, wallet, endpoint), action: 'webhook.changed', before, after });
     }
     return presentEndpoint(changed, deps.clock.now());
   });
@@ -128,7 +134,8 @@ export async function changeEndpoint(
 
 /**
  * Replaces the secret of an endpoint. The old one signs too until the overlap is over.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_WEBHOOKS_UNAVAILABLE
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_WEBHOOKS_UNAVAILABLE; ERR_RATE_LIMITED after too
+ * many rotations in 24 hours
  */
 export async function rotateSecret(
   deps: EndpointDeps,
@@ -143,7 +150,7 @@ export async function rotateSecret(
     const rotated = { ...endpoint, secretVersion: endpoint.secretVersion + 1, previousSecretUntil };
     await updateEndpoint(trx, rotated);
     const after = { previousSecretUntil: previousSecretUntil.toISOString() };
-    await record(trx, deps, wallet, endpoint, { action: 'webhook.rotated', after });
+    await recordChange(trx, { ...entryOf(deps, wallet, endpoint), action: 'webhook.rotated', after });
     return { webhook: presentEndpoint(rotated, now), secret: secrets.show(rotated.id, rotated.secretVersion) };
   });
 }
@@ -155,7 +162,11 @@ export async function rotateSecret(
 export async function removeEndpoint(deps: EndpointDeps, wallet: Address, place: EndpointIds): Promise<void> {
   await change(deps, wallet, place, async (trx, endpoint) => {
     await deleteEndpoint(trx, endpoint.id);
-    await record(trx, deps, wallet, endpoint, { action: 'webhook.deleted', before: describe(endpoint) });
+    await insertAuditEntry(trx, {
+      ...entryOf(deps, wallet, endpoint),
+      action: 'webhook.deleted',
+      before: describe(endpoint),
+    });
   });
 }
 
@@ -182,15 +193,13 @@ export async function change<T>(
   });
 }
 
-/** Writes an audit entry about an endpoint, in the transaction of the action. */
-async function record(
-  trx: Db,
+/** Begins an audit entry about an endpoint. */
+function entryOf(
   { clock }: Pick<EndpointDeps, 'clock'>,
   actor: Address,
   { id: subject, projectId }: Pick<Endpoint, 'id' | 'projectId'>,
-  what: { readonly action: AuditAction; readonly before?: unknown; readonly after?: unknown },
-): Promise<void> {
-  await insertAuditEntry(trx, { at: clock.now(), actor, projectId, subject, ...what });
+) {
+  return { at: clock.now(), actor, projectId, subject };
 }
 
 function requireSecrets({ webhooks }: EndpointDeps): WebhookSecrets {

@@ -8,6 +8,7 @@ import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
 import { insertAuditEntry } from '../../src/store/audit.ts';
+import { insertManyChanges } from '../many-changes.ts';
 
 let world: World;
 let ask: ConsoleWorld['ask'];
@@ -224,9 +225,22 @@ describe('the proof types of a project', () => {
     assertError(refused, 429, 'ERR_RATE_LIMITED', /limit of 100 requests in 86400 s is reached/);
     const seconds = Number(refused.headers.get('retry-after'));
     assert.ok(seconds > 3_500 && seconds <= 3_600, `${seconds} s`);
-    // The same types again are no change, and other settings have no such log.
+    // The same types again are no change, and other settings are counted apart.
     requireOk(await put(project, '/proof-types', { proofTypes: [{ type: 'HUNDREDTH' }] }));
     requireOk(await put(project, '/limits', { burnLimit: '1', airdropLimit: '1' }));
+  });
+});
+
+describe('the daily limits of a project', () => {
+  it('change a thousand times within 24 hours, because the log keeps every change', async () => {
+    const project = await createProject(world, SMALL);
+    await insertManyChanges(world.db, project, 'limits.changed', 999);
+    const limits = { burnLimit: '1', airdropLimit: '1' };
+    requireOk(await put(project, '/limits', limits));
+    const refused = await put(project, '/limits', { ...limits, burnLimit: '2' });
+    assertError(refused, 429, 'ERR_RATE_LIMITED', /limit of 1000 requests in 86400 s is reached/);
+    requireOk(await put(project, '/limits', limits));
+    assert.equal(requireOk(await get(project, '/settings')).burnLimit, '1');
   });
 });
 

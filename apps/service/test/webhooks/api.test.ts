@@ -8,6 +8,7 @@ import { openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver'
 import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { MAX_ENDPOINTS } from '../../src/webhooks/endpoints.ts';
+import { insertManyChanges } from '../many-changes.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
@@ -90,6 +91,26 @@ describe('a webhook', () => {
     }
     assert.deepEqual(requireOk(await change(webhookId, { state: 'active' })), changed);
     await remove(webhookId);
+  });
+
+  it('is created, changed and rotated a thousand times a day in its project, and deleted at any time', async () => {
+    const busy = await createProject(world);
+    const { webhook } = await create('http://one.example/', busy);
+    const { webhookId } = webhook;
+    for (const action of ['webhook.created', 'webhook.changed', 'webhook.rotated'] as const) {
+      await insertManyChanges(world.db, busy, action, 999);
+    }
+    const body = { url: 'http://two.example/', events: ['batch.failed'] };
+    const at = (rest: string) => path(`/${webhookId}${rest}`, busy);
+    assertError(await ask('POST', path('', busy), busy.cookie, body), 429, 'ERR_RATE_LIMITED', /limit of 1000 /);
+    requireOk(await ask('PUT', at(''), busy.cookie, body));
+    const once = { ...body, url: 'http://three.example/' };
+    assertError(await ask('PUT', at(''), busy.cookie, once), 429, 'ERR_RATE_LIMITED', /limit of 1000 /);
+    requireOk(await ask('POST', at('/rotate'), busy.cookie, {}));
+    assertError(await ask('POST', at('/rotate'), busy.cookie, {}), 429, 'ERR_RATE_LIMITED', /limit of 1000 /);
+    const [listed] = requireOk(await ask('GET', path('', busy), busy.cookie)).webhooks;
+    assert.equal(listed.url, body.url);
+    requireOk(await ask('DELETE', at(''), busy.cookie));
   });
 
   it('is disabled with a reason if its receiver is gone, and can be enabled again', async () => {
