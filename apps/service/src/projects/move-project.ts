@@ -153,11 +153,12 @@ async function leave(
         await clock.sleep(RETRY_MS);
         continue;
       }
+      const isRefused = isTemporary || (await isTooSlow(from, projectId, error));
       await resumeWork(from, projectId);
       if (error instanceof CopiesMissing) {
         throw new MoveRefused(`${error.message} Nothing has moved. Run the command again.`, { cause: error });
       }
-      if (!isTemporary && !isTooSlow(error)) throw error;
+      if (!isRefused) throw error;
       const reason = error instanceof NotDrained ? error.message : 'Its rows take longer, or change all the time.';
       const message = `Nothing has moved within ${REFUSED_SECONDS} s, and the project takes work again. ${reason}`;
       throw new MoveRefused(message, { cause: error });

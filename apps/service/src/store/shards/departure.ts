@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { hasCode } from '../../model/has-code.ts';
 import { areAllPaused } from '../company/pauses.ts';
+import { isDatabaseUnavailable } from '../database-unavailable.ts';
 import type { Db } from '../db.ts';
 import { isOf } from '../jobs/lanes.ts';
 import {
@@ -103,9 +104,15 @@ export function isOvertaken(error: unknown): boolean {
   return hasCode(error, ...OVERTAKEN);
 }
 
-/** Returns true if PostgreSQL has undone a departure because the project resumes work (`transaction_timeout`, 25P04). */
-export function isTooSlow(error: unknown): boolean {
-  return hasCode(error, '25P04');
+/**
+ * Returns true if PostgreSQL has undone a departure because the project resumes work (`transaction_timeout`). It closes the
+ * connection then, so that the error is only that of a lost one.
+ */
+export async function isTooSlow(db: Db, projectId: string, error: unknown): Promise<boolean> {
+  if (!isDatabaseUnavailable(error)) return false;
+  const project = db.selectFrom('projects').select('id').where('id', '=', projectId);
+  const isOver = sql<boolean>`moving_until <= clock_timestamp()`;
+  return (await project.where(isOver).executeTakeFirst()) !== undefined;
 }
 
 /**

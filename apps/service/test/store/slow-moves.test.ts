@@ -7,7 +7,8 @@ import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress, storeProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import type { Project } from '../../src/model/project.ts';
-import { moveProject } from '../../src/projects/move-project.ts';
+import { MoveRefused, moveProject } from '../../src/projects/move-project.ts';
+import { findHalt } from '../../src/store/company/pauses.ts';
 import type { Db } from '../../src/store/db.ts';
 import { isHere } from '../../src/store/shards/directory.ts';
 
@@ -37,6 +38,33 @@ test('a move that goes on waits for what leaves the destination, and holds up th
   await moving;
   assert.deepEqual(await livesIn(project), [false, true]);
 });
+
+for (const [name, slow, table] of [
+  ['that take long to leave', one, 'departed_rows'],
+  ['that take long to arrive', other, 'projects'],
+] as const) {
+  test(`a project with rows ${name} stays, and takes work again when its time is over`, async (context) => {
+    const project = await storeProjectThatMoves(one, other);
+    await sql`
+      create function slow_down() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$
+    `.execute(slow);
+    context.after(() => sql`drop function slow_down cascade`.execute(slow));
+    await sql`
+      create trigger slow_down before insert on ${sql.table(table)} for each statement execute function slow_down()
+    `.execute(slow);
+    const shorten = async (step: string) => {
+      if (step !== 'refusing') return;
+      const movingUntil = sql<Date>`clock_timestamp() + interval '2 seconds'`;
+      await one.updateTable('projects').set({ moving_until: movingUntil }).where('id', '=', project.id).execute();
+    };
+    await assert.rejects(
+      moveProject({ from: one, to: other, clock: realClock }, project.id, shorten),
+      (error) => error instanceof MoveRefused && /takes work again\. Its rows take longer/.test(error.message),
+    );
+    assert.deepEqual(await livesIn(project), [true, false]);
+    assert.equal(await findHalt(one, project.id), null);
+  });
+}
 
 async function storeProjectThatMoves(from: Db, to: Db): Promise<Project> {
   const project = await storeProject(from);
