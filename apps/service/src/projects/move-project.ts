@@ -30,6 +30,8 @@ export interface MoveDeps {
   readonly from: Db;
   readonly to: Db;
   readonly clock: Clock;
+  /** Number in [0, 1) that varies the pauses between attempts. */
+  readonly random?: () => number;
 }
 
 /**
@@ -50,6 +52,8 @@ export class MoveRefused extends Error {
 /** Clients are refused for at most this time. A busy project is drained within seconds: workers stop before their next bundle. */
 const REFUSED_SECONDS = 30;
 const RETRY_MS = 200;
+/** As long as one waits for another's lock: two moves in opposite directions would begin again at the same time, and meet again. */
+const RETRY_SPREAD_MS = 500;
 /**
  * Requests that were admitted before work was refused have ended by then; those that come later are answered 503 if the
  * rows leave.
@@ -121,16 +125,17 @@ async function arriveAfterAll(
     } catch (error) {
       // Moves out of the destination end within seconds.
       if (!isInUse(error)) throw error;
-      await deps.clock.sleep(RETRY_MS);
+      await deps.clock.sleep(pauseMs(deps));
     }
   }
 }
 
 async function leave(
-  { from, to, clock }: MoveDeps,
+  deps: MoveDeps,
   { isDiscarded, ...move }: Omit<Transfer, 'rest'>,
   onStep: (step: MoveStep) => Promise<void>,
 ): Promise<NamedProject> {
+  const { from, to, clock } = deps;
   const { projectId } = move;
   const project = await findNamedProject(from, projectId);
   if (project === null) throw new MoveRefused(`Project ${projectId} is not in the source.`);
@@ -149,8 +154,9 @@ async function leave(
       return project;
     } catch (error) {
       const isTemporary = error instanceof NotDrained || isOvertaken(error) || isInUse(error);
-      if (isTemporary && clock.now().getTime() + RETRY_MS < endMs) {
-        await clock.sleep(RETRY_MS);
+      const retryMs = pauseMs(deps);
+      if (isTemporary && clock.now().getTime() + retryMs < endMs) {
+        await clock.sleep(retryMs);
         continue;
       }
       const isRefused = isTemporary || (await isTooSlow(from, projectId, error));
@@ -164,4 +170,8 @@ async function leave(
       throw new MoveRefused(message, { cause: error });
     }
   }
+}
+
+function pauseMs({ random = Math.random }: MoveDeps): number {
+  return RETRY_MS + RETRY_SPREAD_MS * random();
 }

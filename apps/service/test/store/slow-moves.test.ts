@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
-import { realClock } from '@flywheel/testing/clock';
+import { instantClock, realClock } from '@flywheel/testing/clock';
 import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress, storeProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
@@ -13,6 +13,45 @@ import type { Db } from '../../src/store/db.ts';
 import { isHere } from '../../src/store/shards/directory.ts';
 
 const [{ db: one }, { db: other }] = [await openTestDatabase(), await openTestDatabase()];
+const useEvents = sql`lock table batch_events in row exclusive mode`;
+
+test('two projects change places at the same time: their moves do not wait for each other', async (context) => {
+  const [there, back] = [await storeProjectThatMoves(one, other), await storeProjectThatMoves(other, one)];
+  // Both moves have taken out the events by then.
+  for (const db of [one, other]) await slowDown(context, db, { table: 'departed_rows', rows: 'projects', seconds: 1 });
+  let waiting = 0;
+  const isReady = Promise.withResolvers<void>();
+  const onStep = async (step: string) => {
+    if (step !== 'refusing') return;
+    waiting += 1;
+    if (waiting === 2) isReady.resolve();
+    await isReady.promise;
+  };
+  await Promise.all([
+    moveProject({ from: one, to: other, clock: realClock, random: () => 0 }, there.id, onStep),
+    moveProject({ from: other, to: one, clock: realClock, random: () => 0.9 }, back.id, onStep),
+  ]);
+  assert.deepEqual(await livesIn(there), [false, true]);
+  assert.deepEqual(await livesIn(back), [true, false]);
+});
+
+test('a move that another one holds up begins again after pauses of random length', async () => {
+  const project = await storeProjectThatMoves(one, other);
+  const leaving = await other.startTransaction().execute();
+  await useEvents.execute(leaving);
+  const { now, sleep, sleeps } = instantClock();
+  const clock = {
+    now,
+    sleep: async (ms: number) => {
+      await sleep(ms);
+      if (sleeps.length === 3) await leaving.commit().execute();
+    },
+  };
+  const numbers = [0, 0.5];
+  const random = () => numbers.shift() ?? 1;
+  await moveProject({ from: one, to: other, clock, random }, project.id, async () => undefined);
+  assert.deepEqual(sleeps, [1_000, 200, 450]);
+});
 
 test('a move that goes on waits for what leaves the destination, and holds up the events of no other project', async () => {
   const project = await storeProjectThatMoves(one, other);
@@ -21,7 +60,6 @@ test('a move that goes on waits for what leaves the destination, and holds up th
     if (step === 'departed') throw stopped;
   };
   await assert.rejects(moveProject({ from: one, to: other, clock: realClock }, project.id, interrupt), stopped);
-  const useEvents = sql`lock table batch_events in row exclusive mode`;
   const leaving = await other.startTransaction().execute();
   await useEvents.execute(leaving);
   const moving = moveProject({ from: one, to: other, clock: realClock }, project.id, async () => undefined);
@@ -45,13 +83,7 @@ for (const [name, slow, table] of [
 ] as const) {
   test(`a project with rows ${name} stays, and takes work again when its time is over`, async (context) => {
     const project = await storeProjectThatMoves(one, other);
-    await sql`
-      create function slow_down() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$
-    `.execute(slow);
-    context.after(() => sql`drop function slow_down cascade`.execute(slow));
-    await sql`
-      create trigger slow_down before insert on ${sql.table(table)} for each statement execute function slow_down()
-    `.execute(slow);
+    await slowDown(context, slow, { table, seconds: 3 });
     const shorten = async (step: string) => {
       if (step !== 'refusing') return;
       const movingUntil = sql<Date>`clock_timestamp() + interval '2 seconds'`;
@@ -64,6 +96,24 @@ for (const [name, slow, table] of [
     assert.deepEqual(await livesIn(project), [true, false]);
     assert.equal(await findHalt(one, project.id), null);
   });
+}
+
+/** Makes inserts into a table take long until the test has ended; with `rows` those of departed rows of that table only. */
+async function slowDown(
+  context: TestContext,
+  db: Db,
+  { table, rows, seconds }: { readonly table: string; readonly rows?: string; readonly seconds: number },
+): Promise<void> {
+  const when = rows === undefined ? sql`` : sql`when (new.table_name = ${sql.lit(rows)})`;
+  await sql`
+    create function slow_down() returns trigger language plpgsql as $$
+      begin perform pg_sleep(${sql.lit(seconds)}); return new; end
+    $$
+  `.execute(db);
+  context.after(() => sql`drop function slow_down cascade`.execute(db));
+  await sql`
+    create trigger slow_down before insert on ${sql.table(table)} for each row ${when} execute function slow_down()
+  `.execute(db);
 }
 
 async function storeProjectThatMoves(from: Db, to: Db): Promise<Project> {
