@@ -8,7 +8,11 @@ import {
   getTransactionMessageSize,
   type Instruction,
   type Nonce,
+  setTransactionMessageComputeUnitLimit,
+  setTransactionMessageComputeUnitPrice,
   setTransactionMessageFeePayer,
+  type TransactionMessage,
+  type TransactionMessageWithFeePayer,
   type TransactionPartialSigner,
 } from '@solana/kit';
 import {
@@ -26,6 +30,7 @@ import type { Clock } from '../model/clock.ts';
 import type { Log } from '../model/log.ts';
 import type { Chain, ChainAccount } from './chain.ts';
 import { sendAndConfirm } from './send-and-confirm.ts';
+import { readComputeUnitPrice } from './sending-terms.ts';
 import { signTransaction } from './transactions.ts';
 
 /** Derives the address of a seed's nonce account. It needs no key of its own, so none has to be stored. */
@@ -40,7 +45,9 @@ export interface CreateNonceDeps {
   readonly operator: TransactionPartialSigner;
   /** Lamports of the operator that are not spent on rent. */
   readonly reserveLamports: bigint;
-  readonly log?: Pick<Log, 'info'>;
+  /** Highest price of a compute unit, in micro-lamports. */
+  readonly maxComputeUnitPrice: bigint;
+  readonly log?: Pick<Log, 'info' | 'warn'>;
   /** Aborts the wait for a transaction, which may still land. */
   readonly signal?: AbortSignal;
 }
@@ -73,8 +80,11 @@ export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly
     if (leftLamports < 0n) unpaid.push(seed);
     else creations.push(instructions);
   }
-  for (const groups of chunksOf(packed(operator.address, creations), MAX_PARALLEL)) {
-    await Promise.all(groups.map((instructions) => land(deps, instructions)));
+  if (creations.length > 0) {
+    const empty = await emptyMessage(deps);
+    for (const messages of chunksOf(packed(empty, creations), MAX_NONCE_SENDS)) {
+      await Promise.all(messages.map((message) => land(deps, message)));
+    }
   }
   const created = creations.length;
   if (created > 0) log?.info({ created, there: seeds.length - created - unpaid.length }, 'nonce accounts created');
@@ -142,32 +152,40 @@ function missingRent(account: ChainAccount | null, rentLamports: bigint): bigint
   return lamports < rentLamports ? rentLamports - lamports : 0n;
 }
 
-/** Groups creations into as few transactions as possible. */
-function packed(operator: Address, creations: readonly Instruction[][]): Instruction[][] {
-  const groups: Instruction[][] = [];
+/** Begins a transaction with nonces, which the operator pays for at the present price of writing its account. */
+export async function emptyMessage({
+  operator,
+  maxComputeUnitPrice,
+  ...deps
+}: Pick<CreateNonceDeps, 'chain' | 'operator' | 'maxComputeUnitPrice' | 'log'>): Promise<NonceMessage> {
+  const price = await readComputeUnitPrice(deps, [operator.address], maxComputeUnitPrice);
+  const message = setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 }));
+  return setTransactionMessageComputeUnitPrice(price, setTransactionMessageComputeUnitLimit(COMPUTE_UNITS, message));
+}
+
+type NonceMessage = TransactionMessage & TransactionMessageWithFeePayer;
+
+/** More than any of these transactions uses: an instruction of the system program takes 150. */
+const COMPUTE_UNITS = 10_000;
+
+/** Fills as few transactions as possible with creations. */
+function packed(empty: NonceMessage, creations: readonly Instruction[][]): NonceMessage[] {
+  const messages: NonceMessage[] = [];
   for (const instructions of creations) {
-    const grown = [...(groups.at(-1) ?? []), ...instructions];
-    if (groups.length > 0 && getTransactionMessageSize(messageOf(operator, grown)) <= MAX_TRANSACTION_BYTES[0]) {
-      groups.splice(-1, 1, grown);
-    } else groups.push(instructions);
+    const last = messages.at(-1);
+    const grown = last && appendTransactionMessageInstructions(instructions, last);
+    if (grown && getTransactionMessageSize(grown) <= MAX_TRANSACTION_BYTES[0]) messages.splice(-1, 1, grown);
+    else messages.push(appendTransactionMessageInstructions(instructions, empty));
   }
-  return groups;
+  return messages;
 }
 
 /** Transactions on their way at a time: a burst of inits waits for them. */
-const MAX_PARALLEL = 16;
+export const MAX_NONCE_SENDS = 16;
 
-function messageOf(operator: Address, instructions: readonly Instruction[]) {
-  const message = setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 }));
-  return appendTransactionMessageInstructions(instructions, message);
-}
-
-async function land(
-  { chain, clock, operator, signal }: CreateNonceDeps,
-  instructions: readonly Instruction[],
-): Promise<void> {
+async function land({ chain, clock, operator, signal }: CreateNonceDeps, message: NonceMessage): Promise<void> {
   const lifetime = await chain.latestBlockhash();
-  const { wire, signature } = await signTransaction(messageOf(operator.address, instructions), lifetime, [operator]);
+  const { wire, signature } = await signTransaction(message, lifetime, [operator]);
   const { err } = await sendAndConfirm({ chain, clock, signal }, wire, lifetime.lastValidBlockHeight);
   if (err !== null) throw new Error(`Creating nonce accounts failed in ${signature}: ${err}`);
 }

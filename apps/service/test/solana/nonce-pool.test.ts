@@ -9,7 +9,12 @@ import { finalizeSlots, pauseSlots, resumeSlots } from '@flywheel/testing/slots'
 import {
   type Address,
   type Base64EncodedWireTransaction,
+  decompileTransactionMessage,
   generateKeyPairSigner,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+  getTransactionMessageComputeUnitPrice,
   type KeyPairSigner,
   type Nonce,
 } from '@solana/kit';
@@ -28,6 +33,8 @@ import type { Db } from '../../src/store/db.ts';
 import { reportWaiters, retireAvailable } from '../../src/store/nonce-demand.ts';
 import { findNonces, findUnfinalizedNonces } from '../../src/store/nonces.ts';
 import { type Cluster, land, startCluster } from './cluster.ts';
+
+const MAX_COMPUTE_UNIT_PRICE = 5_000n;
 
 let cluster: Cluster;
 before(async () => {
@@ -231,6 +238,30 @@ describe('refillNonces', () => {
     assert.ok(!values.has(nonce.value ?? 'none'));
   });
 
+  it('creates, advances and closes nonces at the price that others pay, up to the maximum', async () => {
+    const { db } = await openTestDatabase();
+    const { payer } = cluster;
+    const view = cluster.chain.view();
+    const prices: (bigint | undefined)[] = [];
+    const chain: ChainView = {
+      ...view,
+      recentPrioritizationFees: async () => [2n * MAX_COMPUTE_UNIT_PRICE],
+      send: async (wire) => {
+        prices.push(computeUnitPriceOf(wire));
+        return view.send(wire);
+      },
+    };
+    const refillFinalized = async (size: number) => {
+      await refill(db, payer, { size, chain });
+      await finalizeSlots(cluster);
+    };
+    for (let refills = 0; refills < 2; refills++) await refillFinalized(2);
+    await retireAvailable(db, { authority: payer.address, share: null, count: 1 });
+    await db.updateTable('nonces').set({ state: 'refreshing' }).where('state', '=', 'available').execute();
+    await refillFinalized(0);
+    assert.deepEqual(prices, [MAX_COMPUTE_UNIT_PRICE, MAX_COMPUTE_UNIT_PRICE, MAX_COMPUTE_UNIT_PRICE]);
+  });
+
   it('throws if a new account is taken before it is read, instead of waiting for it', async () => {
     const { db } = await openTestDatabase();
     const view = cluster.chain.view();
@@ -289,6 +320,7 @@ function refill(
     ...{ db, operator, chain, clock, log: quietLog, signal: new AbortController().signal },
     previousOperator: previous ?? null,
     noncePool: { size, max: 100, perAdmitted: 0 },
+    prices: { maxTipLamports: 0n, maxComputeUnitPrice: MAX_COMPUTE_UNIT_PRICE },
     jobs: { enqueue: async () => undefined, enqueueAll: async () => undefined },
   });
 }
@@ -305,6 +337,13 @@ async function refillUntil(
     await refill(db, operator, options);
     await finalizeSlots(cluster);
   }
+}
+
+function computeUnitPriceOf(wire: Base64EncodedWireTransaction): bigint | undefined {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const message = decompileTransactionMessage(getCompiledTransactionMessageDecoder().decode(messageBytes));
+  assert.ok(message.version === 0);
+  return getTransactionMessageComputeUnitPrice(message);
 }
 
 async function countNonces(db: Db): Promise<number> {

@@ -18,7 +18,13 @@ before(async () => {
 after(() => cluster.localnet.stop());
 
 function deps() {
-  return { chain: cluster.chain, clock: realClock, operator: cluster.payer, reserveLamports: 0n };
+  return {
+    chain: cluster.chain,
+    clock: realClock,
+    operator: cluster.payer,
+    reserveLamports: 0n,
+    maxComputeUnitPrice: 5_000n,
+  };
 }
 
 async function addressesOf(seeds: readonly string[]) {

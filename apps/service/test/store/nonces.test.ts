@@ -193,6 +193,7 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
       previousOperator: null,
       clock: { now: () => NOW, sleep: async () => undefined },
       noncePool: { size: 1, max: 1, perAdmitted: 0 },
+      prices: { maxTipLamports: 0n, maxComputeUnitPrice: 0n },
       log: quietLog,
       signal: new AbortController().signal,
       jobs: {

@@ -2,15 +2,20 @@ import { chunksOf } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
-  createTransactionMessage,
   type Instruction,
   type Nonce,
-  setTransactionMessageFeePayer,
   type TransactionPartialSigner,
 } from '@solana/kit';
 import { getAuthorizeNonceAccountInstruction, getWithdrawNonceAccountInstruction } from '@solana-program/system';
 import type { ChainView } from '../../solana/chain.ts';
-import { createNonceAccounts, isForeign, nonceAddress, readNonces, type Unpaid } from '../../solana/nonces.ts';
+import {
+  createNonceAccounts,
+  emptyMessage,
+  isForeign,
+  nonceAddress,
+  readNonces,
+  type Unpaid,
+} from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
 import { dissolveShares, findNonceDemand, type NonceDemand, retireAvailable } from '../../store/nonce-demand.ts';
 import {
@@ -34,7 +39,10 @@ import { OPERATOR_RESERVE_LAMPORTS } from './setup.ts';
 const RETRY_MS = 2_000;
 
 interface RefillDeps
-  extends Pick<WorkerDeps, 'db' | 'jobs' | 'operator' | 'previousOperator' | 'noncePool' | 'clock' | 'log' | 'signal'> {
+  extends Pick<
+    WorkerDeps,
+    'db' | 'jobs' | 'operator' | 'previousOperator' | 'noncePool' | 'prices' | 'clock' | 'log' | 'signal'
+  > {
   readonly chain: ChainView;
 }
 
@@ -214,7 +222,7 @@ async function forgetForeign(deps: RefillDeps, nonces: readonly PooledNonce[]): 
 async function createPayable(deps: RefillDeps, nonces: readonly PooledNonce[]): Promise<Unpaid> {
   if (nonces.length === 0) return { seeds: [], missingLamports: 0n };
   const seeds = nonces.map(({ seed }) => seed);
-  return createNonceAccounts({ ...deps, reserveLamports: OPERATOR_RESERVE_LAMPORTS }, seeds);
+  return createNonceAccounts({ ...deps, ...deps.prices, reserveLamports: OPERATOR_RESERVE_LAMPORTS }, seeds);
 }
 
 /** Fails the job, which is then tried again, if the operator could not pay for all accounts. */
@@ -304,9 +312,10 @@ async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): P
   const used = await findNonces(db, 'refreshing', operator.address);
   const leased = new Map(used.map(({ address, value }) => [address, value]));
   const confirmed = await readNonces(chain, operator.address, addresses, 'confirmed');
-  const empty = setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 }));
-  for (const [nonceAccountAddress, nonce] of confirmed) {
-    if (nonce !== leased.get(nonceAccountAddress)) continue;
+  const unused = [...confirmed].filter(([address, nonce]) => nonce === leased.get(address));
+  if (unused.length === 0) return;
+  const empty = await emptyMessage({ ...deps, ...deps.prices });
+  for (const [nonceAccountAddress, nonce] of unused) {
     // The lifetime is the advance: it is the first instruction of each transaction on a nonce.
     const lifetime = { nonce, nonceAccountAddress, nonceAuthorityAddress: operator.address };
     const { wire } = await signTransaction(empty, lifetime, [operator]);
@@ -351,16 +360,16 @@ async function closeRetired(deps: RefillDeps, authority: TransactionPartialSigne
 
 /** Sends one instruction for each nonce, many in a transaction. The operator pays; `authority` is the nonces' signer. */
 async function sendInGroups(
-  { chain, operator }: RefillDeps,
+  deps: RefillDeps,
   addresses: readonly Address[],
   authority: TransactionPartialSigner,
   instructionOf: (nonceAccount: Address) => Instruction,
 ): Promise<void> {
+  if (addresses.length === 0) return;
+  const { chain, operator } = deps;
+  const empty = await emptyMessage({ ...deps, ...deps.prices });
   for (const some of chunksOf(addresses, NONCES_PER_TRANSACTION)) {
-    const message = appendTransactionMessageInstructions(
-      some.map(instructionOf),
-      setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 })),
-    );
+    const message = appendTransactionMessageInstructions(some.map(instructionOf), empty);
     const signers = authority.address === operator.address ? [operator] : [operator, authority];
     const { wire } = await signTransaction(message, await chain.latestBlockhash(), signers);
     await chain.send(wire);
