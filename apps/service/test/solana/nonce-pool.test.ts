@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { waitUntil } from '@flywheel/testing/batches';
 import { realClock } from '@flywheel/testing/clock';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { newProject, storeProject } from '@flywheel/testing/records';
@@ -236,6 +237,29 @@ describe('refillNonces', () => {
     await resumeSlots(cluster);
     assert.equal(values.size, 1);
     assert.ok(!values.has(nonce.value ?? 'none'));
+  });
+
+  it('advances unused nonces without waiting for each', async () => {
+    const { db } = await openTestDatabase();
+    const { payer } = cluster;
+    for (let refills = 0; refills < 2; refills++) {
+      await refill(db, payer, { size: 3 });
+      await finalizeSlots(cluster);
+    }
+    await db.updateTable('nonces').set({ state: 'refreshing' }).execute();
+    let sends = 0;
+    const send = async (wire: Base64EncodedWireTransaction) => {
+      sends += 1;
+      await waitUntil(
+        'the other transactions',
+        async () => sends,
+        (count) => count === 3,
+        { timeoutMs: 20_000 },
+      );
+      return signatureOf(wire);
+    };
+    await refill(db, payer, { size: 0, chain: { ...cluster.chain.view(), send } });
+    assert.equal(sends, 3);
   });
 
   it('creates, advances and closes nonces at the price that others pay, up to the maximum', async () => {

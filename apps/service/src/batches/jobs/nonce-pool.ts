@@ -12,6 +12,7 @@ import {
   createNonceAccounts,
   emptyMessage,
   isForeign,
+  MAX_NONCE_SENDS,
   nonceAddress,
   readNonces,
   type Unpaid,
@@ -315,12 +316,13 @@ async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): P
   const unused = [...confirmed].filter(([address, nonce]) => nonce === leased.get(address));
   if (unused.length === 0) return;
   const empty = await emptyMessage({ ...deps, ...deps.prices });
-  for (const [nonceAccountAddress, nonce] of unused) {
+  const advance = async ([nonceAccountAddress, nonce]: readonly [Address, Nonce]) => {
     // The lifetime is the advance: it is the first instruction of each transaction on a nonce.
     const lifetime = { nonce, nonceAccountAddress, nonceAuthorityAddress: operator.address };
     const { wire } = await signTransaction(empty, lifetime, [operator]);
     await chain.send(wire);
-  }
+  };
+  for (const some of chunksOf(unused, MAX_NONCE_SENDS)) await Promise.all(some.map(advance));
 }
 
 /**
