@@ -16,6 +16,7 @@ import {
   storeProject,
 } from '@flywheel/testing/records';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { sql } from 'kysely';
 import { executeResultOf } from '../../src/batches/bundles/results.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
@@ -197,6 +198,18 @@ test('an execution can be requested again until its first bundle is recorded', a
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
   assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, later(6)), true);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: ISSUE, updatedAt: later(6) });
+});
+
+test('an issue that is found again changes nothing', async () => {
+  const { batch } = await stored();
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, later(1)), true);
+  const readVersion = async () => {
+    const { rows } = await sql`select ctid::text, updated_at from batches where id = ${batch.id}`.execute(db);
+    return rows;
+  };
+  const before = await readVersion();
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, later(2)), true);
+  assert.deepEqual(await readVersion(), before);
 });
 
 test('an issue of one approval leaves a newer one in place', async () => {

@@ -74,7 +74,7 @@ export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolea
 
 /**
  * Records why a batch cannot be executed. Without `keepRequest` the approval is removed, so that execute can be
- * requested again.
+ * requested again. An issue that is recorded already is not written again: a batch may be held up for days.
  * @returns false, and changes nothing, if the batch has ended, if another approval than `judged` has arrived since, or,
  * without `keepRequest`, if a bundle of the execution has landed or may still land.
  */
@@ -88,10 +88,12 @@ export async function recordExecutionIssue(
   return inTransaction(db, async (trx) => {
     const known = await trx
       .selectFrom('batches')
-      .select(['execution_error', 'execution_began_at'])
+      .select(['execution_error', 'execution_began_at', 'signed_tx', 'ended_at'])
       .where('id', '=', batchId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow();
+    const isKnown = keepRequest && JSON.stringify(known.execution_error) === JSON.stringify(issue);
+    if (isKnown) return known.ended_at === null && (typeof judged !== 'string' || known.signed_tx === judged);
     const { numUpdatedRows } = await trx
       .updateTable('batches')
       .set({
@@ -112,11 +114,9 @@ export async function recordExecutionIssue(
       .$if(typeof judged === 'string', (query) => query.where('signed_tx', '=', judged ?? null))
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return false;
-    // A repeated issue is not a new event, unless the approval has become void.
-    if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(issue)) {
-      const error = { code: issue.code, message: issueMessage(issue) };
-      await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error });
-    }
+    // A repeated issue is a new event only if the approval has become void.
+    const error = { code: issue.code, message: issueMessage(issue) };
+    await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error });
     return true;
   });
 }
