@@ -37,6 +37,8 @@ interface Case {
   readonly minutes?: number;
   /** Values that differ from `HEALTHY`, one a minute, in promtool's notation. */
   readonly series: Readonly<Record<string, string>>;
+  /** True if they are those of the second of two shards, beside a healthy one. */
+  readonly isShard?: boolean;
   /** Names of all alerts that are raised at the end. */
   readonly raised: readonly string[];
 }
@@ -54,6 +56,36 @@ const CASES: readonly Case[] = [
     minutes: 1_500,
     series: { 'flywheel_database_standbys{instance="serve"}': '2x500 4x60 2x940' },
     raised: [],
+  },
+  {
+    name: 'what one of two shards lacks',
+    minutes: 500,
+    isShard: true,
+    series: {
+      'flywheel_operator_balance_lamports{instance="work"}': '1e8x500',
+      'flywheel_nonces{state="available"}': '0x500',
+      'flywheel_partitions_ahead_seconds{instance="work"}': '1e6x500',
+      'flywheel_database_standbys{instance="serve"}': '2x200 1x300',
+    },
+    raised: ['FlywheelNoncesLow', 'FlywheelOperatorLow', 'FlywheelPartitionsEnd', 'FlywheelStandbyLost'],
+  },
+  {
+    name: 'that no process of one of two shards is left',
+    isShard: true,
+    series: {
+      'flywheel_inits_waiting_for_nonce{instance="serve"}': '0x40 stale',
+      'flywheel_batches_in_flight{instance="work",kind="setup"}': '3x40 stale',
+    },
+    raised: ['FlywheelServeGone', 'FlywheelWorkGone'],
+  },
+  {
+    name: 'requests of one of two shards that fail, beside many of the other',
+    isShard: true,
+    series: {
+      'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+1x60',
+      'flywheel_http_errors_total{code="ERR_INTERNAL",status="500"}': '0+1x60',
+    },
+    raised: ['FlywheelErrors'],
   },
   {
     name: 'bundles of which none has landed since the start of the worker',
@@ -114,20 +146,26 @@ const CASES: readonly Case[] = [
 const isInstalled = spawnSync(PROGRAM, ['--version']).error === undefined;
 
 describe('the alert rules', { skip: !isInstalled && 'promtool is not installed: apt install prometheus' }, () => {
-  for (const { name, minutes = 60, series, raised } of CASES) {
+  for (const { name, minutes = 60, isShard = false, series, raised } of CASES) {
     it(`report ${name}`, async () => {
       const healthy = Object.entries(HEALTHY).map(([key, value]) => [key, `${value}x${minutes}`] as const);
-      const values = new Map([...healthy, ...Object.entries(series)]);
+      const changed = new Map([...healthy, ...Object.entries(series)]);
+      const values = isShard ? [...inShard('1', healthy), ...inShard('2', changed)] : [...changed];
       const expected = raised.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 }));
       const firing = 'sum by (alertname) (ALERTS{alertstate="firing"})';
       await runTest({
         interval: '1m',
-        input_series: [...values].map(([key, each]) => ({ series: key, values: each })),
+        input_series: values.map(([key, each]) => ({ series: key, values: each })),
         promql_expr_test: [{ expr: firing, eval_time: `${minutes}m`, exp_samples: expected }],
       });
     });
   }
 });
+
+/** Adds the label that the scrape configuration of an installation with shards gives. */
+function inShard(shard: string, values: Iterable<readonly [string, string]>): (readonly [string, string])[] {
+  return Array.from(values, ([key, each]) => [key.replace('}', `,shard="${shard}"}`), each] as const);
+}
 
 /** Runs a test of the rules with promtool, which reads YAML and so JSON. @throws Error with what it printed if it fails. */
 async function runTest(test: object): Promise<void> {
