@@ -58,6 +58,12 @@ const CASES: readonly Case[] = [
     raised: [],
   },
   {
+    name: 'the loss of a standby, for more than a day',
+    minutes: 1_740,
+    series: { 'flywheel_database_standbys{instance="serve"}': '2x240 1x1500' },
+    raised: ['FlywheelStandbyLost'],
+  },
+  {
     name: 'what one of two shards lacks',
     minutes: 500,
     isShard: true,
