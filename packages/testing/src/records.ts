@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Batch, CompiledPipeline } from '@flywheel/service/internal/model/batch.ts';
-import type { DailyTotals, Project } from '@flywheel/service/internal/model/project.ts';
+import type { DailyTotals, NewProject, Project } from '@flywheel/service/internal/model/project.ts';
 import { endBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
 import type { Exposure } from '@flywheel/service/internal/store/batches/exposure.ts';
@@ -41,7 +41,10 @@ export function randomAddress(): Address {
   return getAddressDecoder().decode(randomBytes(32));
 }
 
-export function newProject(changes: Partial<Project> = {}): Project {
+/** A project with its proof types. */
+export type StoredProject = Project & NewProject;
+
+export function newProject(changes: Partial<StoredProject> = {}): StoredProject {
   const [wallet, operator] = [randomAddress(), randomAddress()];
   return {
     id: randomUUID(),
@@ -70,9 +73,9 @@ export function newProject(changes: Partial<Project> = {}): Project {
   };
 }
 
-export async function storeProject(db: Db, changes: Partial<Project> = {}): Promise<Project> {
-  const project = newProject(changes);
-  await insertProject(db, project, NOW);
+export async function storeProject(db: Db, changes: Partial<StoredProject> = {}): Promise<Project> {
+  const { proofTypes, ...project } = newProject(changes);
+  await insertProject(db, { ...project, proofTypes }, NOW);
   if (project.isAdmitted) await insertAdmission(db, project.flywheel.multisig.address, NOW);
   return project;
 }

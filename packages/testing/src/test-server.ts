@@ -25,7 +25,6 @@ export const PROJECT: Project = {
   id: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11',
   wallet: WALLET,
   scopes: new Set(['burn', 'airdrop']),
-  proofTypes: new Map(),
   dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 0n },
   approvalMode: 'automatic',
   isAdmitted: true,

@@ -36,15 +36,15 @@ export interface InitRequest {
 export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
   const { project, scopes, keyId, idempotencyKey, body, actor } = request;
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
-  const { earlier, halt, hasRules } = await findBeginning(deps.db, key);
+  const { earlier, halt, hasRules, proofTypes } = await findBeginning(deps.db, key);
   if (earlier) return earlier;
   requireServed(deps, project);
   requireNoHalt(halt);
 
   const { pipelines: requested } = parseInitRequest(body);
   await answerOthers();
-  await checkPipelines(requested, { ...project, scopes });
-  await checkPayloads(deps, project, requested);
+  await checkPipelines(requested, { ...project, scopes, proofTypes });
+  await checkPayloads(deps, { ...project, proofTypes }, requested);
   await requireRecipients(deps, project, requested);
   const pipelines = await compilePipelines(requested, project);
 

@@ -13,6 +13,7 @@ import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findPolicyUses } from '../store/company/policy-uses.ts';
 import { countTokenAccounts } from '../store/company/uses.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
+import { findProofTypes } from '../store/projects/proof-types.ts';
 import { type DailyLimit, dailyLimitError, forecast, requireServed } from './admission.ts';
 import { type BatchCheck, type CodedIssue, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
@@ -50,8 +51,9 @@ export async function previewBatch(
 ): Promise<Preview> {
   requireServed(deps, project);
   const request = parseInitRequest(body);
-  await checkPipelines(request.pipelines, { ...project, scopes });
-  await checkPayloads(deps, project, request.pipelines);
+  const proofTypes = await findProofTypes(deps.db, project.id);
+  await checkPipelines(request.pipelines, { ...project, scopes, proofTypes });
+  await checkPayloads(deps, { ...project, proofTypes }, request.pipelines);
   const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
   const [{ check, cost }, limits, { errors: capErrors, policy, warnings }, heldRecipients] = await Promise.all([

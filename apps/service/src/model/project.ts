@@ -18,8 +18,6 @@ export interface Project {
   readonly id: string;
   readonly wallet: Address;
   readonly scopes: ReadonlySet<Scope>;
-  /** Registered proof types by name. If empty, every well-formed type is allowed. */
-  readonly proofTypes: ReadonlyMap<string, ProofType>;
   /** Base units per UTC day. */
   readonly dailyLimits: DailyTotals;
   readonly approvalMode: ApprovalMode;
@@ -32,8 +30,13 @@ export interface Project {
 /** A project as a search finds it: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
 export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
+/** The registered proof types of a project by name. If empty, every well-formed type is allowed. */
+export type RegisteredTypes = ReadonlyMap<string, ProofType>;
+
 /** A project as a registration creates it, not admitted. */
-export type NewProject = Omit<Project, 'isAdmitted'>;
+export interface NewProject extends Omit<Project, 'isAdmitted'> {
+  readonly proofTypes: RegisteredTypes;
+}
 
 export interface Token {
   readonly id: string;

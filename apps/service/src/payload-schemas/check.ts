@@ -8,7 +8,7 @@ import {
 } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { formatRequestPath } from '../model/input-issue.ts';
-import type { Project } from '../model/project.ts';
+import type { NewProject, Project } from '../model/project.ts';
 import {
   MAX_EXHAUSTIONS,
   PAYLOAD_CPU_MS,
@@ -32,7 +32,7 @@ export interface SchemaDeps {
  */
 export async function checkPayloads(
   { schemas }: SchemaDeps,
-  { id, proofTypes, isAdmitted }: Pick<Project, 'id' | 'proofTypes' | 'isAdmitted'>,
+  { id, isAdmitted, proofTypes }: Pick<Project, 'id' | 'isAdmitted'> & Pick<NewProject, 'proofTypes'>,
   pipelines: readonly Pick<Pipeline, 'type' | 'payload'>[],
 ): Promise<void> {
   const issues: { readonly pipeline: number; readonly problem: string }[] = [];
@@ -63,7 +63,7 @@ export async function checkPayloads(
 
 /** The largest schema, in UTF-8, that can be registered. */
 export const MAX_SCHEMA_BYTES = 32 * 1024;
-/** All schemas of a project together: init reads them with the project. */
+/** All schemas of a project together: each init and each preview reads them. */
 export const MAX_SCHEMAS_BYTES = 256 * 1024;
 /** CPU time in which all schemas of a project must compile: a new thread compiles them again. */
 export const MAX_SCHEMAS_CPU_MS = 500;

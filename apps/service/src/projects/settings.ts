@@ -14,7 +14,8 @@ import type { DailyTotals, NewProject, Project, Token } from '../model/project.t
 import { requireSchemas, type SchemaDeps } from '../payload-schemas/check.ts';
 import { findTerms, keepsRecordedTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
-import { lockProject, replaceProofTypes, updateDailyLimits } from '../store/projects/projects.ts';
+import { lockProject, updateDailyLimits } from '../store/projects/projects.ts';
+import { findProofTypes, replaceProofTypes } from '../store/projects/proof-types.ts';
 import { requireOwnProject, requireVisibleProject } from './access.ts';
 import { recordChange } from './record-change.ts';
 
@@ -74,15 +75,15 @@ export async function changeProofTypes(
   await requireProofTypes(deps, wallet, proofTypes);
   return deps.db.transaction().execute(async (trx) => {
     const project = await lockOwnProject(trx, wallet, projectId);
-    const changed = { ...project, proofTypes: new Map(proofTypes.map((each) => [each.type, each])) };
-    const [before, after] = [project, changed].map((each) => ({ proofTypes: sortByType(each.proofTypes.values()) }));
+    const registered = await findProofTypes(trx, projectId);
+    const [before, after] = [registered.values(), proofTypes].map((each) => ({ proofTypes: sortByType(each) }));
     if (!isDeepStrictEqual(before, after)) {
       requireAsRead('proof types', before, from && { proofTypes: sortByType(from) });
       const entry = { actor: wallet, action: 'proof-types.changed', projectId, before, after } as const;
       await recordChange(trx, { at: deps.clock.now(), ...entry });
       await replaceProofTypes(trx, projectId, proofTypes);
     }
-    return presentSettings({ ...deps, db: trx }, changed);
+    return presentSettings({ ...deps, db: trx }, project);
   });
 }
 
@@ -156,7 +157,11 @@ async function presentSettings(
   project: Project,
 ): Promise<ProjectSettings> {
   const recorded = await findTerms(deps.db, project.flywheel.multisig.address, { isKept: keepsRecordedTerms(deps) });
-  return { ...presentOwnSettings(project), companyTerms: presentTerms(recorded ?? termsOf(project), project.token) };
+  const proofTypes = await findProofTypes(deps.db, project.id);
+  return {
+    ...presentOwnSettings({ ...project, proofTypes }),
+    companyTerms: presentTerms(recorded ?? termsOf(project), project.token),
+  };
 }
 
 /** Locks the project, so that simultaneous changes happen one after another, each logged with what it replaced. */

@@ -133,8 +133,8 @@ const findHolder = prepare<HolderValues, HolderRow & { readonly batch_id?: never
 );
 
 /**
- * The holder is one row and each batch another: a project may have 768 KiB of proof types. The batches asked for are
- * materialized, so that they are never searched by their project, which may have very many.
+ * The holder is one row and each batch another, so that the project is read once. The batches asked for are materialized, so
+ * that they are never searched by their project, which may have very many.
  */
 const findHolderAndBatches = prepare<
   HolderValues & { readonly batchIds: readonly string[] },

@@ -37,7 +37,7 @@ import {
 import { sql } from 'kysely';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import type { Batch } from '../../src/model/batch.ts';
-import type { Multisig, Project } from '../../src/model/project.ts';
+import type { Multisig, NewProject, Project } from '../../src/model/project.ts';
 import { createSignerFile } from '../../src/solana/signer.ts';
 import {
   batchAddTransaction,
@@ -179,7 +179,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
     assert.equal(created.exists, false, `the operator has paid for ${located.address}`);
   }
 
-  function projectOf(whole: Project, thief: KeyPairSigner, multisig: Multisig): Project {
+  function projectOf(whole: Project, thief: KeyPairSigner, multisig: Multisig): NewProject & Project {
     return {
       ...whole,
       id: randomUUID(),
@@ -217,7 +217,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
   }
 
   /** Writes a project with a batch, with the rights of serve. */
-  async function writeRows(project: Project, batch: Batch): Promise<void> {
+  async function writeRows(project: NewProject, batch: Batch): Promise<void> {
     await insertProject(serve, project, batch.createdAt);
     const origin = { idempotencyKey: randomUUID(), requestHash: new Uint8Array(32), keyId: null };
     const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { assertError, waitUntil } from '@flywheel/testing/batches';
-import { burnPipeline, init } from '@flywheel/testing/client';
+import { burnPipeline, init, preview } from '@flywheel/testing/client';
 import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { address } from '@solana/kit';
 import { insertAuditEntry } from '../../src/store/audit.ts';
+import { replaceProofTypes } from '../../src/store/projects/proof-types.ts';
 import { insertManyChanges } from '../many-changes.ts';
 
 let world: World;
@@ -180,6 +181,22 @@ describe('proof types', () => {
     const other = await put(project, '/proof-types', { proofTypes: [], from: [WATCH] });
     assertError(other, 409, 'ERR_SETTINGS_CHANGED');
     assert.deepEqual(requireOk(await get(project, '/settings')).proofTypes, [stricter]);
+  });
+
+  it('that another process stores apply to the next init and preview', async () => {
+    const { projectId, apiKey } = await createProject(world, { proofTypes: [{ type: 'OLD' }] });
+    const pipelines = [{ ...burnPipeline(), type: WATCH.type, payload: '{"adId":1}' }];
+    const areRefused = async (message: RegExp) => {
+      for (const ask of [init, preview]) {
+        assertError(await ask(world.url, apiKey, pipelines), 400, 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', message);
+      }
+    };
+    await areRefused(/is not registered; this project has OLD/);
+    await replaceProofTypes(world.db, projectId, [{ ...WATCH, payloadSchema: { required: ['userId'] } }]);
+    await areRefused(/userId/);
+    await replaceProofTypes(world.db, projectId, [WATCH]);
+    requireOk(await preview(world.url, apiKey, pipelines));
+    requireOk(await init(world.url, apiKey, pipelines));
   });
 
   it('may have a JSON Schema with numbers of more than 15 digits', async () => {

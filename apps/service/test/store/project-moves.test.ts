@@ -225,7 +225,7 @@ test('a project that a restored backup brings back is taken out there, and only 
   await moveProject({ from, to, clock: realClock }, project.id, none);
   // The backup was made while the project was at work, and all projects were paused.
   await sql`delete from project_moves where project_id = ${project.id}`.execute(from);
-  await insertProject(from, project, NOW);
+  await insertProject(from, { ...project, proofTypes: new Map() }, NOW);
   const batch = await storeBatch(from, project);
   const { id: flywheelId, multisig } = project.flywheel;
   const run = await beginRun(from, flywheelId, 'deciding');
@@ -252,7 +252,7 @@ test('a discard that was interrupted goes on as a discard only', async () => {
   const project = await storeKnownProject();
   await moveProject({ from, to, clock: realClock }, project.id, none);
   await sql`delete from project_moves where project_id = ${project.id}`.execute(from);
-  await insertProject(from, project, NOW);
+  await insertProject(from, { ...project, proofTypes: new Map() }, NOW);
   await closeBatch(await storeBatch(from, project));
   const discard = { isDiscarded: true };
   await interruptDeparted(project, discard);

@@ -5,22 +5,25 @@ import type { ProofType } from '@flywheel/api';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { deleteAdmission, insertAdmission, isAdmitted } from '../../src/store/company/changes.ts';
+import { findBeginningFacts } from '../../src/store/company/pauses.ts';
 import { findProject, findProjectOfWallet, insertProject, requireProject } from '../../src/store/projects/projects.ts';
+import { findProofTypes } from '../../src/store/projects/proof-types.ts';
 
 const { db } = await openTestDatabase();
 
 test('a project is read as it was stored', async () => {
-  const proofTypes: ProofType[] = [
+  const types: ProofType[] = [
     { type: 'PRODUCT_PURCHASE' },
     { type: 'WATCH_AD', description: 'An ad, watched.', payloadSchema: { type: 'object', required: ['adId'] } },
   ];
-  const project = newProject({
+  const { proofTypes, ...project } = newProject({
     scopes: new Set(['airdrop']),
-    proofTypes: new Map(proofTypes.map((proofType) => [proofType.type, proofType])),
+    proofTypes: new Map(types.map((proofType) => [proofType.type, proofType])),
     dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 2n ** 64n - 1n },
   });
-  await insertProject(db, project, NOW);
+  await insertProject(db, { ...project, proofTypes }, NOW);
   assert.deepEqual(await findProject(db, project.id), project);
+  assert.deepEqual(await findProofTypes(db, project.id), proofTypes);
 });
 
 test('a project is admitted from its admission until that is withdrawn', async () => {
@@ -37,9 +40,12 @@ test('a project is admitted from its admission until that is withdrawn', async (
 
 test('a proof type may hold any text of JSON', async () => {
   const payloadSchema = { const: 'zero \u0000, half a pair \ud800' };
-  const project = newProject({ proofTypes: new Map([['ODD', { type: 'ODD', payloadSchema }]]) });
-  await insertProject(db, project, NOW);
-  assert.deepEqual(await findProject(db, project.id), project);
+  const proofTypes = new Map([['ODD', { type: 'ODD', payloadSchema }]]);
+  const { id, flywheel } = await storeProject(db, { proofTypes });
+  assert.deepEqual(await findProofTypes(db, id), proofTypes);
+  const question = { projectId: id, kind: 'pipelines', idempotencyKey: randomUUID() } as const;
+  const beginning = await findBeginningFacts(db, { ...question, multisig: flywheel.multisig.address });
+  assert.deepEqual(beginning.proofTypes, proofTypes);
 });
 
 test('a project is stored completely or not at all', async () => {

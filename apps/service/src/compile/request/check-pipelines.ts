@@ -8,13 +8,13 @@ import {
 } from '@flywheel/protocol';
 import { mapInSlices } from '../../model/in-slices.ts';
 import { formatRequestPath } from '../../model/input-issue.ts';
-import type { Project } from '../../model/project.ts';
+import type { Project, RegisteredTypes } from '../../model/project.ts';
 
 export interface PipelineRules {
   /** Scopes of the API key. */
   readonly scopes: ReadonlySet<Scope>;
   readonly token: Pick<Project['token'], 'decimals'>;
-  readonly proofTypes: Project['proofTypes'];
+  readonly proofTypes: RegisteredTypes;
 }
 
 /**
@@ -85,7 +85,7 @@ function checkScope({ action }: Action, path: Path, scopes: ReadonlySet<Scope>):
   }
 }
 
-function checkProofTypes(pipelines: readonly Pipeline[], proofTypes: Project['proofTypes']): void {
+function checkProofTypes(pipelines: readonly Pipeline[], proofTypes: RegisteredTypes): void {
   for (const [index, { type }] of pipelines.entries()) {
     // A project may have registered such a type before it was reserved.
     const problem = findReservedTypeIssue(type);

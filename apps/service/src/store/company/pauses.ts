@@ -1,10 +1,13 @@
 import type { BatchKind } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { RegisteredTypes } from '../../model/project.ts';
 import { isApprovedSql } from '../batch-waits.ts';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
 import { prepare, type Slots } from '../prepare.ts';
+import { selectProofTypes, toProofTypes } from '../projects/proof-types.ts';
 
 /** The pause that stops a project's transactions. */
 export interface Pause {
@@ -41,13 +44,15 @@ export interface BeginningFacts {
   readonly batchId: string | null;
   /** True if the company has set rules for the project. */
   readonly hasRules: boolean;
+  readonly proofTypes: RegisteredTypes;
 }
 
 /** Reads what halts a project like `findHalt`, and what else decides first about a request for a batch. */
 export async function findBeginningFacts(db: Db, question: BatchQuestion): Promise<BeginningFacts> {
   const [row] = await selectBeginning(db, question);
-  if (!row) return { halt: null, batchId: null, hasRules: false };
-  return { halt: toHalt(row), batchId: row.batch_id, hasRules: row.has_rules };
+  if (!row) return { halt: null, batchId: null, hasRules: false, proofTypes: new Map() };
+  const proofTypes = toProofTypes(row.proof_types);
+  return { halt: toHalt(row), batchId: row.batch_id, hasRules: row.has_rules, proofTypes };
 }
 
 const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
@@ -60,6 +65,7 @@ const selectBeginning = prepare((db, slot: Slots<BatchQuestion>) =>
     )
     .select('batches.id as batch_id')
     .select(sql<boolean>`exists (select from company_policies where multisig = ${slot('multisig')})`.as('has_rules'))
+    .select(jsonArrayFrom(selectProofTypes(db, slot('projectId'))).as('proof_types'))
     .where('projects.id', '=', slot('projectId')),
 );
 

@@ -1,9 +1,9 @@
-import type { ApprovalMode, ProofType } from '@flywheel/api';
+import type { ApprovalMode } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { DailyTotals, FoundProject, NewProject, Project, Token } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
+import { insertProofTypes } from './proof-types.ts';
 
 /** Stores everything of a registration, or nothing. */
 export async function insertProject(db: Db, project: NewProject, createdAt: Date): Promise<void> {
@@ -88,11 +88,6 @@ export async function updateApprovalMode(trx: Db, projectId: string, approvalMod
   await trx.updateTable('projects').set({ approval_mode: approvalMode }).where('id', '=', projectId).execute();
 }
 
-export async function replaceProofTypes(trx: Db, projectId: string, proofTypes: readonly ProofType[]): Promise<void> {
-  await trx.deleteFrom('proof_types').where('project_id', '=', projectId).execute();
-  await insertProofTypes(trx, projectId, proofTypes);
-}
-
 /**
  * Finds a project, also if its token or flywheel is archived, because a started batch must end.
  * @throws Error if this database has at most copies of its batches
@@ -107,17 +102,6 @@ export async function requireProject(db: Db, projectId: string): Promise<Project
 export async function findProjectIfHere(db: Db, projectId: string): Promise<Project | null> {
   const row = await select(db).where('projects.id', '=', projectId).executeTakeFirst();
   return row ? toProject(row) : null;
-}
-
-async function insertProofTypes(trx: Db, projectId: string, proofTypes: readonly ProofType[]): Promise<void> {
-  if (proofTypes.length === 0) return;
-  const rows = proofTypes.map(({ type, description, payloadSchema }) => ({
-    project_id: projectId,
-    type,
-    description: description ?? null,
-    payload_schema: payloadSchema === undefined ? null : JSON.stringify(payloadSchema),
-  }));
-  await trx.insertInto('proof_types').values(rows).execute();
 }
 
 /** Selects what `toProject` reads, of projects whose token and flywheel are not archived. */
@@ -151,16 +135,7 @@ function select(db: Db) {
       'company',
       'lost_operator',
     ])
-    .select(['flywheels.wallet as member_wallet', 'lookup_table', 'lookup_table_addresses'])
-    .select((eb) =>
-      jsonArrayFrom(
-        eb
-          .selectFrom('proof_types')
-          .select(['type', 'description', 'payload_schema'])
-          .whereRef('proof_types.project_id', '=', 'projects.id')
-          .orderBy('type'),
-      ).as('proof_types'),
-    );
+    .select(['flywheels.wallet as member_wallet', 'lookup_table', 'lookup_table_addresses']);
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof select>['executeTakeFirstOrThrow']>>;
@@ -170,7 +145,6 @@ export function toProject(row: Row): Project {
     id: row.id,
     wallet: row.wallet,
     scopes: new Set(row.scopes),
-    proofTypes: new Map(row.proof_types.map((proofType) => [proofType.type, toProofType(proofType)])),
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
     approvalMode: row.approval_mode,
     isAdmitted: row.admitted_at !== null,
@@ -189,14 +163,6 @@ export function toProject(row: Row): Project {
         lookupTable: { address: row.lookup_table, addresses: row.lookup_table_addresses },
       },
     },
-  };
-}
-
-function toProofType({ type, description, payload_schema }: Row['proof_types'][number]): ProofType {
-  return {
-    type,
-    ...(description !== null && { description }),
-    ...(payload_schema !== null && { payloadSchema: payload_schema }),
   };
 }
 
