@@ -2,7 +2,7 @@ import type { Batch, ExecuteBatchRequest, ExecutionError, InitBatchResponse, Pip
 import { type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
-import { isFlywheelError, nameBatch } from './errors.ts';
+import { isFlywheelError, nameBatch, signingRefused } from './errors.ts';
 import type { RunPosition } from './idempotency-keys.ts';
 import { type CastCancelOptions, castCancel } from './signing/cast-cancel.ts';
 import { type ApprovalSigner, signApproval } from './signing/sign.ts';
@@ -83,18 +83,21 @@ export interface BatchToFollow {
 export interface FollowBatchOptions extends FollowOptions {
   /** Called with the batch's proposal each time before the wallet is asked; what it throws prevents the signature. */
   readonly beforeSigning?: (proposal: Pick<Batch, 'id' | 'multisig' | 'batchIndex'>) => Promise<void>;
+  /** The multisig in which an earlier call has verified and signed the batch, by the caller's own records. */
+  readonly signedIn?: string | undefined;
 }
 
 /** Creates or resumes the batch of an idempotency key and follows it to its end. */
 export async function followBatch(
   client: FlywheelClient,
   { input, pipelines, idempotencyKey }: BatchToFollow,
-  { wallet, verify, onProgress, timeoutMs = DEFAULT_TIMEOUT_MS, signal, beforeSigning }: FollowBatchOptions,
+  { wallet, verify, onProgress, timeoutMs = DEFAULT_TIMEOUT_MS, signal, beforeSigning, signedIn }: FollowBatchOptions,
 ): Promise<{ readonly batch: Batch; readonly hadEnded: boolean }> {
   const call = { signal };
   let batchId: string | null = null;
   let lastBlocker: string | undefined;
   let hasAwaitedCompany = false;
+  let verifiedIn = signedIn;
   const showBlocker = (batch: Batch) => {
     const { executionError } = batch;
     if (executionError && executionError.message !== lastBlocker) {
@@ -141,15 +144,20 @@ export async function followBatch(
               },
             ),
       );
+      if (signedTx !== null) verifiedIn = current.multisig;
       onProgress?.({ stage: 'approved', batch: setUp, signedTx });
       const request = { batchId, signedTx: signedTx ?? proposalApproveTx };
       await executeToEnd(client, request, { ...call, timeoutMs }, showExecution);
     }
     const batch = await client.getBatch(batchId, call);
     if (verify !== 'trust-service' && batch.status === 'FAILED') {
+      // A multisig that only the service names could be any one in which the wallet votes.
+      const multisig = verify.expect?.multisig ?? verifiedIn;
       const vote = await tryCancelVote(client, batchId, {
-        ...{ ...call, wallet: signerFor(batch), rpcUrl: verify.rpcUrl },
-        ...(verify.expect?.multisig !== undefined && { multisig: verify.expect.multisig }),
+        ...{ ...call, rpcUrl: verify.rpcUrl },
+        ...(multisig === undefined
+          ? { wallet: guarded(wallet, refuseUnverified) }
+          : { wallet: signerFor(batch), multisig }),
       });
       if (vote !== null) onProgress?.({ stage: 'cancelVote', batch, ...vote });
     }
@@ -179,6 +187,10 @@ function guarded(wallet: ApprovalSigner, before: () => Promise<void>): ApprovalS
       return wallet.signTransactions(...asked);
     },
   };
+}
+
+async function refuseUnverified(): Promise<never> {
+  throw signingRefused('this call has not verified the multisig, and verify.expect.multisig does not name it.');
 }
 
 /** A vote that fails must not hide the result of the batch. Null if no vote is owed. */

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { type CastCancelOptions, castCancel, isFlywheelError } from '@flywheel/sdk';
+import {
+  type BatchProgress,
+  type CastCancelOptions,
+  castCancel,
+  createFlywheelClient,
+  type ExpectedMultisig,
+  isFlywheelError,
+  runBatch,
+} from '@flywheel/sdk';
 import { getProposalCancelInstruction, getProposalRejectInstruction, proposalAddress } from '@flywheel/squads';
 import {
   AccountRole,
@@ -18,7 +26,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
 import { transfer } from './approvals.ts';
-import { BATCH, BATCH_ID } from './batches.ts';
+import { BATCH, BATCH_ID, initAnswer, PIPELINES } from './batches.ts';
 import { startStubService } from './stub-service.ts';
 
 const MULTISIG = address(BATCH.multisig);
@@ -71,6 +79,12 @@ describe('the cancel vote that a service asks for', () => {
     await refused([await vote()], thief);
   });
 
+  it('is refused in a multisig that only the service names, by a call that resumes a batch', async () => {
+    assert.ok(isFlywheelError(await errorOfResumed(), 'ERR_SIGNING_REFUSED'));
+    assert.ok(isFlywheelError(await errorOfResumed({ multisig: OTHER_MULTISIG }), 'ERR_SIGNING_REFUSED'));
+    assert.ok(isFlywheelError(await errorOfResumed({ multisig: MULTISIG }), 'ERR_UNREACHABLE'));
+  });
+
   for (const [method, answered] of [
     ['sendTransaction', 0],
     ['getSignatureStatuses', 1],
@@ -108,23 +122,44 @@ describe('the cancel vote that a service asks for', () => {
     readonly feePayer?: Address;
   }
 
+  /** Runs a batch that failed before the call, and returns why the vote in `MULTISIG` was not cast. */
+  async function errorOfResumed(expect: ExpectedMultisig = {}): Promise<unknown> {
+    const failed = { batchId: BATCH_ID, status: 'FAILED', cancelTx: transactionOf([await vote()]) };
+    await using service = await startStubService(({ method, path }) => {
+      if (path.endsWith('/init')) return { status: 200, body: initAnswer('') };
+      return { status: 200, body: method === 'POST' ? failed : { ...BATCH, status: 'FAILED' } };
+    });
+    const client = createFlywheelClient({ url: service.url, apiKey: 'fw_key' });
+    const events: BatchProgress[] = [];
+    await runBatch(client, PIPELINES, {
+      ...{ wallet, idempotencyKey: BATCH_ID, verify: { rpcUrl: RPC_URL, expect } },
+      onProgress: (event) => void events.push(event),
+    });
+    const owed = events.find(({ stage }) => stage === 'cancelVote');
+    return owed && 'error' in owed ? owed.error : undefined;
+  }
+
   function cast(
     instructions: readonly Instruction[],
     { feePayer = wallet.address, rpcUrl = RPC_URL, signal }: Cast = {},
   ) {
-    const paid = setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version: 0 }));
-    const lifetime = { blockhash: BLOCKHASH, lastValidBlockHeight: 1n };
-    const message = appendTransactionMessageInstructions(
-      instructions,
-      setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-    );
-    const cancelTx = getBase64EncodedWireTransaction(compileTransaction(message));
+    const cancelTx = transactionOf(instructions, feePayer);
     const batch = { ...BATCH, status: 'FAILED' } as const;
     const client = {
       getBatch: async () => batch,
       cancelBatch: async () => ({ batchId: BATCH_ID, status: 'FAILED', cancelTx }) as const,
     };
     return castCancel(client, BATCH_ID, { wallet, rpcUrl, signal });
+  }
+
+  function transactionOf(instructions: readonly Instruction[], feePayer: Address = wallet.address): string {
+    const paid = setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version: 0 }));
+    const lifetime = { blockhash: BLOCKHASH, lastValidBlockHeight: 1n };
+    const message = appendTransactionMessageInstructions(
+      instructions,
+      setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
+    );
+    return getBase64EncodedWireTransaction(compileTransaction(message));
   }
 
   async function refused(instructions: readonly Instruction[], feePayer: Address = wallet.address): Promise<void> {

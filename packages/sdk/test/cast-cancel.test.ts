@@ -67,22 +67,32 @@ describe('castCancel()', () => {
       (ledger) => ledger?.isComplete === true,
     );
 
-  it('is called by runBatch after a failure', async () => {
+  it('is called by runBatch after a failure, for the multisig that it has verified', async () => {
     const client = clientOf();
+    const lying: FlywheelClient = {
+      ...client,
+      getBatch: async (...asked) => {
+        const batch = await client.getBatch(...asked);
+        return batch.status === 'FAILED' ? { ...batch, multisig: mint.address } : batch;
+      },
+    };
     const { pipelines, freezeMidway } = await preparePipelines();
     const stages: string[] = [];
     let frozen: Promise<void> | undefined;
-    const batch = await runBatch(client, pipelines, {
+    let voteError: unknown;
+    const batch = await runBatch(lying, pipelines, {
       wallet: project.wallet,
       verify: { rpcUrl: world.localnet.url },
       onProgress: (event) => {
         stages.push(event.stage);
+        if (event.stage === 'cancelVote') voteError = event.error;
         if (event.stage === 'setUp') frozen = freezeMidway(BigInt(event.batch.batchIndex));
       },
     });
     await frozen;
     world.gate.clear();
     assert.deepEqual([batch.status, stages.slice(-2)], ['FAILED', ['cancelVote', 'ended']]);
+    assert.equal(voteError, null);
     await untilClosed(client, batch.id);
   });
 

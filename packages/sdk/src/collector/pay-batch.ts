@@ -175,7 +175,7 @@ function noteMerged(
 
 async function follow(
   deps: PayDeps,
-  { key, batchId, verdict }: StoredBatch,
+  { key, batchId, verdict, signed }: StoredBatch,
   { items, pipelines }: { readonly items: readonly StoredItem[]; readonly pipelines: Pipeline[] },
   beforeSigning: (proposal: SignedProposal) => Promise<void>,
 ): Promise<Batch> {
@@ -186,6 +186,7 @@ async function follow(
   const { batch } = await followBatch(client, sent, {
     ...approval,
     signal,
+    signedIn: signed?.multisig,
     beforeSigning: ({ id, multisig, batchIndex }) => beforeSigning({ batchId: id, multisig, batchIndex }),
     onProgress: (progress) => {
       approval.onProgress?.(progress);
