@@ -27,7 +27,8 @@ export interface ApproveBatchOptions extends Omit<FollowOptions, 'verify' | 'onP
 
 /**
  * Approves a batch that another program or the console has created: waits for its setup on chain, asks `mayApprove`, verifies
- * the batch there, signs the approval, executes, and waits for the end. The same call again resumes the batch.
+ * the batch there, signs the approval, executes, and waits for the end. The same call again resumes the batch. It casts no
+ * cancel vote on a batch that fails, because the wallet pays the fee of that and may have no SOL: `castCancel` does.
  * @returns the batch, `EXECUTED` or `FAILED`.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` if `mayApprove` refuses or the chain differs; `ERR_TIMED_OUT`; of any call.
  *

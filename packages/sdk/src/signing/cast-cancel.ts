@@ -31,8 +31,8 @@ export interface CastCancelOptions extends CallOptions {
  * not confirmed within a minute, and the errors of the service and of the node. The result of the batch stays as it is.
  *
  * @example
- * const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl } });
- * if (batch.status === 'FAILED') await castCancel(client, batch.id, { wallet, rpcUrl });
+ * const batch = await approveBatch(client, batchId, { wallet, verify });
+ * if (batch.status === 'FAILED') await castCancel(client, batchId, { wallet, rpcUrl, multisig });
  */
 export async function castCancel(
   client: Pick<FlywheelClient, 'getBatch' | 'cancelBatch'>,
