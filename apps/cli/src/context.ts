@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { CONSOLE_OPERATIONS, LOCAL_SERVICE_URL } from '@flywheel/api';
 import { isLoopbackHost } from '@flywheel/protocol';
-import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
+import { createFlywheelClient, type FlywheelClient, type Retry } from '@flywheel/sdk';
 import { chooseNode, LOCAL_RPC_URL } from '@flywheel/solana-rpc';
 import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
@@ -40,14 +40,17 @@ export function requireApiKey({ environment }: Context): string {
 
 /** Opens the SDK’s client with the API key of the environment; it prints a note before it waits for a rate limit. */
 export function openClient(context: Context, options: UrlOption): FlywheelClient {
-  return createFlywheelClient({
-    url: serviceUrl(context, options),
-    apiKey: requireApiKey(context),
-    onRetry: ({ error, waitMs }) => {
-      if (error.retryAfterSeconds === null) return;
-      context.output.note(`${error.message} Retrying in ${Math.ceil(waitMs / 1_000)} s.`);
-    },
-  });
+  const [url, apiKey] = [serviceUrl(context, options), requireApiKey(context)];
+  const onRetry = ({ error, waitMs }: Retry) => {
+    if (error.retryAfterSeconds === null) return;
+    context.output.note(`${error.message} Retrying in ${Math.ceil(waitMs / 1_000)} s.`);
+  };
+  try {
+    return createFlywheelClient({ url, apiKey, onRetry });
+  } catch (error) {
+    if (error instanceof RangeError) throw new CliError('ERR_USAGE', error.message, { cause: error });
+    throw error;
+  }
 }
 
 export function openConsole(context: Context, options: UrlOption): ConsoleClient {
@@ -57,8 +60,12 @@ export function openConsole(context: Context, options: UrlOption): ConsoleClient
 /** The service’s URL: `--url`, FLYWHEEL_URL, or the default port of this machine. */
 export function serviceUrl({ environment }: Context, { url }: UrlOption): string {
   const text = url ?? (environment.FLYWHEEL_URL || LOCAL_SERVICE_URL);
-  if (isHttpUrl(text)) return text;
-  throw new CliError('ERR_USAGE', `${text} is not an http(s) URL. Set FLYWHEEL_URL to one like ${LOCAL_SERVICE_URL}.`);
+  const mayHavePassword = text.includes('@');
+  if (isHttpUrl(text) && !mayHavePassword) return text;
+  const reason = mayHavePassword
+    ? 'The service’s URL may not have a user or password.'
+    : `${text} is not an http(s) URL.`;
+  throw new CliError('ERR_USAGE', `${reason} Set FLYWHEEL_URL to one like ${LOCAL_SERVICE_URL}.`);
 }
 
 /** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */

@@ -123,6 +123,18 @@ describe('an error', () => {
       '127.0.0.1:4000 is not an http(s) URL. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
     ],
     [
+      ['status', BATCH, '--url', 'http://me:secret@127.0.0.1:4000'],
+      NOWHERE,
+      'ERR_USAGE',
+      'The service’s URL may not have a user or password. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
+    ],
+    [
+      ['status', BATCH],
+      { ...NOWHERE, FLYWHEEL_API_KEY: 'fwk_secret…' },
+      'ERR_USAGE',
+      'The API key has characters that HTTP cannot send.',
+    ],
+    [
       ['init', '/nowhere.json'],
       NOWHERE,
       'ERR_FILE',

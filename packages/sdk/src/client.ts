@@ -19,7 +19,7 @@ import {
   type PreviewBatchResponse,
 } from '@flywheel/api';
 import { FlywheelError, isFlywheelError, nameBatch } from './errors.ts';
-import { type Connection, type RequestParts, type SendOptions, sendRequest } from './wire/request.ts';
+import { type Connection, type RequestParts, requireUrl, type SendOptions, sendRequest } from './wire/request.ts';
 import { streamEvents } from './wire/stream-events.ts';
 
 export interface FlywheelClientOptions extends Connection {
@@ -77,16 +77,21 @@ const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
  * Creates a client of the service. Every call may throw a FlywheelError. A call whose answer was lost, or that met a rate
  * limit or an outage, is tried up to four times. That is safe: init carries an idempotency key, and execute never executes
  * twice.
- * @throws RangeError if the URL is neither one of http or https nor a path.
+ * @throws RangeError if the URL is neither one of http or https nor a path, or has a user or password, or if HTTP cannot send
+ * the API key.
  *
  * @example
  * const client = createFlywheelClient({ url: 'http://127.0.0.1:4000', apiKey });
  * const { batch, proposalApproveTx } = await client.initBatch({ pipelines });
  */
 export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptions) {
-  // A path is one of the page's own origin, in a browser.
-  if (!/^(https?:\/\/|\/|$)/i.test(options.url))
-    throw new RangeError(`url “${options.url}” does not begin with http:// or https://.`);
+  requireUrl(options);
+  try {
+    new Headers({ [API_KEY_HEADER]: apiKey });
+  } catch {
+    // The error of the platform may quote the key.
+    throw new RangeError('The API key has characters that HTTP cannot send.');
+  }
   const connection: Connection = { ...options, headers: { ...options.headers, [API_KEY_HEADER]: apiKey } };
 
   /**

@@ -123,12 +123,32 @@ describe('a client’s error', () => {
   }
 
   it('is thrown at its creation for a url that is not an address of the web', () => {
-    for (const url of ['nope', 'localhost:4000', 'ws://localhost', JSON.parse('[null]')[0]]) {
-      const message = `url “${url}” does not begin with http:// or https://.`;
+    for (const url of ['nope', 'localhost:4000', 'ws://localhost', 'me:secret@host', JSON.parse('[null]')[0]]) {
+      const message = 'url does not begin with http:// or https://.';
       assert.throws(() => createFlywheelClient({ url, apiKey: 'k' }), { name: 'RangeError', message });
     }
-    for (const url of ['http://127.0.0.1:4000', 'HTTPS://flywheel.example/', '/flywheel', ''])
+    for (const url of ['https://me:secret@host', 'HTTP:///me:secret@host', 'http://:secret@host/api', '//token@host']) {
+      const message = 'url has a user or password. Pass them in headers.';
+      assert.throws(() => createFlywheelClient({ url, apiKey: 'k' }), { name: 'RangeError', message });
+    }
+    for (const url of [
+      'http://127.0.0.1:4000',
+      'http://127.0.0.1:4000/@team?a@b',
+      '/@team',
+      'HTTPS://flywheel.example/',
+      '/flywheel',
+      '',
+    ])
       assert.ok(createFlywheelClient({ url, apiKey: 'k' }));
+  });
+
+  it('is thrown at its creation for an API key that HTTP cannot send, and does not quote it', () => {
+    for (const apiKey of ['fwk_secret…', '\ufefffwk_secret', 'fwk_secret\nfwk_secret']) {
+      const message = 'The API key has characters that HTTP cannot send.';
+      const expected = { name: 'RangeError', message };
+      assert.throws(() => createFlywheelClient({ url: 'http://service', apiKey }), expected);
+    }
+    assert.ok(createFlywheelClient({ url: 'http://service', apiKey: 'read from a file\n' }));
   });
 
   it('says if nothing answers', async () => {

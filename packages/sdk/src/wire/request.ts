@@ -47,7 +47,7 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504]);
  * Sends one operation and returns its documented reply. It retries after `Retry-After`, and, if `repeatable`, after lost
  * connections and 5xx answers.
  * @throws FlywheelError with the service's code, or a client code if the answer is missing or not documented.
- * @throws the signal's reason if it is aborted.
+ * @throws the signal's reason if it is aborted; RangeError as `createFlywheelClient`, if the URL is none for requests.
  */
 export async function sendRequest<O extends Operation>(
   connection: Connection,
@@ -55,11 +55,20 @@ export async function sendRequest<O extends Operation>(
   request: OperationRequest<O> & RequestParts,
   options: SendOptions,
 ): Promise<OperationReply<O>> {
+  requireUrl(connection);
   const { maxAttempts, onRetry } = connection;
   const mayRetry = (error: FlywheelError) => isWorthRetrying(error, options) && (options.mayRetry?.(error) ?? true);
   return retry({ maxAttempts, onRetry, mayRetry, signal: options.signal }, () =>
     sendOnce(connection, operation, request, options),
   );
+}
+
+/** Requires a URL that requests can be sent to. @throws RangeError that does not quote it: it may have a password. */
+export function requireUrl({ url }: Pick<Connection, 'url'>): void {
+  // A path is one of the page's own origin, in a browser.
+  if (!/^(https?:\/\/|\/|$)/i.test(url)) throw new RangeError('url does not begin with http:// or https://.');
+  // `fetch` rejects it, and its error quotes the password.
+  if (/^[^/]*\/\/+[^/?#]*@/.test(url)) throw new RangeError('url has a user or password. Pass them in headers.');
 }
 
 /** Builds the URL of an operation. */

@@ -29,9 +29,9 @@ const EXPECTED = {
 
 /** Maximum size of a compressed bundle with all its dependencies. */
 const MAX_BYTES = {
-  "export * from '@flywheel/sdk'": 91_450,
-  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 71_250,
-  "export { createFlywheelClient } from '@flywheel/sdk'": 40_200,
+  "export * from '@flywheel/sdk'": 91_550,
+  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 71_300,
+  "export { createFlywheelClient } from '@flywheel/sdk'": 40_250,
   "export { createCollector } from '@flywheel/sdk/collector'": 75_200,
   "export { proof } from '@flywheel/sdk'": 24_600,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 11_200,
