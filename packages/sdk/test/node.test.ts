@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +75,29 @@ it('serve answers 500 for what its handler throws and 413 for a large body, and 
   );
   assert.deepEqual(server.errors, ['Error: no disk']);
   await server.close();
+});
+
+it('serve aborts the signal of a request whose client hangs up, and not of an answered one', async () => {
+  const answered: AbortSignal[] = [];
+  const aborted = Promise.withResolvers<void>();
+  const server = await open(async ({ url, signal }) => {
+    if (url.endsWith('/answered')) answered.push(signal);
+    else {
+      client.abort();
+      await once(signal, 'abort');
+      aborted.resolve();
+    }
+    return new Response();
+  });
+  const client = new AbortController();
+  await (await fetch(`${server.url}/answered`)).text();
+  await assert.rejects(fetch(`${server.url}/waits`, { signal: client.signal }));
+  await aborted.promise;
+  await server.close();
+  assert.deepEqual(
+    answered.map((signal) => signal.aborted),
+    [false],
+  );
 });
 
 it('serve names a port that is taken', async () => {

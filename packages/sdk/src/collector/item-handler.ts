@@ -18,7 +18,8 @@ export const COLLECT_ERROR_STATUS: { readonly [Code in FlywheelErrorCode]?: numb
  * @param toItem makes an item of the body's JSON; what it throws is the message of the answer 400. Make the id of a
  * text, or of a number up to 2^53: JSON rounds larger ones, so that two events could get one id, of which only the
  * first is paid.
- * @throws from each call any error of the store: the event may not be stored, and can be reported again.
+ * @throws from each call any error of the store: the event may not be stored, and can be reported again. While
+ * `maxPending` items are pending, a request waits; if its signal is aborted, the reason of that is thrown.
  *
  * @example
  * const handle = createItemHandler(collector, (body) => {
@@ -38,7 +39,7 @@ export function createItemHandler(
     const text = await request.text();
     try {
       const item = readItem(text, () => toItem(JSON.parse(text)));
-      return Response.json(await collector.collect(item));
+      return Response.json(await collector.collect(item, { signal: request.signal }));
     } catch (error) {
       const status = isFlywheelError(error) ? COLLECT_ERROR_STATUS[error.code] : undefined;
       if (!isFlywheelError(error) || status === undefined) throw error;

@@ -5,8 +5,9 @@ export interface NodeRequest extends AsyncIterable<Uint8Array<ArrayBuffer>> {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined };
 }
 
-/** The part of `ServerResponse` of node:http that is written. */
+/** The part of `ServerResponse` of node:http that is written, and followed. */
 export interface NodeResponse {
+  once(event: 'close', onClosed: () => void): unknown;
   writeHead(status: number, headers: Record<string, string>): unknown;
   end(body: Uint8Array): unknown;
 }
@@ -16,8 +17,9 @@ export type NodeListener = (incoming: NodeRequest, outgoing: NodeResponse) => Pr
 
 /**
  * Makes a listener for `createServer` of node:http from a handler that takes a `Request` and returns a `Response`. Next,
- * Hono, Deno and workers run such a handler as it is. The host in the request's URL is always `localhost`. A body above
- * 1 MiB is answered with 413, and what the handler throws with 500, so that no request ends the process.
+ * Hono, Deno and workers run such a handler as it is. The host in the request's URL is always `localhost`, and its signal
+ * is aborted when the client hangs up before the answer. A body above 1 MiB is answered with 413, and what the handler
+ * throws with 500, so that no request ends the process.
  * @param onError is called with each error of the handler, and of a request that broke off.
  *
  * @example
@@ -28,10 +30,16 @@ export function toNodeListener(
   onError: (error: unknown) => void,
 ): NodeListener {
   return async (incoming, outgoing) => {
+    const hangUp = new AbortController();
+    let open: Request | null = null;
+    // This keeps the request as well: one that is collected as garbage does not pass on that its signal is aborted.
+    outgoing.once('close', () => open && hangUp.abort());
     try {
       const body = await readBody(incoming);
-      const response = body === null ? tooLarge() : await handle(toRequest(incoming, body));
+      open = body && toRequest(incoming, body, hangUp.signal);
+      const response = open ? await handle(open) : tooLarge();
       const answer = new Uint8Array(await response.arrayBuffer());
+      open = null;
       outgoing.writeHead(response.status, Object.fromEntries(response.headers));
       outgoing.end(answer);
     } catch (error) {
@@ -61,11 +69,12 @@ function tooLarge(): Response {
   return Response.json({ message: `The body may have ${MAX_BODY_BYTES} bytes.` }, { status: 413 });
 }
 
-function toRequest({ method = 'GET', url = '/', headers }: NodeRequest, body: Blob): Request {
+function toRequest({ method = 'GET', url = '/', headers }: NodeRequest, body: Blob, signal: AbortSignal): Request {
   const fields = Object.entries(headers).map(([name, value = '']): [string, string] => [name, String(value)]);
   return new Request(new URL(url, 'http://localhost'), {
     method,
     headers: fields,
+    signal,
     // A Request of these methods has no body.
     ...(method !== 'GET' && method !== 'HEAD' && { body }),
   });

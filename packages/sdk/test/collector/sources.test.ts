@@ -97,6 +97,23 @@ describe('createItemHandler', () => {
     const handle = createItemHandler({ collect }, () => event('a', 'ada'));
     await assert.rejects(ask(handle, '{}'), /the disk is full/);
   });
+
+  it('waits for no place in the store when its client has hung up', async () => {
+    const collector = await world.open(world.serve(), createVolatileMemoryStore(), {
+      maxPending: 1,
+      maxAgeMs: 600_000,
+    });
+    await collector.collect(event('a', 'ada'));
+    const handle = createItemHandler(collector, () => event('b', 'bob'));
+    const client = new AbortController();
+    const [headers, signal] = [{ 'content-type': 'application/json' }, client.signal];
+    const answer = handle(new Request('http://localhost/', { method: 'POST', headers, body: '{}', signal }));
+    const reason = new Error('gone');
+    setImmediate(() => client.abort(reason));
+    await assert.rejects(answer, (error) => error === reason);
+    assert.equal(await collector.status('b'), null);
+    await collector.stop();
+  });
 });
 
 async function ask(handle: (request: Request) => Promise<Response>, body: string, type = 'application/json') {
