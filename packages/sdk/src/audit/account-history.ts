@@ -1,8 +1,7 @@
 import { groupDigits, writeSol, writeTokens } from '@flywheel/protocol';
 import type { ChainTransaction } from '../chain/read-transaction.ts';
-import { unexpectedAnswer } from '../chain/rpc.ts';
 import { type Change, lamportsOf, type TokensChange, tokensIn } from './balances.ts';
-import type { AuditNode, Entry } from './node.ts';
+import type { AuditNode, Entry, Page } from './node.ts';
 import { isAfter, isBefore, type Period } from './period.ts';
 
 /** An account whose history is read, from its newest transaction to its oldest. The state of an audit holds it. */
@@ -64,7 +63,7 @@ export interface HistoryDeps {
 
 export function openHistory({ node, vault, period, decimals }: HistoryDeps, state: AccountState): AccountHistory {
   let entries: readonly Entry[] = [];
-  let listed = { signature: state.cursor, slot: state.cursor === null ? Number.MAX_SAFE_INTEGER : state.slot };
+  let listed: Page['before'] = state.cursor === null ? null : { signature: state.cursor, slot: state.slot };
   let isListed = false;
   let isCut = false;
 
@@ -87,15 +86,11 @@ export function openHistory({ node, vault, period, decimals }: HistoryDeps, stat
     },
     fill: async (limit) => {
       while (entries.length === 0 && !isListed && state.opening === null) {
-        const before = listed.signature;
-        const page = await node.listOlder(state.account, { before, limit, minContextSlot: state.anchorSlot });
+        const page = await node.listOlder(state.account, { before: listed, limit, minContextSlot: state.anchorSlot });
         isCut = page === null;
         // A short page is not the last one at every node.
         isListed = page === null || page.length === 0;
-        for (const entry of page ?? []) {
-          if (entry.slot > listed.slot) throw unexpectedAnswer('getSignaturesForAddress', entry);
-          listed = entry;
-        }
+        listed = page?.at(-1) ?? listed;
         entries = (page ?? []).filter(({ slot }) => slot <= state.anchorSlot);
       }
     },

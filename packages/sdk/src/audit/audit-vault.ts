@@ -142,7 +142,7 @@ function toState(account: NewAccount, { slot, balance }: { readonly slot: number
 
 /** Finds the multisig of a vault in its newest transaction with an instruction of Squads; null if there is none. */
 async function findMultisig(node: AuditNode, vault: Address): Promise<Address | null> {
-  for (let before: string | null = null; ; ) {
+  for (let before: Entry | null = null; ; ) {
     const page: readonly Entry[] =
       (await node.listOlder(vault, { before, limit: MAX_SIGNATURES_FOR_ADDRESS, minContextSlot: 0 })) ?? [];
     for (const entry of page) {
@@ -151,7 +151,7 @@ async function findMultisig(node: AuditNode, vault: Address): Promise<Address | 
       const found = transaction && multisigOf(transaction, vault);
       if (found) return found;
     }
-    before = page.at(-1)?.signature ?? null;
+    before = page.at(-1) ?? null;
     if (before === null) return null;
   }
 }

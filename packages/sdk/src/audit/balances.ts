@@ -77,6 +77,11 @@ export function isAddressText(value: unknown): value is string {
   return typeof value === 'string' && isAddress(value);
 }
 
+/** True for what the byte of a mint can hold. A balance with a billion decimals would take gigabytes to write. */
+export function isDecimals(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
+}
+
 const SIDES = [
   ['preTokenBalances', 'before'],
   ['postTokenBalances', 'after'],
@@ -89,7 +94,7 @@ function heldBy(transaction: ChainTransaction, vault: string, list: (typeof SIDE
   return listOf(fieldOf(transaction.meta, list)).flatMap((balance) => {
     const [account, mint, amount] = [accountOf(transaction, balance), fieldOf(balance, 'mint'), amountOf(balance)];
     const decimals = fieldOf(fieldOf(balance, 'uiTokenAmount'), 'decimals');
-    if (!isAddressText(mint) || typeof decimals !== 'number') throw unexpectedAnswer(GET_TRANSACTION, balance);
+    if (!isAddressText(mint) || !isDecimals(decimals)) throw unexpectedAnswer(GET_TRANSACTION, balance);
     return fieldOf(balance, 'owner') === vault ? [{ account, mint, decimals, amount }] : [];
   });
 }

@@ -16,7 +16,7 @@ import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import { type ChainAccount, type Commitment, readAccounts } from '../chain/rpc.ts';
 import { FlywheelError } from '../errors.ts';
 import { positionOf } from './multisig-history.ts';
-import { type AuditNode, openAuditNode } from './node.ts';
+import { type AuditNode, type Entry, openAuditNode } from './node.ts';
 
 /** The proposal of a batch. */
 export interface BatchProposal {
@@ -138,11 +138,11 @@ const PAGE_SIZE = 100;
 async function readExecuted(node: AuditNode, multisig: Address, index: bigint): Promise<number> {
   const batch = transactionAddress(multisig, index);
   let isClosed = false;
-  for (let before: string | null = null; ; ) {
+  for (let before: Entry | null = null; ; ) {
     const page = await node.listOlder(batch, { before, limit: PAGE_SIZE, minContextSlot: 0 });
     if (!page?.length) throw historyMissing(multisig, index);
     for (const entry of page) {
-      before = entry.signature;
+      before = entry;
       if (entry.hasFailed) continue;
       const transaction = await node.readTransaction(entry);
       if (!transaction?.hasInner) throw historyMissing(multisig, index);

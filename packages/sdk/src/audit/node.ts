@@ -24,8 +24,8 @@ import { getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { type ChainTransaction, findTransaction, GET_TRANSACTION, listOf } from '../chain/read-transaction.ts';
 import { askTransport, type Commitment, fieldOf, RPC_TIMEOUT_MS, unexpectedAnswer } from '../chain/rpc.ts';
-import { isFlywheelError } from '../errors.ts';
-import { isAddressText, toAmount } from './balances.ts';
+import { FlywheelError, isFlywheelError } from '../errors.ts';
+import { isAddressText, isDecimals, toAmount } from './balances.ts';
 
 /** One line of `getSignaturesForAddress`. */
 export interface Entry {
@@ -67,8 +67,8 @@ export interface AuditNode {
 }
 
 export interface Page {
-  /** null for the newest. */
-  readonly before: string | null;
+  /** The last entry of the page before; null for the newest. */
+  readonly before: Pick<Entry, 'signature' | 'slot'> | null;
   /** At most 1,000. */
   readonly limit: number;
   /** The node must have reached this slot. */
@@ -101,6 +101,8 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
     reached = Math.max(reached ?? slot, slot);
     return slot;
   };
+  /** By account, the slot that was listed last, and the transactions that were listed in it. */
+  const ends = new Map<string, ListEnd>();
   const readAccount = async (account: string) => {
     const answer = await ask(GET_ACCOUNT, account, { encoding: 'base64', commitment });
     const value = fieldOf(answer, 'value');
@@ -138,11 +140,14 @@ export async function openAuditNode(rpcUrl: RpcUrl, options: NodeOptions): Promi
       return (await Promise.all([TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS].map(read))).flat();
     },
     listOlder: async (account, { before, limit, minContextSlot }) => {
-      const config = { commitment, limit, minContextSlot, ...(before !== null && { before }) };
+      const config = { commitment, limit, minContextSlot, ...(before && { before: before.signature }) };
       try {
         const answer = await askUntilReached(() => ask(GET_SIGNATURES, account, config), signal);
         if (!Array.isArray(answer)) throw unexpectedAnswer(GET_SIGNATURES, answer);
-        return answer.map(toEntry);
+        const entries = answer.map(toEntry);
+        const end = (before && ends.get(account)) ?? { slot: before?.slot ?? Infinity, signatures: new Set() };
+        ends.set(account, requireOlder(account, end, entries));
+        return entries;
       } catch (error) {
         if (isHistoryMissing(error)) return null;
         throw error;
@@ -201,6 +206,29 @@ const MAX_NEW_ATTEMPTS = 6;
 /** Half a minute: a node that is further behind is not healthy. */
 const MAX_BEHIND_ATTEMPTS = 60;
 
+interface ListEnd {
+  readonly slot: number;
+  readonly signatures: Set<string>;
+}
+
+/** More than a block has room for. */
+const MAX_IN_SLOT = 100_000;
+
+/** Requires that a list goes on to what is older: one that repeats itself would never end. */
+function requireOlder(account: string, end: ListEnd, entries: readonly Entry[]): ListEnd {
+  let { slot, signatures } = end;
+  let isOlder = entries.length === 0;
+  for (const entry of entries) {
+    if (entry.slot < slot) [slot, signatures] = [entry.slot, new Set()];
+    isOlder = entry.slot === slot && (isOlder || !signatures.has(entry.signature));
+    if (entry.slot > slot) break;
+    signatures.add(entry.signature);
+  }
+  if (isOlder && signatures.size < MAX_IN_SLOT) return { slot, signatures };
+  const message = `The node lists the transactions of ${account} in no order, or without an end.`;
+  throw new FlywheelError({ code: 'ERR_UNEXPECTED_REPLY', message });
+}
+
 /** The node keeps no history, or none as old as the transaction from which to list. */
 const HISTORY_MISSING: ReadonlySet<number | null> = new Set([
   TRANSACTION_HISTORY_NOT_AVAILABLE,
@@ -234,7 +262,7 @@ function toTokenAnchor(held: unknown, slot: number): TokenAnchor {
   const info = fieldOf(fieldOf(data, 'parsed'), 'info');
   const [mint, amount] = [fieldOf(info, 'mint'), fieldOf(info, 'tokenAmount')];
   const decimals = fieldOf(amount, 'decimals');
-  if (!isAddressText(mint) || typeof decimals !== 'number') throw unexpectedAnswer(GET_TOKENS, held);
+  if (!isAddressText(mint) || !isDecimals(decimals)) throw unexpectedAnswer(GET_TOKENS, held);
   return { account, mint, decimals, slot, balance: toAmount(fieldOf(amount, 'amount')) };
 }
 

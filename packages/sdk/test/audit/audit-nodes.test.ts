@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { encodeBase58 } from '@flywheel/protocol';
 import { auditVault, isFlywheelError, verifyProofOnChain } from '@flywheel/sdk';
 import { auditVerdict } from '@flywheel/sdk/audit-findings';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
@@ -129,6 +130,45 @@ describe('the nodes of an audit', () => {
         auditVault(lying.url, { vault: vault.vault, multisig: vault.multisig }),
         (error) => isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.message.includes('getTransaction'),
       );
+    }
+  });
+
+  it('end an audit by a list that does not go on to older transactions', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    vault.depositLamports(1_000n);
+    for (const multisig of [undefined, vault.multisig]) {
+      for (const isOneSlot of [false, true]) {
+        await using endless = await startStubService(async ({ body }) => {
+          if (!body.includes('getSignaturesForAddress'))
+            return { status: 200, body: await (await fetch(vault.node.url, { method: 'POST', body })).text() };
+          const signatures = ['a', 'b'].map((name) => encodeBase58(new Uint8Array(64).fill(name.charCodeAt(0))));
+          const failed = { err: 'AccountInUse', blockTime: null };
+          return answerOf(signatures.map((signature, i) => ({ ...failed, signature, slot: isOneSlot ? 1 : 2 - i })));
+        });
+        await assert.rejects(
+          auditVault(endless.url, { vault: vault.vault, ...(multisig && { multisig }) }),
+          (error) =>
+            isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && /in no order, or without an end/.test(error.message),
+        );
+      }
+    }
+  });
+
+  it('name no decimals that no mint can have', async () => {
+    await using vault = await openSyntheticVault();
+    vault.depositTokens(1_000n);
+    for (const method of ['getTokenAccountsByOwner', 'getTransaction']) {
+      for (const decimals of [-1, 0.5, 256, 1e9]) {
+        await using lying = await openNode(vault.node.url, (asked, result) => {
+          const text = JSON.stringify(result).replace(/"decimals":\d+/g, `"decimals":${decimals}`);
+          return answerOf(asked === method ? JSON.parse(text) : result);
+        });
+        await assert.rejects(
+          auditVault(lying.url, { vault: vault.vault, multisig: vault.multisig }),
+          (error) => isFlywheelError(error, 'ERR_UNEXPECTED_REPLY') && error.message.includes(method),
+        );
+      }
     }
   });
 
