@@ -11,7 +11,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { burn, createFlywheelClient, type FlywheelClient, pipeline, watchBatch } from '@flywheel/sdk';
+import { burn, createFlywheelClient, type FlywheelClient, pipeline, runKeyOf, watchBatch } from '@flywheel/sdk';
+import { packAirdropCsv } from '@flywheel/sdk/airdrop-csv';
 import { tokenBalance } from '@flywheel/testing/chain';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -215,6 +216,19 @@ describe('the examples', () => {
 
     await writeFile(file, `${recipients[0]},1\n${recipients[0]},1.2345678\n`);
     await assert.rejects(runExample('csv-airdrop.ts', [file, walletFile, project.mint]), /Line 2: 1\.2345678 has more/);
+  });
+
+  it('csv-airdrop sends what a failed batch has left when it is run again', async () => {
+    const recipient = (await generateKeyPairSigner()).address;
+    const [file, csv] = [join(folder, 'failed.csv'), `${recipient},1.25\n`];
+    await writeFile(file, csv);
+    const pipelines = await packAirdropCsv(csv, { type: 'CSV_AIRDROP', decimals: 6 });
+    const { batch } = await client.initBatch({ pipelines }, { idempotencyKey: await runKeyOf(pipelines) });
+    await client.cancelBatch(batch.id);
+    assert.equal((await watchBatch(client, batch.id)).status, 'FAILED');
+    const { batchId, status } = JSON.parse(await runExample('csv-airdrop.ts', [file, walletFile, project.mint]));
+    assert.deepEqual([status, batchId === batch.id], ['EXECUTED', false]);
+    assert.equal(await tokenBalance(world, project.mint, recipient), 1_250_000n);
   });
 
   it('have at most ten lines of code, imports and the usage line aside', async () => {
