@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { associatedTokenAddress } from '@flywheel/protocol';
+import { associatedTokenAddress, MAX_BLOCKHASH_AGE } from '@flywheel/protocol';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -27,7 +27,6 @@ import {
 } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Ledger } from './ledger/ledger.ts';
-import { BLOCKHASH_VALID_SLOTS } from './ledger/slots.ts';
 import { parseWireTransaction, type WireTransaction } from './wire/wire-transaction.ts';
 
 /** Recent airdrops among which equal ones get different blockhashes. */
@@ -131,7 +130,7 @@ export function createFaucet({ slots }: Pick<Ledger, 'slots'>, signer: KeyPairSi
   return async (recipient, amountLamports) => {
     const transfer = transferFrom(signer, recipient, amountLamports);
     const newest = slots.at('confirmed');
-    const known = Math.min(Number(newest) + 1, Number(BLOCKHASH_VALID_SLOTS));
+    const known = Math.min(Number(newest) + 1, Number(MAX_BLOCKHASH_AGE));
     const blockhashes = Array.from({ length: known }, (_, age) => () => slots.blockhashOf(newest - BigInt(age)));
     // A young cluster has few blockhashes, so a random one follows.
     for (const next of [...blockhashes, randomBlockhash]) {

@@ -43,6 +43,9 @@ export const MAX_SIGNATURE_STATUSES = 256;
  */
 export const MAX_SIGNATURES_FOR_ADDRESS = 1_000;
 
+/** Blocks for which a blockhash can be used (Agave, `MAX_PROCESSING_AGE`). */
+export const MAX_BLOCKHASH_AGE = 150n;
+
 /**
  * The latest time of a block that a node is believed, in seconds since 1970: the end of the year 9999, after which ISO 8601
  * has no year of four digits. Agave sends an i64, and `Date` throws far below its maximum.

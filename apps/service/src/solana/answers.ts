@@ -1,3 +1,4 @@
+import { MAX_BLOCKHASH_AGE } from '@flywheel/protocol';
 import type { Address, Commitment } from '@solana/kit';
 import * as z from 'zod';
 import { shapes } from './rpc.ts';
@@ -60,9 +61,13 @@ export const AccountsAnswer = z.object({
   ),
 });
 
-export const BlockhashAnswer = z.object({
-  value: z.object({ blockhash: shapes.blockhash, lastValidBlockHeight: shapes.u64 }),
-});
+/** There are at most as many blocks as slots. A bundle that never expired would hold up its batch for good. */
+export const BlockhashAnswer = z
+  .object({ context, value: z.object({ blockhash: shapes.blockhash, lastValidBlockHeight: shapes.u64 }) })
+  .refine(({ context: { slot }, value }) => value.lastValidBlockHeight <= slot + MAX_BLOCKHASH_AGE, {
+    path: ['value', 'lastValidBlockHeight'],
+    error: 'is later than the chain can be',
+  });
 
 export const PrioritizationFeesAnswer = z
   .array(z.object({ prioritizationFee: shapes.u64 }))
@@ -70,6 +75,10 @@ export const PrioritizationFeesAnswer = z
 
 export const EpochInfoAnswer = z
   .object({ absoluteSlot: shapes.u64, blockHeight: shapes.u64 })
+  .refine(({ absoluteSlot, blockHeight }) => blockHeight <= absoluteSlot, {
+    path: ['blockHeight'],
+    error: 'is later than the chain can be',
+  })
   .transform(({ absoluteSlot: slot, blockHeight }) => ({ slot, blockHeight }));
 
 export const StatusesAnswer = z.object({

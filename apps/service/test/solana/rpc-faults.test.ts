@@ -141,6 +141,17 @@ describe('the RPC client, on undocumented answers,', () => {
     await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: unexpected answer: .*is not an address/);
   });
 
+  it('rejects block heights above what the slot allows: a bundle would never expire, or before its time', async () => {
+    const blockhash = '4NCYB3kRT8sCNodPNuCZo8VUh4xqpBQxsxed2wd9xaD4';
+    const answerWith = (lastValidBlockHeight: number) =>
+      chainOn(() => ({ result: { context: { slot: 1_000 }, value: { blockhash, lastValidBlockHeight } } }));
+    assert.equal((await (await answerWith(1_150)).chain.latestBlockhash()).lastValidBlockHeight, 1_150n);
+    const tooLate = (await answerWith(1_151)).chain.latestBlockhash();
+    await assert.rejects(tooLate, /getLatestBlockhash: unexpected answer: value\.lastValidBlockHeight: is later/);
+    const { chain } = await chainOn(() => ({ result: { absoluteSlot: 1_000, blockHeight: 1_001 } }));
+    await assert.rejects(chain.finalizedBlock(), /getEpochInfo: unexpected answer: blockHeight: is later/);
+  });
+
   for (const blockTime of [1e20, -1]) {
     it(`rejects a block of the time ${blockTime}`, async () => {
       const transaction = { message: { accountKeys: [], instructions: [] } };

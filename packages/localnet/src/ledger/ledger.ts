@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { MAX_BLOCKHASH_AGE } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Runtime, TransactionError } from '../runtime.ts';
@@ -8,7 +9,7 @@ import { type Attempt, attemptTransaction } from './attempt.ts';
 import { type BankState, readBank } from './bank-state.ts';
 import { createNode, type Node, type NodeOptions } from './node.ts';
 import { type ChainDeps, SYSVARS } from './simulate.ts';
-import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
+import { createSlots, type Slots } from './slots.ts';
 import { openStore } from './store/store.ts';
 import { type HeldAccount, putAccounts } from './svm-accounts.ts';
 import { createVersions } from './versions.ts';
@@ -195,7 +196,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       slots.advance(count, seconds);
       // Every state that a reader sees as confirmed from now on is on disk.
       putSlot();
-      store.tidy(slots.current() - BLOCKHASH_VALID_SLOTS);
+      store.tidy(slots.current() - MAX_BLOCKHASH_AGE);
       await Promise.all(slotListeners.map((listener) => listener()));
       versions.prune(slots.at('finalized'));
       for (const slot of writtenEverywhere.keys()) if (slot <= slots.at('finalized')) writtenEverywhere.delete(slot);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58, SYSVAR_OWNER_ADDRESS } from '@flywheel/protocol';
+import { encodeBase58, MAX_BLOCKHASH_AGE, SYSVAR_OWNER_ADDRESS } from '@flywheel/protocol';
 import type { Blockhash } from '@solana/kit';
 import { SYSVAR_SLOT_HASHES_ADDRESS } from '@solana/sysvars';
 import type { LiteSVM } from 'litesvm';
@@ -7,8 +7,6 @@ import { Clock } from 'litesvm';
 import { Account as NativeAccount } from 'litesvm/dist/internal.js';
 import { addressKey, putAccount } from './svm-accounts.ts';
 
-/** Slots for which a blockhash is valid (solana-clock, MAX_PROCESSING_AGE). */
-export const BLOCKHASH_VALID_SLOTS = 150n;
 /** Entries of the SlotHashes sysvar (solana-slot-hashes, MAX_ENTRIES). */
 const SLOT_HASHES = 512n;
 /** Length of mainnet's epochs; here they start at slot 0. */
@@ -152,12 +150,12 @@ export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlot
     commitmentOf: (of) => (of <= seen('finalized') ? 'finalized' : of <= seen('confirmed') ? 'confirmed' : 'processed'),
     latestBlockhash: (commitment) => {
       const complete = lastComplete(seen(commitment));
-      return { blockhash: hashOf(complete), lastValidBlockHeight: complete + BLOCKHASH_VALID_SLOTS };
+      return { blockhash: hashOf(complete), lastValidBlockHeight: complete + MAX_BLOCKHASH_AGE };
     },
     blockhashOf: hashOf,
     isRecent: (blockhash, bankSlot) => {
       const born = slotOfHash.get(blockhash);
-      return born !== undefined && born <= lastComplete(bankSlot) && bankSlot <= born + BLOCKHASH_VALID_SLOTS;
+      return born !== undefined && born <= lastComplete(bankSlot) && bankSlot <= born + MAX_BLOCKHASH_AGE;
     },
     blockTime: (of) => {
       const known = blockTimes.get(of);

@@ -1,11 +1,10 @@
-import { MAX_BUNDLE_TRANSACTIONS, MAX_DECIMALS } from '@flywheel/protocol';
+import { MAX_BLOCKHASH_AGE, MAX_BUNDLE_TRANSACTIONS, MAX_DECIMALS } from '@flywheel/protocol';
 import { z } from 'zod';
 import type { Bank } from '../bank.ts';
 import type { EngineRequests } from '../engine-requests.ts';
 import type { Faults } from '../faults.ts';
 import type { Inbox } from '../inbox.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { invalidParams } from '../rpc/call-error.ts';
 import { addressParam, integerParam, MAX_U64, parseParams } from '../rpc/params.ts';
@@ -122,7 +121,7 @@ export function controlMethods(deps: ControlDeps): Record<string, Method> {
     },
     localnet_expireBlockhashes: async () => {
       inbox.flush();
-      await ledger.advance({ slots: BLOCKHASH_VALID_SLOTS + 1n });
+      await ledger.advance({ slots: MAX_BLOCKHASH_AGE + 1n });
       return { slot: ledger.slots.current() };
     },
     localnet_fork: (params) => {

@@ -1,4 +1,4 @@
-import { SIGNATURE_BYTES } from '@flywheel/protocol';
+import { MAX_BLOCKHASH_AGE, SIGNATURE_BYTES } from '@flywheel/protocol';
 import { INVALID_PARAMS, PREFLIGHT_FAILURE } from '@flywheel/solana-rpc';
 import { z } from 'zod';
 import type { Faucet } from '../bank.ts';
@@ -12,7 +12,7 @@ import type { Attempt } from '../ledger/attempt.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { findNonce } from '../ledger/lifetime.ts';
 import type { Node, Simulation } from '../ledger/node.ts';
-import { BLOCKHASH_VALID_SLOTS, type Commitment } from '../ledger/slots.ts';
+import type { Commitment } from '../ledger/slots.ts';
 import { addressesOfTables, currentBalances, rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { CallError, invalidParams } from '../rpc/call-error.ts';
@@ -139,7 +139,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
     getRecentPrioritizationFees: (params) => {
       parseParams([listParam(addressParam, MAX_FEE_ADDRESSES).nullish()], params);
       const newest = node.slots.at('confirmed');
-      const length = Math.min(Number(newest), Number(BLOCKHASH_VALID_SLOTS));
+      const length = Math.min(Number(newest), Number(MAX_BLOCKHASH_AGE));
       return Array.from({ length }, (_, index) => ({
         slot: newest - BigInt(index),
         prioritizationFee: 0,
