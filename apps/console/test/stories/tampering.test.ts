@@ -236,6 +236,16 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await person.page.goto(`/p/${project.projectId}/vault`);
     await person.page.getByRole('alert').filter({ hasText: 'Do not deposit' }).waitFor();
     assert.equal(await person.page.getByTestId('vault-address').count(), 0);
+    // An empty vault, so that the first steps have the deposit.
+    const undo = await alterAnswers(person.page, {
+      of: new RegExp(`/projects/${project.projectId}$`),
+      change: (text) => JSON.stringify({ ...JSON.parse(text), funds: null }),
+    });
+    await person.page.goto(`/p/${project.projectId}`);
+    const deposit = person.page.getByRole('listitem').filter({ hasText: 'Vault funded' });
+    await deposit.getByRole('alert').filter({ hasText: 'Do not deposit' }).waitFor();
+    assert.doesNotMatch((await deposit.textContent()) ?? '', /flywheel localnet fund|Local cluster: deposit/);
+    await undo();
     await person.page.goto(`/p/${project.projectId}/approve/${batchId}`);
     await assertUnsignable(new RegExp(`browser knows the vault ${stranger}; shown is the vault ${project.vault}`));
     await checkScreenOnBoth(person, 'unknown-vault');

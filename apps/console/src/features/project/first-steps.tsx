@@ -17,6 +17,7 @@ import { LoadMore, Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { Timeline, type TimelineStep } from '../../ui/timeline.tsx';
 import { LocalDeposit } from '../vault/deposit-panel.tsx';
+import { KnownVault } from '../vault/known-vault.tsx';
 import { FIRST_STEPS, type FirstStep, findDoneSteps } from './first-steps-state.ts';
 
 /** A step that is done elsewhere shows soon, without a burden for the service. */
@@ -180,16 +181,18 @@ function Deposit({ project, isNext }: StepProps) {
   if (!environment) return null;
   const { rpcUrl } = environment;
   return (
-    <StepAction
-      isNext={isNext}
-      label={hasBank ? 'On this local cluster' : 'From a wallet that holds the tokens'}
-      code={depositSample({ vault, mint, rpcUrl, hasBank })}
-    >
-      <LocalDeposit {...{ vault, mint, decimals }} />
-      <ButtonLink to="/p/$projectId/vault" params={{ projectId }} size="small">
-        Deposit with a wallet
-      </ButtonLink>
-    </StepAction>
+    <KnownVault project={project} skeleton={<SkeletonLines count={1} className="h-32" />}>
+      <StepAction
+        isNext={isNext}
+        label={hasBank ? 'On this local cluster' : 'From a wallet that holds the tokens'}
+        code={depositSample({ vault, mint, rpcUrl, hasBank })}
+      >
+        <LocalDeposit {...{ vault, mint, decimals }} />
+        <ButtonLink to="/p/$projectId/vault" params={{ projectId }} size="small">
+          Deposit with a wallet
+        </ButtonLink>
+      </StepAction>
+    </KnownVault>
   );
 }
 

@@ -3,10 +3,8 @@ import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { toFinestUnits, toSol } from '../../lib/amounts.ts';
-import { useEnvironment } from '../../lib/api/environment.ts';
 import { projectQuery, usageQuery } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
-import { checkPin, describePinMismatch } from '../../lib/pins.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
@@ -15,6 +13,7 @@ import { Table } from '../../ui/table.tsx';
 import { AmountText } from '../../ui/text.tsx';
 import { DepositPanel } from './deposit-panel.tsx';
 import { EmbedPanel } from './embed-panel.tsx';
+import { KnownVault } from './known-vault.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 import { WithdrawPanel } from './withdraw-panel.tsx';
 
@@ -48,38 +47,13 @@ function VaultPanels({ project }: { readonly project: ProjectOverview }) {
   return (
     <>
       <FundsPanel project={project} />
-      <KnownDeposit project={project} />
+      <KnownVault project={project} skeleton={<SkeletonLines count={1} className="h-64" />}>
+        <DepositPanel vault={vault} mint={token.mint} decimals={decimals} />
+      </KnownVault>
       <WithdrawPanel project={project} />
       <MovementsPanel accounts={{ vault, tokenAccount }} decimals={decimals} unit={tokenUnit(token)} />
       <EmbedPanel vault={vault} />
     </>
-  );
-}
-
-/** Shows the address to deposit to, unless this browser knows another one: the service could show a stranger’s vault. */
-function KnownDeposit({ project: { wallet, vaultAddress, token } }: { readonly project: ProjectOverview }) {
-  const { mint, decimals } = token;
-  const rpcUrl = useEnvironment()?.rpcUrl ?? '';
-  const claimed = { vaultAddress, mintAddress: mint };
-  const known = useQuery({
-    queryKey: ['pin', rpcUrl, wallet, vaultAddress, mint],
-    queryFn: ({ signal }) => checkPin(rpcUrl, { wallet, ...claimed }, signal),
-    enabled: rpcUrl !== '',
-    gcTime: 0,
-  });
-  return (
-    <QueryView query={known} skeleton={<SkeletonLines count={1} className="h-64" />}>
-      {({ search }) => {
-        const mismatch = describePinMismatch(search, claimed);
-        if (mismatch === null) return <DepositPanel vault={vaultAddress} mint={mint} decimals={decimals} />;
-        return (
-          <Notice tone="failed" title="Do not deposit: this browser does not know this vault">
-            {mismatch} If you registered this project in another browser, open the approval of one of its batches first,
-            and enter its vault there. Otherwise report this to the company, but not through this page.
-          </Notice>
-        );
-      }}
-    </QueryView>
   );
 }
 
