@@ -12,7 +12,7 @@ const RULES = fileURLToPath(new URL('../deploy/prometheus/alerts.yaml', import.m
 
 /** The series of a healthy service, each with its first value and, for a counter, what a minute adds. */
 const HEALTHY: Readonly<Record<string, string>> = {
-  'flywheel_operator_balance_lamports{instance="work"}': '50e9',
+  'flywheel_operator_balance_lamports{instance="work",address="a"}': '50e9',
   'flywheel_database_oldest_query_seconds{instance="serve"}': '0.1',
   'flywheel_database_standbys{instance="serve"}': '2',
   'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0',
@@ -68,12 +68,17 @@ const CASES: readonly Case[] = [
     minutes: 500,
     isShard: true,
     series: {
-      'flywheel_operator_balance_lamports{instance="work"}': '1e8x500',
+      'flywheel_operator_balance_lamports{instance="work",address="a"}': '1e8x500',
       'flywheel_nonces{state="available"}': '0x500',
       'flywheel_partitions_ahead_seconds{instance="work"}': '1e6x500',
       'flywheel_database_standbys{instance="serve"}': '2x200 1x300',
     },
     raised: ['FlywheelNoncesLow', 'FlywheelOperatorLow', 'FlywheelPartitionsEnd', 'FlywheelStandbyLost'],
+  },
+  {
+    name: 'a previous operator that still pays and has too little',
+    series: { 'flywheel_operator_balance_lamports{instance="work",address="b"}': '1e8x60' },
+    raised: ['FlywheelOperatorLow'],
   },
   {
     name: 'that no process of one of two shards is left',

@@ -36,13 +36,14 @@ import { isDatabaseUnavailable } from './store/database-unavailable.ts';
 import { countWaiting, oldestQuerySeconds, ping } from './store/db.ts';
 import { type Jobs, startJobs } from './store/jobs/jobs.ts';
 import { createKeyHolderFinder } from './store/key-holders.ts';
+import { isOperatorInUse } from './store/nonces.ts';
 import type { LostDatabase } from './store/postgres.ts';
 import { touchApiKey } from './store/projects/api-keys.ts';
 import { createRateLimits } from './store/rate-limits.ts';
 import type { DatabaseRole } from './store/rights.ts';
 import { deleteExpired, readServiceState } from './store/service-state.ts';
 import { hasDeparted, locate } from './store/shards/directory.ts';
-import { createMetrics } from './telemetry/metrics.ts';
+import { createMetrics, type OperatorBalance } from './telemetry/metrics.ts';
 import { openWebhookKey } from './webhook-key.ts';
 import type { EndpointDeps } from './webhooks/endpoints.ts';
 import { createWebhookSecrets } from './webhooks/secrets.ts';
@@ -155,7 +156,7 @@ async function compose(context: StartContext): Promise<App> {
     readiness: readinessOf({ db: monitored.db, chain }),
     readServiceState: () => readServiceState(monitored.db, clock.now()),
     locate: serveDeps && createDirectory(serveDeps),
-    readOperatorLamports: async () => (await chain.accounts([signers.operator]))[0]?.lamports ?? 0n,
+    readOperatorBalances: () => readOperatorBalances({ db: monitored.db, chain }, signers),
   };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // This process sends no bundles; it only estimates their costs.
@@ -253,6 +254,18 @@ async function openMonitor(
   const monitor = await serveMonitor(deps, { host, port }).catch(cannotListen({ name: 'METRICS_PORT', host, port }));
   started.add('metrics', () => monitor.close());
   return `${monitor.url}/metrics`;
+}
+
+/** Reads the balances of this process's keys that pay: the operator's, and the previous one's while projects have it. */
+async function readOperatorBalances(
+  { db, chain }: Pick<Deps, 'db' | 'chain'>,
+  { operator, keys }: Signers,
+): Promise<OperatorBalance[]> {
+  const previous = keys?.previousOperator?.address;
+  const isPaying = previous !== undefined && (await isOperatorInUse(db, previous));
+  const addresses = isPaying ? [operator, previous] : [operator];
+  const accounts = await chain.accounts(addresses);
+  return addresses.map((address, index) => ({ address, lamports: accounts[index]?.lamports ?? 0n }));
 }
 
 function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record<string, ReadinessCheck>> {

@@ -196,10 +196,16 @@ export interface ServiceState {
   }[];
 }
 
+export interface OperatorBalance {
+  readonly address: string;
+  readonly lamports: bigint;
+}
+
 export interface MetricsSources {
   readonly metrics: Metrics;
   readonly readServiceState: () => Promise<ServiceState>;
-  readonly readOperatorLamports: () => Promise<bigint>;
+  /** Reads the balance of each key that pays. */
+  readonly readOperatorBalances: () => Promise<readonly OperatorBalance[]>;
   readonly log: { warn(fields: object, message: string): void };
 }
 
@@ -224,7 +230,7 @@ export async function renderMetrics(sources: MetricsSources): Promise<string> {
   };
   await Promise.all([
     read('database', async () => collectServiceState(shared, await sources.readServiceState())),
-    read('cluster', async () => collectBalance(shared, await sources.readOperatorLamports())),
+    read('cluster', async () => collectBalances(shared, await sources.readOperatorBalances())),
   ]);
   return `${await sources.metrics.registry.metrics()}\n${await shared.metrics()}`;
 }
@@ -269,10 +275,11 @@ function collectServiceState(
   }
 }
 
-function collectBalance(shared: Registry, lamports: bigint): void {
-  const balance = gauge(shared, 'flywheel_operator_balance_lamports', "Operator's balance for fees, tips and rent.");
+function collectBalances(shared: Registry, balances: readonly OperatorBalance[]): void {
+  const help = 'Balance for fees, tips and rent of the operator, and of a previous one that projects still have.';
+  const balance = gauge(shared, 'flywheel_operator_balance_lamports', help, ['address']);
   // A sample is a double: exact up to nine million SOL.
-  balance.set(Number(lamports));
+  for (const { address, lamports } of balances) balance.set({ address }, Number(lamports));
 }
 
 function gauge(registry: Registry, name: string, help: string, labelNames: readonly string[] = []): Gauge {
