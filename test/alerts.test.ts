@@ -23,7 +23,8 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_bundles_settled_total{phase="setup",outcome="landed"}': '0+9',
   'flywheel_bundles_settled_total{phase="setup",outcome="lost"}': '0+1',
   'flywheel_inits_waiting_for_nonce{instance="serve"}': '0',
-  'flywheel_nonces{state="available"}': '32',
+  'flywheel_nonces{state="available",share="common"}': '32',
+  'flywheel_nonces{state="available",share="own"}': '4',
   'flywheel_partitions_ahead_seconds{instance="work"}': '8e6',
   'flywheel_webhook_attempts_total{outcome="exhausted"}': '0',
   'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+900',
@@ -69,7 +70,7 @@ const CASES: readonly Case[] = [
     isShard: true,
     series: {
       'flywheel_operator_balance_lamports{instance="work",address="a"}': '1e8x500',
-      'flywheel_nonces{state="available"}': '0x500',
+      'flywheel_nonces{state="available",share="common"}': '0x500',
       'flywheel_partitions_ahead_seconds{instance="work"}': '1e6x500',
       'flywheel_database_standbys{instance="serve"}': '2x200 1x300',
     },
@@ -128,8 +129,8 @@ const CASES: readonly Case[] = [
     raised: [],
   },
   {
-    name: 'a pool without a free nonce',
-    series: { 'flywheel_nonces{state="available"}': '0x60' },
+    name: 'a pool without a free nonce, beside those of an idle admitted project',
+    series: { 'flywheel_nonces{state="available",share="common"}': '0x60' },
     raised: ['FlywheelNoncesLow'],
   },
   {

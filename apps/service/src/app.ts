@@ -154,7 +154,7 @@ async function compose(context: StartContext): Promise<App> {
     metrics,
     log,
     readiness: readinessOf({ db: monitored.db, chain }),
-    readServiceState: () => readServiceState(monitored.db, clock.now()),
+    readServiceState: () => readServiceState(monitored.db, { operator: signers.operator, now: clock.now() }),
     locate: serveDeps && createDirectory(serveDeps),
     readOperatorBalances: () => readOperatorBalances({ db: monitored.db, chain }, signers),
   };

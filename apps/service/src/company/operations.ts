@@ -26,12 +26,13 @@ export async function readCompany(deps: OperationsDeps): Promise<CompanyOverview
     readSpending(db, now),
     readLamportsUse(db, utcDay(now)),
     readUnadmittedUse(db, utcDay(now)),
-    readServiceState(db, now),
+    readServiceState(db, { operator, now }),
     listJobs(deps),
     readBalance(deps),
   ]);
   const spentPerDay = spending.spentLamports / SPENDING_DAYS;
-  const countOf = (wanted: string) => state.nonces.find(({ state: each }) => each === wanted)?.count ?? 0;
+  const countOf = (wanted: string) =>
+    state.nonces.reduce((sum, each) => (each.state === wanted ? sum + each.count : sum), 0);
   return {
     isPaused: pause !== null,
     ...(pause && { pausedAt: pause.since.toISOString() }),

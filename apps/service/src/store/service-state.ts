@@ -1,3 +1,4 @@
+import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { utcDay } from '../model/clock.ts';
 import type { ServiceState } from '../telemetry/metrics.ts';
@@ -9,16 +10,22 @@ import { NONCE_STATES, type NonceState } from './nonces.ts';
 import { readPartitionsAhead } from './partitions.ts';
 
 interface State extends ServiceState {
-  readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
+  readonly nonces: readonly (ServiceState['nonces'][number] & { readonly state: NonceState })[];
 }
 
-/** Reads the state that all processes share. All queries skip closed batches and completed jobs. */
-export async function readServiceState(db: Db, now: Date): Promise<State> {
+/**
+ * Reads the state that all processes share, with the nonces of this operator. All queries skip closed batches and completed
+ * jobs.
+ */
+export async function readServiceState(
+  db: Db,
+  { operator, now }: { readonly operator: Address; readonly now: Date },
+): Promise<State> {
   const day = utcDay(now);
   const [batches, jobs, nonces, partitionsAheadSeconds, standbys, taken, unadmitted] = await Promise.all([
     readOpenBatches(db, now),
     readJobs(db, now),
-    readNonces(db),
+    readNonces(db, operator),
     readPartitionsAhead(db),
     countStandbys(db),
     readLamportsUse(db, day),
@@ -87,15 +94,25 @@ async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 
   return { jobs: rows, jobLagSeconds: Math.max(0, ...rows.map(({ lagSeconds }) => lagSeconds)) };
 }
 
-/** Counts the nonces in each state, also in those that none has: an alert watches for a pool without a free one. */
-async function readNonces(db: Db): Promise<State['nonces']> {
-  const rows = await db
-    .selectFrom('nonces')
-    .select((eb) => ['state', eb.fn.countAll<bigint>().as('count')])
-    .groupBy('state')
-    .execute();
-  const counts = new Map(rows.map(({ state, count }) => [state, Number(count)]));
-  return NONCE_STATES.map((state) => ({ state, count: counts.get(state) ?? 0 }));
+const SHARES = ['common', 'own'] as const;
+
+/**
+ * Counts an operator's nonces in each state and kind of share, also where there are none: an alert watches for a common share
+ * without a free one, which those of idle admitted projects must not hide.
+ */
+async function readNonces(db: Db, operator: Address): Promise<State['nonces']> {
+  const { rows } = await sql<State['nonces'][number]>`
+    select state, case when share is null then 'common' else 'own' end as share, count(*)::int as count
+    -- Without an authority it is of an earlier release, which had one operator.
+    from nonces where authority = ${operator} or authority is null
+    group by 1, 2
+  `.execute(db);
+  return NONCE_STATES.flatMap((state) =>
+    SHARES.map((share) => {
+      const row = rows.find((each) => each.state === state && each.share === share);
+      return { state, share, count: row?.count ?? 0 };
+    }),
+  );
 }
 
 /** Counts standbys, which every login may. */

@@ -182,7 +182,8 @@ export interface ServiceState {
   readonly jobs: readonly { readonly state: 'waiting' | 'running' | 'failed'; readonly count: number }[];
   /** Seconds by which the most overdue job is overdue that does not wait for its turn behind another one; 0 when none is. */
   readonly jobLagSeconds: number;
-  readonly nonces: readonly { readonly state: string; readonly count: number }[];
+  /** Nonces of the present operator: those that all projects share, and those of admitted projects alone. */
+  readonly nonces: readonly { readonly state: string; readonly share: 'common' | 'own'; readonly count: number }[];
   /** Seconds for which events and deliveries have partitions; without one, batches cannot change. */
   readonly partitionsAheadSeconds: number;
   /** Standbys that are connected to the primary. */
@@ -261,8 +262,10 @@ function collectServiceState(
     'flywheel_job_lag_seconds',
     'Time since the most overdue job was due that is not behind a running one.',
   ).set(jobLagSeconds);
-  const nonceCounts = gauge(shared, 'flywheel_nonces', 'Durable nonces of the pool.', ['state']);
-  for (const each of nonces) nonceCounts.set({ state: each.state }, each.count);
+  const nonceHelp =
+    'Durable nonces of the operator: those that all projects share, and those of admitted projects alone.';
+  const nonceCounts = gauge(shared, 'flywheel_nonces', nonceHelp, ['state', 'share']);
+  for (const { state, share, count } of nonces) nonceCounts.set({ state, share }, count);
   const aheadHelp = 'Time for which events and deliveries have partitions.';
   gauge(shared, 'flywheel_partitions_ahead_seconds', aheadHelp).set(partitionsAheadSeconds);
   gauge(shared, 'flywheel_database_standbys', 'Standbys that are connected to the primary.').set(standbys);

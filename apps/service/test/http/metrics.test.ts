@@ -11,6 +11,7 @@ import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
 import { randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { openWorld, type World } from '@flywheel/testing/world';
+import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { createSignerFile } from '../../src/solana/signer.ts';
 import { setPauseForAll, setProjectPause } from '../../src/store/company/pauses.ts';
@@ -36,7 +37,7 @@ describe('/metrics', () => {
     const samples = await waitUntil(
       'the nonces',
       () => scrape(world),
-      (found) => found.get('flywheel_nonces{state="leased"}') === 1,
+      (found) => found.get('flywheel_nonces{state="leased",share="common"}') === 1,
     );
     assert.equal(
       samples.get('flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}'),
@@ -83,7 +84,7 @@ describe('/metrics', () => {
   it('reports that the cluster cannot be read, and still reports the database', async () => {
     const text = await renderMetrics({
       metrics: createMetrics(),
-      readServiceState: () => readServiceState(world.db, new Date()),
+      readServiceState: () => readServiceState(world.db, { operator: world.operator.address, now: new Date() }),
       readOperatorBalances: () => Promise.reject(new Error('no cluster')),
       log: quietLog,
     });
@@ -97,7 +98,7 @@ describe('/metrics', () => {
     const { db, close } = await openTestDatabase();
     const text = await renderMetrics({
       metrics: createMetrics(),
-      readServiceState: () => readServiceState(db, new Date()),
+      readServiceState: () => readServiceState(db, { operator: randomAddress(), now: new Date() }),
       readOperatorBalances: async () => [],
       log: quietLog,
     });
@@ -110,7 +111,7 @@ describe('/metrics', () => {
       'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}',
       'flywheel_webhook_attempts_total{outcome="exhausted"}',
       'flywheel_partitions_not_dropped_total{table="batch_events"}',
-      'flywheel_nonces{state="available"}',
+      'flywheel_nonces{state="available",share="common"}',
     ];
     assert.deepEqual(
       alerted.map((name) => [name, samples.get(name)]),
@@ -130,7 +131,8 @@ describe('/metrics', () => {
       sql`update jobs.job set ${sql.raw(columns)} where id = (select id from jobs.job order by created_on, id limit 1)`.execute(
         db,
       );
-    const readLag = async () => Math.round((await readServiceState(db, new Date())).jobLagSeconds / 3_600);
+    const readLag = async () =>
+      Math.round((await readServiceState(db, { operator: randomAddress(), now: new Date() })).jobLagSeconds / 3_600);
     assert.equal(await readLag(), 1);
     await setFirst("state = 'active', started_on = now(), heartbeat_on = now()");
     assert.equal(await readLag(), 0);
@@ -141,13 +143,35 @@ describe('/metrics', () => {
     await database.close();
   });
 
+  it('shows the free nonces that all projects share apart from those of an admitted one, and none of another operator', async () => {
+    const { db, close } = await openTestDatabase();
+    await storeNonces(db, 6);
+    const operator = randomAddress();
+    const addresses = (await db.selectFrom('nonces').select('address').execute()).map(({ address }) => address);
+    const setFrom = (start: number, values: { share?: Address; authority: Address }) =>
+      db.updateTable('nonces').set(values).where('address', 'in', addresses.slice(start)).execute();
+    await setFrom(0, { authority: operator });
+    await setFrom(2, { authority: operator, share: randomAddress() });
+    await setFrom(5, { authority: randomAddress() });
+    const { nonces } = await readServiceState(db, { operator, now: new Date() });
+    const free = nonces.filter(({ state }) => state === 'available');
+    assert.deepEqual(
+      free.map(({ share, count }) => [share, count]),
+      [
+        ['common', 2],
+        ['own', 3],
+      ],
+    );
+    await close();
+  });
+
   it('shows what a pause holds up as that, so that no alert about slow setups is raised meanwhile', async () => {
     const { db, close } = await openTestDatabase();
     await storeNonces(db, 2);
     const [project, paused] = [await storeProject(db), await storeProject(db)];
     for (const each of [project, paused]) await storeBatch(db, each);
     const read = async () => {
-      const { openBatches } = await readServiceState(db, new Date());
+      const { openBatches } = await readServiceState(db, { operator: randomAddress(), now: new Date() });
       return openBatches.map(({ waitsFor, count }) => [waitsFor, count]);
     };
     assert.deepEqual(await read(), [['setup', 2]]);

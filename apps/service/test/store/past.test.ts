@@ -144,7 +144,7 @@ describe('statements beside a long past', () => {
       }),
     'the caps of a new batch in its day': (trx, { id: projectId }) =>
       storeUses(trx, { batchId: randomUUID(), projectId, day: DAY }, { uses: USES, isRead: true }),
-    'the state of the service': (trx) => readServiceState(trx, NOW),
+    'the state of the service': (trx) => readServiceState(trx, { operator: randomAddress(), now: NOW }),
   };
   for (const [name, read] of Object.entries(reads)) {
     it(`read a few rows for ${name}`, async () => {
