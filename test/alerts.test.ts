@@ -22,6 +22,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_job_duration_seconds_count{type="setup",outcome="done"}': '0+9',
   'flywheel_bundles_settled_total{phase="setup",outcome="landed"}': '0+9',
   'flywheel_bundles_settled_total{phase="setup",outcome="lost"}': '0+1',
+  'flywheel_open_batches{status="FINALIZED",waits_for="wallet"}': '4',
   'flywheel_inits_waiting_for_nonce{instance="serve"}': '0',
   'flywheel_nonces{state="available",share="common"}': '32',
   'flywheel_nonces{state="available",share="own"}': '4',
@@ -132,6 +133,14 @@ const CASES: readonly Case[] = [
     name: 'a pool without a free nonce, beside those of an idle admitted project',
     series: { 'flywheel_nonces{state="available",share="common"}': '0x60' },
     raised: ['FlywheelNoncesLow'],
+  },
+  {
+    name: 'executions that the service holds up, apart from those that wait for a deposit',
+    series: {
+      'flywheel_open_batches{status="FINALIZED",waits_for="issue"}': '3x60',
+      'flywheel_open_batches{status="FINALIZED",waits_for="service"}': '1x60',
+    },
+    raised: ['FlywheelBatchBlocked', 'FlywheelExecutionHeldUp'],
   },
   {
     name: 'a worker whose places for setups are taken, which are three quarters of its places',

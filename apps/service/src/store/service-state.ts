@@ -47,18 +47,24 @@ function difference(whole: bigint, part: bigint): bigint {
   return whole > part ? whole - part : 0n;
 }
 
+/** Condition on a row of `batches`: an error of the service or the cluster holds it up. Delays that have a reason are meant. */
+const isOwnIssue = sql<boolean>`coalesce(
+  execution_error->>'code' = 'ERR_BATCH_EXECUTE_FAILED' and execution_error->>'reason' is null, false)`;
+
 async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBatches']> {
   const { rows } = await sql<ServiceState['openBatches'][number]>`
     select status, waits_for as "waitsFor", count(*)::int as count,
       extract(epoch from ${now}::timestamptz - min(created_at))::float8 as "oldestSeconds"
     from (
       select status, created_at, case
-        when execution_error is not null then 'issue'
+        -- An issue of a setup, and one without a reason, is none of the project or the company.
+        when status = 'FINALIZED' and execution_error is not null and not ${isOwnIssue} then 'issue'
         -- Nothing of it is slow: no transaction of it is sent.
         when (select paused_at from company) is not null
           or exists (select from projects where projects.id = batches.project_id and paused_at is not null) then 'pause'
-        -- An alert watches the age of setups, also while the company decides.
+        -- An alert watches the age of setups, also while the company decides, or the operator lacks SOL.
         when status = 'AVAILABLE_TO_QUEUE' then 'setup'
+        when ${isOwnIssue} then 'service'
         else ${openBatchWaitsForSql}
       end as waits_for
       from batches where ended_at is null

@@ -173,8 +173,11 @@ function fromZero<Labelled extends Counter>(
 export interface ServiceState {
   readonly openBatches: readonly {
     readonly status: string;
-    /** What the batch is pending on; `issue` when a recorded issue keeps it from being executed. */
-    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue' | 'pause';
+    /**
+     * What the batch is pending on: `issue` is one of the project, or a rule of the company, that keeps it from being executed;
+     * `service` an error of the service or the cluster that does.
+     */
+    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue' | 'service' | 'pause';
     readonly count: number;
     /** Age of the oldest one in seconds. */
     readonly oldestSeconds: number;

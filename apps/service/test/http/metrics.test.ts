@@ -13,6 +13,8 @@ import { randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/
 import { openWorld, type World } from '@flywheel/testing/world';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
+import { OWN_ISSUE } from '../../src/batches/jobs/execution-issues.ts';
+import { type ExecutionIssue, heldUp } from '../../src/model/batch.ts';
 import { createSignerFile } from '../../src/solana/signer.ts';
 import { setPauseForAll, setProjectPause } from '../../src/store/company/pauses.ts';
 import { readServiceState } from '../../src/store/service-state.ts';
@@ -201,6 +203,35 @@ describe('/metrics', () => {
     await world.db.updateTable('flywheels').set({ operator: next }).execute();
     assert.equal(balanceOf(await scrape(world), previous), undefined);
     await rm(directory, { recursive: true });
+  });
+
+  it('shows executions that an error of the service holds up apart from those that wait for a deposit or a rule', async () => {
+    const { db, close } = await openTestDatabase();
+    await storeNonces(db, 4);
+    const project = await storeProject(db);
+    const issues: ExecutionIssue[] = [
+      OWN_ISSUE,
+      heldUp('a rule of the company makes it wait.'),
+      { code: 'ERR_VAULT_UNDERFUNDED', context: { problems: ['The vault lacks 1 SOL.'] } },
+    ];
+    for (const issue of issues) {
+      const { id } = await storeBatch(db, project);
+      const changes = { status: 'FINALIZED', execution_error: JSON.stringify(issue) } as const;
+      await db.updateTable('batches').set(changes).where('id', '=', id).execute();
+    }
+    const { id } = await storeBatch(db, project);
+    const error = JSON.stringify(heldUp('the operator lacks 1 SOL.'));
+    await db.updateTable('batches').set({ execution_error: error }).where('id', '=', id).execute();
+    const { openBatches } = await readServiceState(db, { operator: randomAddress(), now: new Date() });
+    assert.deepEqual(
+      openBatches.map(({ status, waitsFor, count }) => [status, waitsFor, count]),
+      [
+        ['AVAILABLE_TO_QUEUE', 'setup', 1],
+        ['FINALIZED', 'issue', 2],
+        ['FINALIZED', 'service', 1],
+      ],
+    );
+    await close();
   });
 
   it('is not served on the public port', async () => {
