@@ -30,7 +30,8 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_webhook_attempts_total{outcome="exhausted"}': '0',
   'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+900',
   'flywheel_http_request_duration_seconds_count{route="a",status="500"}': '0+1',
-  'flywheel_http_errors_total{code="ERR_INTERNAL",status="500"}': '0+1',
+  'flywheel_http_errors_total{route="a",code="ERR_INTERNAL",status="500"}': '0+1',
+  'flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}': '0+5',
   'flywheel_state_readable{instance="work",source="cluster"}': '1',
 };
 
@@ -96,7 +97,7 @@ const CASES: readonly Case[] = [
     isShard: true,
     series: {
       'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+1x60',
-      'flywheel_http_errors_total{code="ERR_INTERNAL",status="500"}': '0+1x60',
+      'flywheel_http_errors_total{route="a",code="ERR_INTERNAL",status="500"}': '0+1x60',
     },
     raised: ['FlywheelErrors'],
   },
@@ -118,14 +119,34 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'that one request in ten fails',
-    series: { 'flywheel_http_errors_total{code="ERR_INTERNAL",status="500"}': '0+90x60' },
+    series: { 'flywheel_http_errors_total{route="a",code="ERR_INTERNAL",status="500"}': '0+90x60' },
     raised: ['FlywheelErrors'],
+  },
+  {
+    name: 'that every init fails, beside many polls that succeed',
+    series: {
+      'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+12000x60',
+      'flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}': '0x60',
+      'flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="500"}': '0+60x60',
+      'flywheel_http_errors_total{route="POST /v1/flywheel/batch/init",code="ERR_BATCH_INIT_FAILED",status="500"}':
+        '0+60x60',
+    },
+    raised: ['FlywheelBatchRequestsFail'],
+  },
+  {
+    name: 'a slow schema of one project with a ticket alone',
+    series: {
+      'flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="503"}': '0+60x60',
+      'flywheel_http_errors_total{route="POST /v1/flywheel/batch/init",code="ERR_SCHEMA_CHECK_UNAVAILABLE",status="503"}':
+        '0+60x60',
+    },
+    raised: ['FlywheelSchemaChecksFail'],
   },
   {
     name: 'no error while the company pauses projects, whose requests are refused with 503',
     series: {
       'flywheel_http_request_duration_seconds_count{route="a",status="503"}': '0+450x60',
-      'flywheel_http_errors_total{code="ERR_PAUSED",status="503"}': '0+450x60',
+      'flywheel_http_errors_total{route="a",code="ERR_PAUSED",status="503"}': '0+450x60',
     },
     raised: [],
   },

@@ -226,8 +226,9 @@ function logAnswer({ metrics }: Pick<ServerDeps, 'metrics'>, request: FastifyReq
   const route =
     request.is404 || request.routeOptions.url === undefined ? null : `${request.method} ${request.routeOptions.url}`;
   const status = reply.statusCode;
-  metrics.requestSeconds.observe({ route: route ?? 'none', status }, reply.elapsedTime / 1_000);
-  if (errorCode !== null) metrics.httpErrors.inc({ code: errorCode, status });
+  const labels = { route: route ?? 'none', status };
+  metrics.requestSeconds.observe(labels, reply.elapsedTime / 1_000);
+  if (errorCode !== null) metrics.httpErrors.inc({ ...labels, code: errorCode });
   context.log.info({ route, status, ms: Math.round(reply.elapsedTime * 10) / 10, errorCode, ...caller }, 'answered');
 }
 

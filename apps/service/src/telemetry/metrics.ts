@@ -74,8 +74,8 @@ export function createMetrics() {
 
     httpErrors: new Counter({
       name: 'flywheel_http_errors_total',
-      help: 'Requests that were answered with an error, by its code and status.',
-      labelNames: ['code', 'status'],
+      help: 'Requests that were answered with an error, by their route, its code and status.',
+      labelNames: ['route', 'code', 'status'],
       registers,
     }),
 

@@ -45,7 +45,9 @@ describe('/metrics', () => {
       samples.get('flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}'),
       2,
     );
-    assert.equal(samples.get('flywheel_http_errors_total{code="ERR_UNAUTHORIZED",status="401"}'), 1);
+    const refused =
+      'flywheel_http_errors_total{route="POST /v1/flywheel/batch/init",status="401",code="ERR_UNAUTHORIZED"}';
+    assert.equal(samples.get(refused), 1);
     assert.ok((samples.get('flywheel_bundles_settled_total{phase="execution",outcome="landed"}') ?? 0) >= 1);
     assert.ok((samples.get('flywheel_job_duration_seconds_count{type="setup",outcome="done"}') ?? 0) >= 1);
     const open = [...samples].filter(([name]) => name.startsWith('flywheel_open_batches{'));
