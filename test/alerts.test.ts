@@ -27,6 +27,9 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_nonces{state="available",share="common"}': '32',
   'flywheel_nonces{state="available",share="own"}': '4',
   'flywheel_partitions_ahead_seconds{instance="work"}': '8e6',
+  'flywheel_webhook_lag_seconds{instance="serve"}': '0',
+  'flywheel_webhook_attempts_total{outcome="delivered"}': '0+9',
+  'flywheel_webhook_attempts_total{outcome="retried"}': '0+1',
   'flywheel_webhook_attempts_total{outcome="exhausted"}': '0',
   'flywheel_http_request_duration_seconds_count{route="a",status="200"}': '0+900',
   'flywheel_http_request_duration_seconds_count{route="a",status="500"}': '0+1',
@@ -110,12 +113,21 @@ const CASES: readonly Case[] = [
     raised: ['FlywheelBundlesDoNotLand'],
   },
   {
-    name: 'the first webhook event of a process that used up its attempts, and the first refusal by the shared cap',
+    name: 'the first refusal by the shared cap of a process, and no webhook event that used up its attempts',
     series: {
       'flywheel_webhook_attempts_total{outcome="exhausted"}': '0x50 1x10',
       'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0x50 1x10',
     },
-    raised: ['FlywheelSharedCapFull', 'FlywheelWebhooksExhausted'],
+    raised: ['FlywheelSharedCapFull'],
+  },
+  {
+    name: 'webhooks that no worker sends, and attempts of which most fail',
+    minutes: 120,
+    series: {
+      'flywheel_webhook_lag_seconds{instance="serve"}': '0x100 600x20',
+      'flywheel_webhook_attempts_total{outcome="delivered"}': '0x120',
+    },
+    raised: ['FlywheelWebhooksFail', 'FlywheelWebhooksNotSent'],
   },
   {
     name: 'that one request in ten fails',

@@ -47,7 +47,7 @@ import { createMetrics, type OperatorBalance } from './telemetry/metrics.ts';
 import { openWebhookKey } from './webhook-key.ts';
 import type { EndpointDeps } from './webhooks/endpoints.ts';
 import { createWebhookSecrets } from './webhooks/secrets.ts';
-import { startWebhooks } from './webhooks/start-webhooks.ts';
+import { reportUnsent, startWebhooks } from './webhooks/start-webhooks.ts';
 import { startWorker, type WorkerOptions } from './worker.ts';
 
 export type Role = 'localnet' | 'http' | 'worker';
@@ -143,7 +143,7 @@ async function compose(context: StartContext): Promise<App> {
   if (workDeps !== null && secrets !== null) {
     const delivering = startWebhooks({ ...workDeps, secrets, rules: receiverRules });
     started.add('webhooks', () => delivering.stop());
-  } else if (isWorker) log.info('webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
+  } else if (workDeps !== null) await reportUnsent(workDeps);
   const serveDeps = roles.has('http') ? await openDeps('serve') : null;
   if (serveDeps !== null) metrics.observeWaitingInits(() => serveDeps.nonceQueue.count());
   const monitored = workDeps ?? serveDeps ?? database;

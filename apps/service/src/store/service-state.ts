@@ -8,6 +8,7 @@ import type { Db } from './db.ts';
 import { keyOf } from './jobs/lanes.ts';
 import { NONCE_STATES, type NonceState } from './nonces.ts';
 import { readPartitionsAhead } from './partitions.ts';
+import { readDeliveryLag } from './webhooks/due-deliveries.ts';
 
 interface State extends ServiceState {
   readonly nonces: readonly (ServiceState['nonces'][number] & { readonly state: NonceState })[];
@@ -22,15 +23,17 @@ export async function readServiceState(
   { operator, now }: { readonly operator: Address; readonly now: Date },
 ): Promise<State> {
   const day = utcDay(now);
-  const [batches, jobs, nonces, partitionsAheadSeconds, standbys, taken, unadmitted] = await Promise.all([
-    readOpenBatches(db, now),
-    readJobs(db, now),
-    readNonces(db, operator),
-    readPartitionsAhead(db),
-    countStandbys(db),
-    readLamportsUse(db, day),
-    readUnadmittedUse(db, day),
-  ]);
+  const [batches, jobs, nonces, partitionsAheadSeconds, standbys, webhookLagSeconds, taken, unadmitted] =
+    await Promise.all([
+      readOpenBatches(db, now),
+      readJobs(db, now),
+      readNonces(db, operator),
+      readPartitionsAhead(db),
+      countStandbys(db),
+      readDeliveryLag(db, now),
+      readLamportsUse(db, day),
+      readUnadmittedUse(db, day),
+    ]);
   const admitted = {
     lockedLamports: difference(taken.lockedLamports, unadmitted.lockedLamports),
     spentLamports: difference(taken.spentLamports, unadmitted.spentLamports),
@@ -39,7 +42,7 @@ export async function readServiceState(
     { projects: 'admitted', ...admitted },
     { projects: 'unadmitted', ...unadmitted },
   ] as const;
-  return { openBatches: batches, ...jobs, nonces, partitionsAheadSeconds, standbys, exposure };
+  return { openBatches: batches, ...jobs, nonces, partitionsAheadSeconds, standbys, webhookLagSeconds, exposure };
 }
 
 /** The two sums are read one after the other, so the part may be the larger one. */

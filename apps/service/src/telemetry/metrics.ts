@@ -191,6 +191,8 @@ export interface ServiceState {
   readonly partitionsAheadSeconds: number;
   /** Standbys that are connected to the primary. */
   readonly standbys: number;
+  /** Seconds for which a due webhook has waited without an attempt at its endpoint; 0 if none is due. */
+  readonly webhookLagSeconds: number;
   /** Lamports of the operator that batches take, of admitted projects and of all others. */
   readonly exposure: readonly {
     readonly projects: 'admitted' | 'unadmitted';
@@ -249,7 +251,16 @@ async function failLate(): Promise<never> {
 
 function collectServiceState(
   shared: Registry,
-  { openBatches, jobs, jobLagSeconds, nonces, partitionsAheadSeconds, standbys, exposure }: ServiceState,
+  {
+    openBatches,
+    jobs,
+    jobLagSeconds,
+    nonces,
+    partitionsAheadSeconds,
+    standbys,
+    webhookLagSeconds,
+    exposure,
+  }: ServiceState,
 ): void {
   const labels = ['status', 'waits_for'];
   const batches = gauge(shared, 'flywheel_open_batches', 'Batches that have not ended.', labels);
@@ -272,6 +283,8 @@ function collectServiceState(
   const aheadHelp = 'Time for which events and deliveries have partitions.';
   gauge(shared, 'flywheel_partitions_ahead_seconds', aheadHelp).set(partitionsAheadSeconds);
   gauge(shared, 'flywheel_database_standbys', 'Standbys that are connected to the primary.').set(standbys);
+  const webhookHelp = 'Time for which a webhook has been due without an attempt at its endpoint.';
+  gauge(shared, 'flywheel_webhook_lag_seconds', webhookHelp).set(webhookLagSeconds);
   const locked = gauge(shared, 'flywheel_locked_lamports', 'Rent of batches that are not closed.', ['projects']);
   const spentHelp = 'Fees and tips of the UTC day, and what unclosed batches may still spend.';
   const spent = gauge(shared, 'flywheel_spent_today_lamports', spentHelp, ['projects']);

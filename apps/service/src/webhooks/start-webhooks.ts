@@ -1,6 +1,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { FundsDeps } from '../projects/vault-funds.ts';
 import type { ListenDeps } from '../store/listen.ts';
+import { hasActiveEndpoint } from '../store/webhooks/endpoints.ts';
 import { startWebhookFeed } from '../store/webhooks/queue-deliveries.ts';
 import { RETRY_PAUSES_MS } from './attempt.ts';
 import { guardedLookup, type ReceiverRules } from './receiver-address.ts';
@@ -37,4 +38,11 @@ export function startWebhooks(deps: WebhooksDeps): { stop(): Promise<void> } {
       await feed.stop();
     },
   };
+}
+
+/** Logs that this worker, which has no key, sends no webhooks: a warning if projects have some. */
+export async function reportUnsent({ db, log }: Pick<WebhooksDeps, 'db' | 'log'>): Promise<void> {
+  const message = 'webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set';
+  if (await hasActiveEndpoint(db)) log.warn({}, `${message}, and projects have some`);
+  else log.info({}, message);
 }

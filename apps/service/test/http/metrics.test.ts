@@ -114,6 +114,7 @@ describe('/metrics', () => {
       'flywheel_bundle_tips_lamports_total{phase="close"}',
       'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}',
       'flywheel_webhook_attempts_total{outcome="exhausted"}',
+      'flywheel_webhook_lag_seconds',
       'flywheel_partitions_not_dropped_total{table="batch_events"}',
       'flywheel_nonces{state="available",share="common"}',
     ];

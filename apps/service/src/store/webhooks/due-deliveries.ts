@@ -89,6 +89,26 @@ export async function findNextDue(db: Db, now: Date): Promise<Date | null> {
   return rows[0]?.next ?? null;
 }
 
+/**
+ * Reads for how long the active endpoint that waits longest has had a due delivery without an attempt at any, in seconds. A receiver
+ * that hangs is attempted again and again, so only a lack of workers that send makes it long.
+ */
+export async function readDeliveryLag(db: Db, now: Date): Promise<number> {
+  const { rows } = await sql<{ readonly seconds: number }>`
+    select coalesce(
+      max(extract(epoch from ${now}::timestamptz - greatest(due.next_attempt_at, endpoint.last_attempt_at))), 0
+    )::float8 as seconds
+    from webhook_endpoints endpoint
+    cross join lateral (
+      select next_attempt_at from webhook_deliveries
+      where endpoint_id = endpoint.id and state = 'waiting' and next_attempt_at <= ${now}
+      order by next_attempt_at limit 1
+    ) due
+    where endpoint.state = 'active'
+  `.execute(db);
+  return Math.max(0, rows[0]?.seconds ?? 0);
+}
+
 /** Result of an attempt; `gone` if the receiver answered 410. */
 export type DeliveryOutcome = {
   readonly status: number | null;

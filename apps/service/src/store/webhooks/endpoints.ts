@@ -38,6 +38,12 @@ export async function countEndpoints(db: Db, projectId: string): Promise<number>
   return Number(count);
 }
 
+/** Returns true if an endpoint of any project is active. */
+export async function hasActiveEndpoint(db: Db): Promise<boolean> {
+  const active = db.selectFrom('webhook_endpoints').select('id').where('state', '=', 'active').limit(1);
+  return (await active.executeTakeFirst()) !== undefined;
+}
+
 /** State of the newest delivery of an endpoint. */
 export interface NewestDelivery {
   readonly type: WebhookEventType;
