@@ -54,8 +54,9 @@ interface AuditQuery {
 export type AuditValues = Pick<AuditRecord, 'before' | 'after'>;
 
 /**
- * Reads a page of entries without their values, newest first. A project that has moved here has brought old entries
- * with new ids, so that only their times order the entries of several projects.
+ * Reads a page of entries without their values, newest first: those of one project by their ids, for which there is an
+ * index. A project that has moved here has brought old entries with new ids, so that only their times order the entries of
+ * several projects.
  */
 export async function findAuditEntries(
   db: Db,
@@ -65,8 +66,11 @@ export async function findAuditEntries(
     .selectFrom('audit_log')
     .select(['id', 'at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'reason'])
     .$if(projectId !== null, (query) => query.where('project_id', '=', projectId))
-    .$if(below !== null, (query) => query.where(sql<boolean>`(at, id) < (${below?.at}, ${below?.id})`))
-    .orderBy('at', 'desc')
+    .$if(projectId !== null && below !== null, (query) => query.where(sql<boolean>`id < ${below?.id}`))
+    .$if(projectId === null && below !== null, (query) =>
+      query.where(sql<boolean>`(at, id) < (${below?.at}, ${below?.id})`),
+    )
+    .$if(projectId === null, (query) => query.orderBy('at', 'desc'))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();

@@ -21,6 +21,7 @@ import { sql } from 'kysely';
 import { judgePast } from '../../src/batches/policy/judge-past.ts';
 import type { Project } from '../../src/model/project.ts';
 import { createBatchCounts } from '../../src/projects/batch-counts.ts';
+import { findAuditEntries } from '../../src/store/audit.ts';
 import { listBatchRecords } from '../../src/store/batches/batch-records.ts';
 import { findBatches, findCurrentBatch, findIdsToSetUp } from '../../src/store/batches/batches.ts';
 import { findBundles, findLandedSlot, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
@@ -87,6 +88,7 @@ describe('statements beside a long past', () => {
     await insertPolicy(db, project.flywheel.multisig.address, { version: 1, policy: NO_POLICY, ...by });
     ofLargeBatches = await storeProject(db);
     await storeLargeBatches(ofLargeBatches);
+    await storeLog(project);
     await sql`vacuum analyze`.execute(db);
   });
 
@@ -144,6 +146,12 @@ describe('statements beside a long past', () => {
       }),
     'the caps of a new batch in its day': (trx, { id: projectId }) =>
       storeUses(trx, { batchId: randomUUID(), projectId, day: DAY }, { uses: USES, isRead: true }),
+    'a page of the audit log of a project': (trx, { id: projectId }) =>
+      findAuditEntries(trx, { projectId, below: null, limit: 21 }),
+    'a page of the audit log of a project in the middle': (trx, { id: projectId }) =>
+      findAuditEntries(trx, { projectId, below: { id: BigInt(LOGGED / 2), at: later(LOGGED / 2) }, limit: 21 }),
+    'a page of the audit log of all projects': (trx) =>
+      findAuditEntries(trx, { projectId: null, below: null, limit: 21 }),
     'the state of the service': (trx) => readServiceState(trx, { operator: randomAddress(), now: NOW }),
   };
   for (const [name, read] of Object.entries(reads)) {
@@ -286,6 +294,19 @@ async function storePast(project: Project): Promise<void> {
     .set({ last_batch_index: BigInt(PAST + 2) })
     .where('id', '=', project.flywheel.id)
     .execute();
+}
+
+/** Entries of the project in the audit log. */
+const LOGGED = 400;
+
+/** Stores the entries of a project in the audit log, and after them many of no project. */
+async function storeLog(project: Project): Promise<void> {
+  await sql`
+    insert into audit_log (at, actor, action, project_id)
+    select ${NOW}::timestamptz + n * interval '1 ms', ${project.wallet}, 'limits.changed',
+      case when n <= ${LOGGED}::int then ${project.id}::uuid end
+    from generate_series(1, ${LOGGED}::int + 2 * ${PAST}::int) n
+  `.execute(db);
 }
 
 /** Stores executed batches, each a copy of one with as many pipelines. */
