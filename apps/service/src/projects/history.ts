@@ -10,10 +10,10 @@ import {
 } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 
-/** JSON characters of the values of a page, if it has several entries. */
-const MAX_PAGE_CHARACTERS = 512 * 1024;
-/** Entries whose values are read together. */
-const READ_AT_ONCE = 5;
+/** Bytes of JSON of the values of a page, if it has several entries. */
+const MAX_PAGE_BYTES = 512 * 1024;
+/** Entries whose values are measured together: the database decompresses them for it. */
+const MEASURED_AT_ONCE = 5;
 
 /**
  * Reads a page of the audit log, newest first: of one project, or of all for null. A page has fewer entries if they are large.
@@ -31,27 +31,25 @@ export async function readHistory(
     found.map(({ id }) => id),
   );
   const { rows, nextCursor } = pageOf('e', found, { limit: Math.min(limit, values.length), numberOf: ({ id }) => id });
-  return { rows: rows.map((entry, i) => presentAuditEntry({ ...entry, ...(values[i] ?? NO_VALUES) })), nextCursor };
+  return {
+    rows: rows.map((entry, i) => presentAuditEntry({ before: null, after: null, ...entry, ...values[i] })),
+    nextCursor,
+  };
 }
 
 /** Reads the values of the first entries, in their order: of as many as fit a page, and of one at least. */
 async function readValues(db: Db, ids: readonly bigint[]): Promise<AuditValues[]> {
   const values: AuditValues[] = [];
-  let characters = 0;
-  for (const some of chunksOf(ids, READ_AT_ONCE)) {
-    const found = await findAuditValues(db, some);
-    for (const id of some) {
-      const { before, after } = found.get(id) ?? NO_VALUES;
-      characters += JSON.stringify([before, after]).length;
-      if (values.length > 0 && characters > MAX_PAGE_CHARACTERS) return values;
-      values.push({ before, after });
-    }
+  let bytes = 0;
+  for (const some of chunksOf(ids, MEASURED_AT_ONCE)) {
+    const room = { bytes: MAX_PAGE_BYTES - bytes, isOneNeeded: values.length === 0 };
+    const found = await findAuditValues(db, some, room);
+    values.push(...found);
+    if (found.length < some.length) return values;
+    bytes += found.at(-1)?.bytes ?? 0;
   }
   return values;
 }
-
-/** Stands for the values of an entry that has left with its project meanwhile. */
-const NO_VALUES: AuditValues = { before: null, after: null };
 
 async function findPlace(db: Db, id: bigint | null) {
   if (id === null) return null;

@@ -76,14 +76,32 @@ export async function findAuditEntries(
     .execute();
 }
 
-/** Reads the values of entries by their ids. */
-export async function findAuditValues(db: Db, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, AuditValues>> {
-  const rows = await db
-    .selectFrom('audit_log')
-    .select(['id', 'before', 'after'])
-    .where(sql<boolean>`id = any(${ids.map(String)}::bigint[])`)
-    .execute();
-  return new Map(rows.map(({ id, ...values }) => [id, values]));
+/** The values of an entry, with the bytes of JSON that they have together with those before them. */
+export interface SizedAuditValues extends AuditValues {
+  readonly bytes: number;
+}
+
+/**
+ * Reads the values of the first of these entries, in their order: of as many as have room in these bytes, and of one at least if
+ * one is needed. An entry that has left with its project meanwhile has none.
+ */
+export async function findAuditValues(
+  db: Db,
+  ids: readonly bigint[],
+  { bytes, isOneNeeded }: { readonly bytes: number; readonly isOneNeeded: boolean },
+): Promise<readonly SizedAuditValues[]> {
+  const { rows } = await sql<SizedAuditValues>`
+    select before, after, bytes
+    from (
+      select place, before, after, sum(
+        coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)
+      ) over (order by place)::integer as bytes
+      from unnest(${ids.map(String)}::bigint[]) with ordinality as asked (id, place) left join audit_log using (id)
+    ) as sized
+    where bytes <= ${bytes} or (${isOneNeeded} and place = 1)
+    order by place
+  `.execute(db);
+  return rows;
 }
 
 /** Reads the place of an entry in the order of the log; undefined if there is none, or it has left with its project. */
