@@ -347,7 +347,7 @@ export const ERROR_NOTES: {
   ERR_TOO_MANY_REGISTRATIONS: {
     remedy:
       'Ask the company to admit the projects that are registered, or wait until those that were not paid have expired.',
-    example: { pending: 5, max: 5, of: 'wallet' },
+    example: { pending: 5, max: 5, of: 'wallet', untilAdmitted: true },
   },
   ERR_PAUSED: {
     remedy:

@@ -260,8 +260,10 @@ export const ERRORS = {
   ERR_TOO_MANY_REGISTRATIONS: define(
     429,
     'Too many registrations of the wallet or the address are pending.',
-    (c: { pending: number; max: number; of: 'wallet' | 'address' }) =>
-      `${c.pending} registrations of this ${c.of} are pending; the maximum is ${c.max}. Wait until the company has admitted them. One that was begun and not paid counts for two minutes.`,
+    (c: { pending: number; max: number; of: 'wallet' | 'address'; untilAdmitted: boolean }) =>
+      c.untilAdmitted
+        ? `${c.pending} registrations of this ${c.of} are pending; the maximum is ${c.max}. Wait until the company has admitted them. One that was begun and not paid counts for two minutes.`
+        : `${c.pending} registrations of this ${c.of} were begun in the last hour and not paid; the maximum is ${c.max}. Try again later.`,
   ),
   ERR_TOO_MANY_STREAMS: define(
     429,

@@ -42,6 +42,7 @@ import {
   findRegistration,
   insertRegistration,
   type PendingBounds,
+  UNPAID_REGISTRATION_MS,
 } from '../store/projects/registrations.ts';
 import { storeNewKey } from './keys.ts';
 import { parseLimits, presentOwnSettings, requireProofTypes } from './settings.ts';
@@ -147,11 +148,7 @@ export async function createRegistration(
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
     createdAt: now,
   };
-  const exceeded = await insertRegistration(
-    db,
-    newRegistration,
-    registration === 'approval' ? pendingBounds(now) : null,
-  );
+  const exceeded = await insertRegistration(db, newRegistration, pendingBounds(registration, now));
   if (exceeded) throw new ApiError('ERR_TOO_MANY_REGISTRATIONS', exceeded);
   return {
     registrationId,
@@ -168,9 +165,14 @@ export async function createRegistration(
 const MAX_PENDING = { wallet: 5, address: 20 } as const;
 /** A transaction can land for 150 blocks after its blockhash, which takes at most about 90 s. */
 const PAYABLE_MS = 120_000;
+/** Each is stored with up to 768 KiB, and costs its wallet nothing. Many people may share an address. */
+const MAX_UNPAID = { wallet: 20, address: 100 } as const;
 
-function pendingBounds(now: Date): PendingBounds {
-  return { max: MAX_PENDING, payableSince: new Date(now.getTime() - PAYABLE_MS) };
+function pendingBounds(registration: 'open' | 'approval', now: Date): PendingBounds[] {
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  const unpaid = { max: MAX_UNPAID, unpaidSince: before(UNPAID_REGISTRATION_MS), untilAdmitted: false };
+  if (registration === 'open') return [unpaid];
+  return [{ max: MAX_PENDING, unpaidSince: before(PAYABLE_MS), untilAdmitted: true }, unpaid];
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Db } from './db.ts';
 import { keyOf } from './jobs/lanes.ts';
 import { NONCE_STATES, type NonceState } from './nonces.ts';
 import { readPartitionsAhead } from './partitions.ts';
+import { UNPAID_REGISTRATION_MS } from './projects/registrations.ts';
 import { readDeliveryLag } from './webhooks/due-deliveries.ts';
 
 interface State extends ServiceState {
@@ -129,9 +130,6 @@ async function countStandbys(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_stat_replication`.execute(db);
   return rows[0]?.count ?? 0;
 }
-
-/** A registration can be paid for two minutes, and clients wait for its confirmation for another two. */
-const UNPAID_REGISTRATION_MS = 3_600_000;
 
 /**
  * Deletes what has no meaning after its time: sign-in challenges, sessions, windows of rate limits, and registrations

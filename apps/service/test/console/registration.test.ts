@@ -20,6 +20,7 @@ import {
   getMintSize,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
+import { sql } from 'kysely';
 
 let world: World;
 let ask: ConsoleWorld['ask'];
@@ -93,6 +94,31 @@ describe('the preview of a token', () => {
   it('needs a session and a valid address', async () => {
     assertError(await ask('GET', '/mints/So11111111111111111111111111111111111111112', ''), 401, 'ERR_UNAUTHORIZED');
     assertError(await ask('GET', '/mints/0x12', cookie), 400, 'ERR_INVALID_REQUEST', /params\.mint/);
+  });
+});
+
+describe('registrations that are not paid', () => {
+  it('are bounded for an hour by wallet and by address, because each is stored and costs its wallet nothing', async () => {
+    const project = await createProject(world);
+    const body = { mint: project.mint, burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const begin = (by = project.cookie) => ask('POST', '/registrations', by, body);
+    const answers = await Promise.all(Array.from({ length: 22 }, () => begin()));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 20, 'the project is paid');
+    const ofWallet = /^20 registrations of this wallet were begun in the last hour and not paid; the maximum is 20\./;
+    assertError(await begin(), 429, 'ERR_TOO_MANY_REGISTRATIONS', ofWallet);
+    requireOk(await begin(cookie));
+    await sql`
+      insert into registrations
+        (id, wallet, network, request, token, multisig, create_key, message, last_valid_block_height, created_at)
+      select gen_random_uuid(), gen_random_uuid()::text, network, request, token, multisig, create_key, message,
+        last_valid_block_height, created_at
+      from registrations cross join generate_series(1, 4)
+      where wallet = ${project.wallet.address} and project_id is null
+    `.execute(world.db);
+    assertError(await begin(cookie), 429, 'ERR_TOO_MANY_REGISTRATIONS', /^1\d\d registrations of this address /);
+    await sql`update registrations set created_at = created_at - interval '1 hour'`.execute(world.db);
+    requireOk(await begin());
+    requireOk(await begin(cookie));
   });
 });
 

@@ -57,23 +57,23 @@ test('a registration that was not paid is deleted after an hour, and no other', 
 
 test('pending registrations of one network are bounded, whichever wallets begin them', async () => {
   const network = '2001:db8:0:1::/64';
-  const bounds = { max: { wallet: 2, address: 3 }, payableSince: new Date(NOW.getTime() - 1) };
-  const reached = { of: 'address', pending: 3, max: 3 };
+  const bounds = { max: { wallet: 2, address: 3 }, unpaidSince: new Date(NOW.getTime() - 1), untilAdmitted: true };
+  const reached = { of: 'address', pending: 3, max: 3, untilAdmitted: true };
   const attempts = await Promise.all(
-    Array.from({ length: 5 }, () => insertRegistration(db, newRegistration(network), bounds)),
+    Array.from({ length: 5 }, () => insertRegistration(db, newRegistration(network), [bounds])),
   );
   assert.deepEqual(
     attempts.filter((attempt) => attempt !== null),
     [reached, reached],
   );
-  assert.equal(await insertRegistration(db, newRegistration('192.0.2.1'), bounds), null);
-  const nextBounds = { ...bounds, payableSince: NOW };
-  assert.equal(await insertRegistration(db, newRegistration(network), nextBounds), null);
+  assert.equal(await insertRegistration(db, newRegistration('192.0.2.1'), [bounds]), null);
+  const nextBounds = { ...bounds, unpaidSince: NOW };
+  assert.equal(await insertRegistration(db, newRegistration(network), [nextBounds]), null);
 });
 
 async function storeRegistration() {
   const { network, ...registration } = newRegistration('192.0.2.7');
-  assert.equal(await insertRegistration(db, { ...registration, network }, null), null);
+  assert.equal(await insertRegistration(db, { ...registration, network }, []), null);
   return registration;
 }
 

@@ -21,15 +21,20 @@ export interface RegistrationRecord {
   readonly createdAt: Date;
 }
 
-/** How many registrations may be pending at once: registered and not admitted, or not paid and still payable. */
+/** Milliseconds for which an unpaid registration is kept. It can be paid for two minutes, and clients wait for its confirmation for another two. */
+export const UNPAID_REGISTRATION_MS = 3_600_000;
+
+/** How many registrations may be pending at once. */
 export interface PendingBounds {
   readonly max: { readonly wallet: number; readonly address: number };
   /** A registration that was begun before it, and has not become a project, does not count. */
-  readonly payableSince: Date;
+  readonly unpaidSince: Date;
+  /** True if a registration that has become a project counts until the company has admitted it. */
+  readonly untilAdmitted: boolean;
 }
 
 /** A bound that is reached. */
-export interface ReachedBound {
+export interface ReachedBound extends Pick<PendingBounds, 'untilAdmitted'> {
   readonly of: 'wallet' | 'address';
   readonly pending: number;
   readonly max: number;
@@ -37,18 +42,21 @@ export interface ReachedBound {
 
 /**
  * Stores a registration.
- * @param bounds null for none.
- * @returns null if it is stored; otherwise the bound that its wallet or its network has reached.
+ * @returns null if it is stored; otherwise the first bound that its wallet or its network has reached.
  */
 export async function insertRegistration(
   db: Db,
   registration: Omit<RegistrationRecord, 'message'> & NewFacts,
-  bounds: PendingBounds | null,
+  bounds: readonly PendingBounds[],
 ): Promise<ReachedBound | null> {
   return inTransaction(db, async (trx) => {
-    const reached = bounds === null ? null : await findReachedBound(trx, registration, bounds);
-    if (reached === null) await insert(trx, registration);
-    return reached;
+    await lockRegistrations(trx, registration);
+    for (const each of bounds) {
+      const reached = await findReachedBound(trx, registration, each);
+      if (reached !== null) return reached;
+    }
+    await insert(trx, registration);
+    return null;
   });
 }
 
@@ -58,23 +66,28 @@ interface NewFacts {
   readonly network: string;
 }
 
-async function findReachedBound(
-  trx: Db,
-  { wallet, network }: Pick<RegistrationRecord, 'wallet'> & Pick<NewFacts, 'network'>,
-  { max, payableSince }: PendingBounds,
-): Promise<ReachedBound | null> {
-  // Simultaneous requests of one wallet or one network are counted one after another.
+type Registrant = Pick<RegistrationRecord, 'wallet'> & Pick<NewFacts, 'network'>;
+
+/** Makes simultaneous requests of one wallet or one network count one after another. */
+async function lockRegistrations(trx: Db, { wallet, network }: Registrant): Promise<void> {
   for (const name of [`registrations of wallet ${wallet}`, `registrations of network ${network}`]) {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx);
   }
+}
+
+async function findReachedBound(
+  trx: Db,
+  { wallet, network }: Registrant,
+  { max, unpaidSince, untilAdmitted }: PendingBounds,
+): Promise<ReachedBound | null> {
   const { rows } = await sql<{ wallet: bigint; address: bigint }>`
     select
       count(*) filter (where wallet = ${wallet}) as wallet,
       count(*) filter (where network = ${network}) as address
     from registrations
     where (wallet = ${wallet} or network = ${network}) and case
-      when project_id is null then created_at > ${payableSince}
-      else not exists (
+      when project_id is null then created_at > ${unpaidSince}
+      else ${untilAdmitted}::boolean and not exists (
         select from flywheels join company_admissions on company_admissions.multisig = flywheels.multisig
         where flywheels.project_id = registrations.project_id
       )
@@ -82,7 +95,7 @@ async function findReachedBound(
   `.execute(trx);
   for (const bound of ['wallet', 'address'] as const) {
     const pending = Number(rows[0]?.[bound] ?? 0n);
-    if (pending >= max[bound]) return { of: bound, pending, max: max[bound] };
+    if (pending >= max[bound]) return { of: bound, pending, max: max[bound], untilAdmitted };
   }
   return null;
 }
