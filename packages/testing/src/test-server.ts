@@ -95,7 +95,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),
     companyOperators: new Set(),
     rateLimits,
-    addressLimits: { count: () => undefined, requireSearch: () => () => undefined },
+    addressLimits: { count: () => undefined, requireSearch: async () => () => undefined },
     readiness: {},
     isUnavailable: () => false,
     isNodeUnavailable: () => false,

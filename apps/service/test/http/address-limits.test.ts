@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { isApiError } from '@flywheel/api';
 import { json, startTestServer, WALLET } from '@flywheel/testing/test-server';
 import { countedAddress, createAddressLimits } from '../../src/http/operations/address-limits.ts';
@@ -85,17 +86,36 @@ describe('an unknown credential', () => {
     assert.equal(queries, 3, 'cookies of one /64 network count together');
   });
 
-  it('is not counted if it turns out to work, also for simultaneous requests', () => {
+  it('is not counted if it turns out to work, however many simultaneous requests have it', async () => {
     const limits = createAddressLimits(
       { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 3, seconds: 60 } },
       { now: () => new Date(0) },
     );
     const search = (credential: string) => limits.requireSearch('a', credential);
-    for (const record of [search('first'), search('first'), search('first')]) record(true);
-    for (const record of [search('second'), search('third'), search('third')]) record(true);
-    for (const credential of ['x', 'y', 'z']) search(credential)(false);
-    assert.throws(() => search('fourth'), isRateLimited);
-    search('first')(true);
+    const simultaneous = Array.from({ length: 100 }, () => search('first'));
+    (await search('second'))(true);
+    for (const record of simultaneous) (await record)(true);
+    for (const credential of ['x', 'y', 'z']) (await search(credential))(false);
+    await assert.rejects(search('fourth'), isRateLimited);
+    (await search('first'))(true);
+  });
+
+  it('is counted each time if it turns out not to work, also for simultaneous requests', async () => {
+    const limits = createAddressLimits(
+      { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 3, seconds: 60 } },
+      { now: () => new Date(0) },
+    );
+    let searches = 0;
+    const search = async () => {
+      const record = await limits.requireSearch('a', 'unknown');
+      searches += 1;
+      await setImmediate();
+      record(false);
+    };
+    const ended = await Promise.allSettled(Array.from({ length: 100 }, search));
+    assert.equal(searches, 3);
+    for (const each of ended)
+      if (each.status === 'rejected') assert.ok(isRateLimited(each.reason), String(each.reason));
   });
 
   it('is not counted if the search fails, so that valid ones are served when the database is back', async () => {
@@ -114,14 +134,14 @@ describe('an unknown credential', () => {
     }
   });
 
-  it('is counted as soon as it works no more', () => {
+  it('is counted as soon as it works no more', async () => {
     const limits = createAddressLimits(
       { any: UNLIMITED, heavy: UNLIMITED, unknownCredentials: { requests: 1, seconds: 60 } },
       { now: () => new Date(0) },
     );
-    limits.requireSearch('a', 'revoked')(true);
-    limits.requireSearch('a', 'revoked')(false);
-    assert.throws(() => limits.requireSearch('a', 'revoked'), isRateLimited);
+    (await limits.requireSearch('a', 'revoked'))(true);
+    (await limits.requireSearch('a', 'revoked'))(false);
+    await assert.rejects(limits.requireSearch('a', 'revoked'), isRateLimited);
   });
 
   it('is not counted if it is missing or mistyped, which costs no query', async () => {

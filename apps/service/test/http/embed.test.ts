@@ -16,7 +16,7 @@ describe('badge and widget of a vault', () => {
         count: () => {
           throw new ApiError('ERR_RATE_LIMITED', { requests: 1, seconds: 60, retryAfterSeconds: 60 });
         },
-        requireSearch: () => () => undefined,
+        requireSearch: async () => () => undefined,
       },
       readVaultFigures: async (address, admit) => {
         if (address !== VAULT) admit();

@@ -15,12 +15,12 @@ export interface AddressLimits {
   /**
    * Requires that an address may have a credential searched, named by its hash: not too many of its credentials were
    * unknown within the window, or this one has worked before. So strangers at an address cannot lock out the clients
-   * that share it.
+   * that share it. While a credential is searched for the first time, other requests with it wait for the result.
    * @returns records whether the credential works; null if the search has failed or its project has left this shard,
-   * which counts nothing.
+   * which counts nothing. It must be called, because others wait for it.
    * @throws ApiError ERR_RATE_LIMITED
    */
-  requireSearch(address: string, credential: string): (works: boolean | null) => void;
+  requireSearch(address: string, credential: string): Promise<(works: boolean | null) => void>;
 }
 
 export interface AddressLimitSettings {
@@ -48,21 +48,31 @@ export function createAddressLimits(limits: AddressLimitSettings, clock: { now()
   };
   /** Those that have worked, the oldest first. */
   const known = new Set<string>();
+  /** Those that are not known and are being searched, until the result is recorded. */
+  const searched = new Map<string, PromiseWithResolvers<void>>();
   return {
     count(kind, address) {
       const window = windows[kind];
       window.add(address, 1);
       if (window.count(address) > limits[kind].requests) throw window.refusal();
     },
-    requireSearch(address, credential) {
+    async requireSearch(address, credential) {
       const window = windows.unknownCredentials;
+      // So one that works is not counted, however many requests with it come at once after a start. They wait once: a search that
+      // fails says nothing, and the others would fail one after another.
+      const other = searched.get(credential);
+      if (other) await other.promise;
       const isCounted = !known.has(credential);
-      if (isCounted) {
+      const search = isCounted ? Promise.withResolvers<void>() : null;
+      if (search) {
         if (window.count(address) >= limits.unknownCredentials.requests) throw window.refusal();
         // Counted before the search, so that simultaneous requests are bounded too.
         window.add(address, 1);
+        if (!searched.has(credential)) searched.set(credential, search);
       }
       return (works) => {
+        if (searched.get(credential) === search) searched.delete(credential);
+        search?.resolve();
         if (works === null) {
           if (isCounted) window.add(address, -1);
           return;

@@ -72,7 +72,7 @@ export async function authenticateKey(
     throw unauthorized(`The API key in ${API_KEY_HEADER} ${problem}`);
   }
   const credential = Buffer.from(given.hash).toString('base64');
-  const record = deps.addressLimits.requireSearch(address, credential);
+  const record = await deps.addressLimits.requireSearch(address, credential);
   const search = async () => {
     const holder = await deps.findKeyHolder(given, { name: rateLimit, batchId });
     if (!holder && (await deps.hasDeparted({ keyPrefix: given.prefix }))) throw projectMoving();
@@ -122,7 +122,7 @@ export async function authenticateSession(
   const sessionToken = readCookie(cookieHeader ?? '', cookieOf(origin).name);
   if (sessionToken === null) throw unauthorized('Sign in with the project’s wallet.');
   const credential = createHash('sha256').update(sessionToken).digest('base64');
-  const record = addressLimits.requireSearch(address, credential);
+  const record = await addressLimits.requireSearch(address, credential);
   const session = await findOpenSession(sessionToken).catch((error: unknown) => {
     record(null);
     throw error;
