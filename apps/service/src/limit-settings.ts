@@ -28,7 +28,7 @@ export const LIMIT_SETTINGS = {
     project: settingWithDefault(
       'RATE_LIMIT_PROJECT',
       rateLimit(),
-      'previews per project, with whatever key, and of tokens per wallet; as many opened event streams; and as many proof checks',
+      'previews per project, with whatever key, and of tokens per wallet; as many opened event streams; as many proof checks; and as many completed registrations per wallet',
       '120/60',
     ),
     heavy: settingWithDefault(

@@ -273,9 +273,9 @@ export const ERRORS = {
   ),
   ERR_TOO_MANY_AT_ONCE: define(
     429,
-    'Too many previews of the project or by the wallet, checks before execution or proof checks of the project, proof checks of the address, or reads of vaults are in progress.',
+    'Too many previews of the project or by the wallet, checks before execution or proof checks of the project, proof checks of the address, registrations of the wallet, or reads of vaults are in progress.',
     (c: {
-      work: 'previews' | 'checks before execution' | 'proof checks' | 'reads of vaults';
+      work: 'previews' | 'checks before execution' | 'proof checks' | 'registrations' | 'reads of vaults';
       max: number;
       retryAfterSeconds: number;
     }) => `${c.max} ${c.work} are in progress, which is the maximum at once. Try again in ${c.retryAfterSeconds} s.`,

@@ -5,7 +5,7 @@ import { assertError } from '@flywheel/testing/batches';
 import { land } from '@flywheel/testing/chain';
 import { openGate } from '@flywheel/testing/gate';
 import { createOwnMint, fundedSigner, mintTo } from '@flywheel/testing/mints';
-import { createProject, requireOk, signIn } from '@flywheel/testing/project';
+import { createProject, requireOk, signIn, signWith } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner, some } from '@solana/kit';
@@ -119,6 +119,27 @@ describe('registrations that are not paid', () => {
     await sql`update registrations set created_at = created_at - interval '1 hour'`.execute(world.db);
     requireOk(await begin());
     requireOk(await begin(cookie));
+  });
+});
+
+describe('the completion of a registration', () => {
+  it('is bounded at once for each wallet, because it sends until the transaction has landed', async () => {
+    const gate = await openGate(world.localnet);
+    await world.restart(gate.environment);
+    const wallet = await fundedSigner(world);
+    const own = await signIn(world.url, wallet);
+    const mint = await createMint2022({ name: 'Ad Rewards', symbol: 'ADR' });
+    const request = { mint, burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const { registrationId, transaction } = requireOk(await ask('POST', '/registrations', own, request));
+    const body = { signedTransaction: await signWith(wallet, transaction) };
+    const held = gate.hold('getMultipleAccounts');
+    const asked = Array.from({ length: 9 }, () => ask('POST', `/registrations/${registrationId}/confirm`, own, body));
+    assertError(await Promise.race(asked), 429, 'ERR_TOO_MANY_AT_ONCE', /^8 registrations are in progress/);
+    held.release();
+    const answers = await Promise.all(asked);
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    await world.restart();
+    await gate.stop();
   });
 });
 

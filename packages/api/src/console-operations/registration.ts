@@ -67,7 +67,7 @@ export const REGISTRATION_OPERATIONS = {
     params: z.object({ registrationId: idParam }),
     body: ConfirmRegistrationRequest,
     responses: { 200: { description: 'The project, its vault and its first key.', schema: RegisteredProject } },
-    errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED', 'ERR_NODE_UNAVAILABLE'],
+    errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED', 'ERR_TOO_MANY_AT_ONCE', 'ERR_NODE_UNAVAILABLE'],
   },
 } as const satisfies { readonly [operationId: string]: Operation };
 

@@ -99,7 +99,9 @@ export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof R
 
     confirmRegistration: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await confirmRegistration(deps, wallet, params.registrationId, body.signedTransaction),
+      body: await deps.work.run('registrations', wallet, () =>
+        confirmRegistration(deps, wallet, params.registrationId, body.signedTransaction),
+      ),
     }),
   };
 }
