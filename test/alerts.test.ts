@@ -23,6 +23,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'flywheel_bundles_settled_total{phase="setup",outcome="landed"}': '0+9',
   'flywheel_bundles_settled_total{phase="setup",outcome="lost"}': '0+1',
   'flywheel_open_batches{status="FINALIZED",waits_for="wallet"}': '4',
+  'flywheel_refused_to_sign_total{instance="work",reason="undecided"}': '0',
   'flywheel_inits_waiting_for_nonce{instance="serve"}': '0',
   'flywheel_nonces{state="available",share="common"}': '32',
   'flywheel_nonces{state="available",share="own"}': '4',
@@ -119,6 +120,11 @@ const CASES: readonly Case[] = [
       'flywheel_cap_refusals_total{scope="unadmitted",kind="locked"}': '0x50 1x10',
     },
     raised: ['FlywheelSharedCapFull'],
+  },
+  {
+    name: 'the first decision of a process that no operator has signed',
+    series: { 'flywheel_refused_to_sign_total{instance="work",reason="undecided"}': '0x50 1x10' },
+    raised: ['FlywheelRefusedToSign'],
   },
   {
     name: 'webhooks that no worker sends, and attempts of which most fail',

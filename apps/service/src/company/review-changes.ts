@@ -79,6 +79,7 @@ async function reviewChange(deps: Deps, change: UnreviewedChange | DamagedChange
       ? Promise.resolve(change.damage.message)
       : applyChange(deps, change.change, change).catch(toRefusal);
   const issue = await applied;
+  if ('damage' in change) deps.metrics.refusedToSign.inc({ reason: 'change' });
   if (issue !== null) await insertReview(deps.db, change.id, { issue }, deps.clock.now());
   return issue;
 }
@@ -102,6 +103,17 @@ async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange)
     default:
       throw new Error(`No worker reviews a change of type ${change satisfies never}.`);
   }
+}
+
+/** Verifies a change like `findIssueOfDecision`, and counts one that no operator has signed: `serve` stores no such change. */
+async function findIssueOfSigned(
+  deps: Deps,
+  subject: Parameters<typeof findIssueOfDecision>[1],
+  signed: UnreviewedChange,
+): Promise<string | null> {
+  const issue = await findIssueOfDecision(deps, subject, signed);
+  if (issue !== null && signed.expiresAt > deps.clock.now()) deps.metrics.refusedToSign.inc({ reason: 'change' });
+  return issue;
 }
 
 const OUTRUN = 'A decision that expires later was applied before it. Sign it again.';
@@ -128,7 +140,7 @@ async function reviewTerms(deps: Deps, change: TermsChange, signed: UnreviewedCh
   const project = await requireProject(db, projectId);
   const { token, flywheel } = project;
   const multisig = flywheel.multisig.address;
-  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
+  const invalid = await findIssueOfSigned(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
     const { mint, ...current } = await lockTerms(trx, project, { isKept: keepsRecordedTerms(deps) });
@@ -151,7 +163,7 @@ async function reviewResumption(deps: Deps, change: Resumption, signed: Unreview
   const { id, operator, nonce } = signed;
   const project = projectId === null ? null : await requireProject(db, projectId);
   const multisig = project?.flywheel.multisig.address ?? null;
-  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
+  const invalid = await findIssueOfSigned(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   return db.transaction().execute(async (trx) => {
     const recorded = await lockRecordedPause(trx, multisig);
@@ -184,7 +196,7 @@ async function reviewPolicy(deps: Deps, change: PolicyChange, signed: Unreviewed
   const project = await requireProject(db, projectId);
   const { token, flywheel } = project;
   const multisig = flywheel.multisig.address;
-  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
+  const invalid = await findIssueOfSigned(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   const day = utcDay(clock.now());
   // Most of the day is counted before the lock that the project's requests wait for.
@@ -217,7 +229,7 @@ async function reviewAdmission(deps: Deps, change: AdmissionChange, signed: Unre
   const project = await requireProject(db, projectId);
   const { token, flywheel } = project;
   const multisig = flywheel.multisig.address;
-  const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
+  const invalid = await findIssueOfSigned(deps, subjectOf(change, project), signed);
   if (invalid !== null) return invalid;
   // The operator was shown the row's wallet. An admission can end whatever the chain has.
   const foreign = terms === null ? null : await findVoterMismatch(deps, flywheel.multisig);

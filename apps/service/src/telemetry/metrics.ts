@@ -131,6 +131,16 @@ export function createMetrics() {
       { outcome: ['delivered', 'retried', 'exhausted', 'gone'] },
     ),
 
+    refusedToSign: fromZero(
+      new Counter({
+        name: 'flywheel_refused_to_sign_total',
+        help: 'Batches that were not signed, and changes that were not applied, because no client or operator can have made them.',
+        labelNames: ['reason'],
+        registers,
+      }),
+      { reason: ['mismatched', 'uncompiled', 'undecided', 'change'] },
+    ),
+
     partitionsNotDropped: fromZero(
       new Counter({
         name: 'flywheel_partitions_not_dropped_total',

@@ -7,14 +7,14 @@ import type { World } from '@flywheel/testing/world';
 import { type RawBuilder, sql } from 'kysely';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { takeOnRole } from '../../src/store/roles.ts';
-import { type Operator, openCompanyWorld, setPause } from './operators.ts';
+import { countRefusals, type Operator, openCompanyWorld, setPause } from './operators.ts';
 
 describe('changes by the company that no operator can have made', () => {
   let world: World;
   let operator: Operator;
   let serve: Db;
   before(async () => {
-    const opened = await openCompanyWorld({ LOG_LEVEL: 'silent' });
+    const opened = await openCompanyWorld({ LOG_LEVEL: 'silent', METRICS_PORT: '0' });
     world = opened.world;
     [operator] = opened.operators;
     const poolConfig = takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE);
@@ -48,6 +48,7 @@ describe('changes by the company that no operator can have made', () => {
     assert.match(amount ?? '', /policy\.personPerDay/);
     assert.match(endless ?? '', /^It cannot be applied: /);
     assert.match(pause ?? '', /paused_at/);
+    assert.equal(await countRefusals(world, 'change'), 3);
   });
 
   /** Stores a change as a thief with the rights of `serve` may. @param values project, rules, version, start of the pause. */

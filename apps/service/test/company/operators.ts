@@ -70,3 +70,10 @@ export async function setPause(
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   assert.deepEqual(answer.body, { isPaused });
 }
+
+/** Reads how often the worker of a world with METRICS_PORT has refused to sign for a reason. */
+export async function countRefusals({ app }: World, reason: string): Promise<number> {
+  assert.ok(app.metricsUrl);
+  const text = await (await fetch(app.metricsUrl)).text();
+  return Number(text.match(`flywheel_refused_to_sign_total{reason="${reason}"} (\\d+)`)?.[1]);
+}

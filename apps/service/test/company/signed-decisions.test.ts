@@ -17,7 +17,7 @@ import {
   signBytes,
 } from '@solana/kit';
 import { findBundles } from '../../src/store/batches/bundles.ts';
-import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
+import { approve, countRefusals, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -26,7 +26,7 @@ describe('the company’s signature', () => {
   let operator: Operator;
   let other: Operator;
   before(async () => {
-    const opened = await openCompanyWorld();
+    const opened = await openCompanyWorld({ METRICS_PORT: '0' });
     world = opened.world;
     [operator, other] = opened.operators;
   });
@@ -61,9 +61,13 @@ describe('the company’s signature', () => {
         insert(batchId, { ...signed, expiresAt: inAnHour.toISOString() }),
     };
     for (const [attempt, make] of Object.entries(attempts)) {
+      const counted = await countRefusals(world, 'undecided');
       await make();
       await change(batchId, forged);
       await work(project, batchId);
+      // An operator's approval may expire before it is used.
+      assert.equal((await countRefusals(world, 'undecided')) > counted, attempt !== 'expired', attempt);
+      await world.db.deleteFrom('company_decisions').where('batch_id', '=', batchId).execute();
       assert.deepEqual(await findBundles(world.db, batchId, 'execution'), [], attempt);
       assert.equal((await readRow(batchId)).company_decided_at, null, attempt);
     }
@@ -101,6 +105,7 @@ describe('the company’s signature', () => {
     assertError(answer, 409, 'ERR_BATCH_WOULD_FAIL', /actions compile to/);
     await change(batchId, forged);
     await workToEnd({ project, batchId }, /its message is not what its actions compile to.* Send it as a new batch/);
+    assert.ok((await countRefusals(world, 'uncompiled')) >= 2);
   });
 
   it('is never given for a batch that an operator has rejected, even if it reads open and is approved later', async () => {

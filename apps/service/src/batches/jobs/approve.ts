@@ -82,11 +82,13 @@ export async function approve(
   if (mismatch !== null) {
     // An end is final, so only finalized bytes decide it.
     if ((await findMismatchedPipeline(deps, multisig, batch, 'finalized')) !== mismatch) return { kind: 'unseen' };
+    deps.metrics.refusedToSign.inc({ reason: 'mismatched' });
     return endMismatched(deps, project, batch, describeMismatch(mismatch, batch));
   }
   const content = await findContent(project, batch);
   if (content instanceof DamagedRecord) {
     deps.log.error({ batchId: batch.id, err: content }, 'the company does not sign what a request does not compile to');
+    deps.metrics.refusedToSign.inc({ reason: 'uncompiled' });
     return endMismatched(deps, project, batch, `${content.message} ${UNCOMPILED}`);
   }
   const decisions = await findSignedDecisions(deps.db, batch.id);
@@ -177,10 +179,12 @@ async function findDecision(
   const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
   if (reason === null) return 'automatic';
   const approvals = decisions.filter((each) => each.reason === null);
-  const issue =
-    findForeignKey(decided.content, deps) ??
-    (await findIssueOfApprovals(deps, project, decided, { approvals, required: judgement.required }));
-  if (issue === null) {
+  const foreign = findForeignKey(decided.content, deps);
+  const found =
+    foreign === null
+      ? await findIssueOfApprovals(deps, project, decided, { approvals, required: judgement.required })
+      : { issue: foreign, isForged: true };
+  if (found === null) {
     const { required } = judgement;
     const latest = await countSigned(deps, project, batch, required);
     if (latest.refusal !== null) return { refusal: latest.refusal };
@@ -189,8 +193,9 @@ async function findDecision(
     return 'none';
   }
   if (decidedAt !== null) {
-    const fields = { batchId: batch.id, operator: approvals[0]?.operator, issue };
+    const fields = { batchId: batch.id, operator: approvals[0]?.operator, issue: found.issue };
     deps.log.error(fields, 'the company does not sign without a decision');
+    if (found.isForged) deps.metrics.refusedToSign.inc({ reason: 'undecided' });
   }
   await askPerson(deps, batch, judgement.reason ?? reason);
   return 'none';
@@ -202,13 +207,19 @@ async function askPerson(deps: RunDeps, batch: Batch, reason: string): Promise<A
   return { kind: 'awaits company' };
 }
 
+interface ApprovalIssue {
+  readonly issue: string;
+  /** True if no operator can have approved a batch that reads approved. An approval expires, and stricter rules require another. */
+  readonly isForged: boolean;
+}
+
 /** Counts the operators who have approved a batch, each once. Returns null if they are enough, otherwise the reason. */
 async function findIssueOfApprovals(
   deps: RunDeps,
   project: Project,
   batch: DecidedBatch,
   { approvals, required }: { readonly approvals: readonly SignedCompanyDecision[]; readonly required: number },
-): Promise<string | null> {
+): Promise<ApprovalIssue | null> {
   const operators = new Set<string>();
   const issues: string[] = [];
   for (const signed of approvals) {
@@ -218,7 +229,9 @@ async function findIssueOfApprovals(
     if (operators.size === required) return null;
   }
   const [issue = 'No operator has approved it.'] = issues;
-  return operators.size === 0 ? issue : `Of ${required} operators, ${operators.size} approved it.`;
+  if (operators.size > 0) return { issue: `Of ${required} operators, ${operators.size} approved it.`, isForged: false };
+  const now = deps.clock.now();
+  return { issue, isForged: approvals.length === 0 || approvals.some(({ expiresAt }) => expiresAt > now) };
 }
 
 /** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */
