@@ -93,8 +93,24 @@ function signedHeaders({ clock, secrets }: AttemptDeps, due: DueDelivery): Recor
   };
 }
 
-/** Describes an error. Node collects the errors of a name's addresses in an AggregateError without a message. */
+/** Sentences of errors of the connection, whose messages name the address that was looked up. */
+const CONNECTION_ERRORS = new Map([
+  ['ECONNREFUSED', 'The receiver refused the connection.'],
+  ['ECONNRESET', 'The receiver closed the connection without an answer.'],
+  ['EPIPE', 'The receiver closed the connection without an answer.'],
+  ['ETIMEDOUT', 'The receiver did not accept the connection in time.'],
+  ['EHOSTUNREACH', 'There is no route to the receiver.'],
+  ['ENETUNREACH', 'There is no route to the receiver.'],
+]);
+
+/**
+ * Describes an error to the tenant, without an address. Node collects the errors of a name's addresses in an AggregateError
+ * without a message; their number is not shown either.
+ */
 function describe(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ');
-  return messageOf(error);
+  if (error instanceof AggregateError && error.message === '')
+    return [...new Set(error.errors.map(describe))].join(' ');
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const isOfSystem = error instanceof Error && 'syscall' in error;
+  return CONNECTION_ERRORS.get(code) ?? (isOfSystem ? `The connection failed: ${code}.` : messageOf(error));
 }
