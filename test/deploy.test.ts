@@ -18,6 +18,11 @@ async function readYaml(path: string) {
   });
 }
 
+async function readDeployment(name: string) {
+  const objects = await readYaml('deploy/kubernetes/flywheel.yaml');
+  return objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
+}
+
 describe('the deployment files', () => {
   it('set only variables that the service reads', async () => {
     const known = new Set(settingRows().map((row) => row.split('`')[1]));
@@ -54,6 +59,18 @@ describe('the deployment files', () => {
       ({ spec }) => spec?.template?.spec.containers.flatMap((each: { args: string[] }) => each.args) ?? [],
     );
     assert.deepEqual(args, ['migrate', 'serve', 'work']);
+  });
+
+  it('divide one request a second to the block engine among their workers', async () => {
+    const [{ services }] = await readYaml('deploy/compose.yaml');
+    const { deploy, environment } = services.work;
+    const rate = environment.BLOCK_ENGINE_REQUESTS_PER_SECOND.match(/:-(.+)\}$/)?.[1];
+    assert.equal(deploy.replicas * Number(rate), 1);
+    const { spec } = await readDeployment('flywheel-work');
+    const { value } = spec.template.spec.containers[0].env.find(
+      ({ name }: { name: string }) => name === 'BLOCK_ENGINE_REQUESTS_PER_SECOND',
+    );
+    assert.equal(spec.replicas * Number(value), 1);
   });
 
   it('copy only existing files into the image', async () => {

@@ -7,6 +7,7 @@ import { flatten, readTree, type Setting, setting, settingWithDefault } from './
 import {
   base58Address,
   base58Addresses,
+  decimal,
   flag,
   logLevel,
   networks,
@@ -215,8 +216,8 @@ const SETTINGS = {
   ),
   blockEngineRequestsPerSecond: setting(
     'BLOCK_ENGINE_REQUESTS_PER_SECOND',
-    whole('requests', 1, 1_000),
-    'requests that this worker may send to the block engine; divide what your agreement allows by the number of workers. Projects share them in turn. Default: 1; no limit on this machine',
+    decimal('requests', 0.1, 1_000),
+    'requests that this worker may send to the block engine, e.g. `0.5`; divide what your agreement allows by the number of workers. Projects share them in turn. Default: 1; no limit on this machine',
   ),
   workerMaxBatches: settingWithDefault(
     'WORKER_MAX_BATCHES',

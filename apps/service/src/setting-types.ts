@@ -76,6 +76,19 @@ export function whole(unit: string, min: number, max: number) {
   });
 }
 
+/** Parses a number with up to three decimals, e.g. 0.5. */
+export function decimal(unit: string, min: number, max: number) {
+  return z.string().transform((text, context) => {
+    const value = /^\d{1,15}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({
+      code: 'custom',
+      message: `is ${quote(text)}; it takes ${unit} from ${min} to ${max}, e.g. 0.5`,
+    });
+    return z.NEVER;
+  });
+}
+
 /** Parses an amount of lamports, at most a million SOL. */
 export function lamports() {
   return whole('lamports', 1, 1_000_000_000_000_000).transform(BigInt);

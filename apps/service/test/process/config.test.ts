@@ -39,6 +39,11 @@ describe('readConfig', () => {
     assert.deepEqual(trustedProxies, ['10.0.0.0/8', '::1']);
   });
 
+  it('takes a part of a request a second for a worker, so that several can share what an agreement allows', () => {
+    const { blockEngineRequestsPerSecond } = parseConfig({ BLOCK_ENGINE_REQUESTS_PER_SECOND: '0.5' });
+    assert.equal(blockEngineRequestsPerSecond, 0.5);
+  });
+
   const faults: readonly (readonly [name: string, value: string, fault: RegExp])[] = [
     ['PORT', '65536', /^PORT is "65536"; it takes ports from 0 to 65535\.$/],
     ['PORT', '-1', /^PORT is "-1"; it takes/],
@@ -59,6 +64,8 @@ describe('readConfig', () => {
     ['RATE_LIMIT_GET', '10/0', /^RATE_LIMIT_GET is "10\/0"/],
     ['RATE_LIMIT_CURRENT', '1e3/1', /^RATE_LIMIT_CURRENT is "1e3\/1"/],
     ['BATCH_EXPIRY_SECONDS', '0', /^BATCH_EXPIRY_SECONDS is "0"; it takes seconds from 1/],
+    ['BLOCK_ENGINE_REQUESTS_PER_SECOND', '0', /^BLOCK_.+ is "0"; it takes requests from 0\.1 to 1000, e\.g\. 0\.5\.$/],
+    ['BLOCK_ENGINE_REQUESTS_PER_SECOND', '.5', /^BLOCK_.+ is "\.5"; it takes requests/],
     ['FLYWHEEL_OFFLINE', 'yes', /^FLYWHEEL_OFFLINE is "yes"; it may be 0 or 1\.$/],
     ['TRUST_PROXY', 'true', /^TRUST_PROXY names "true"; it takes addresses and networks like 10\.0\.0\.0\/8/],
     ['TRUST_PROXY', '10.0.0.0/8,::1/129', /^TRUST_PROXY names "::1\/129"/],
