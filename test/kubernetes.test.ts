@@ -23,6 +23,7 @@ interface Container {
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
   readonly startupProbe?: Probe;
+  readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
   readonly resources?: {
     readonly requests?: { readonly cpu?: string };
     readonly limits?: { readonly memory?: string };
@@ -42,6 +43,7 @@ interface PodSpec {
     readonly secret?: { readonly secretName: string };
   }[];
   readonly automountServiceAccountToken?: boolean;
+  readonly terminationGracePeriodSeconds?: number;
   readonly serviceAccount?: string;
   readonly serviceAccountName?: string;
   readonly hostIPC?: boolean;
@@ -65,6 +67,9 @@ interface PodSpec {
     };
   };
 }
+
+/** A process ends within this time after its signal to stop (docs/operating.md, Processes). */
+const STOP_SECONDS = 25;
 
 /** What the example uses of Kubernetes' objects. */
 interface KubernetesObject {
@@ -306,9 +311,20 @@ describe('the Kubernetes example', () => {
     ]);
     assert.deepEqual(secrets, [
       ['flywheel-migrate', 'flywheel-database-owner'],
-      ['flywheel-serve', 'flywheel-database-serve'],
-      ['flywheel-work', 'flywheel-database-work', 'flywheel-signers'],
+      ['flywheel-serve', 'flywheel-rpc', 'flywheel-database-serve'],
+      ['flywheel-work', 'flywheel-rpc', 'flywheel-database-work', 'flywheel-signers'],
     ]);
+    // Most providers put a key into it.
+    assert.ok(parse(text).every(({ data }) => data?.SOLANA_RPC_URL === undefined));
+  });
+
+  it('serves requests until the ingress knows that a pod stops, and kills none before it has ended by itself', () => {
+    for (const { name, spec } of pods(parse(text)).filter(({ kind }) => kind === 'Deployment')) {
+      const pauses = spec.containers.map(({ lifecycle }) => lifecycle?.preStop.sleep.seconds ?? 0);
+      assert.deepEqual(pauses, [name === 'flywheel-serve' ? 5 : 0], name);
+      for (const pause of pauses)
+        assert.ok((spec.terminationGracePeriodSeconds ?? 30) >= pause + STOP_SECONDS + 5, name);
+    }
   });
 
   it('trusts one address as the proxy, and only for HTTP', () => {
