@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { CreatedKey, KeySummary, ProjectOverview, ProjectSettings, RotatedKey } from '@flywheel/api';
+import { createSolanaRpc } from '@solana/kit';
 import { type CliProject, openCliProject } from './cli-project.ts';
+import { openLyingService } from './lying-service.ts';
 import { runCommand } from './run-command.ts';
 import { writeWallet } from './wallet-files.ts';
 
@@ -49,6 +51,41 @@ describe('flywheel project, keys and register', () => {
     const same = await runCommand(['project', 'limits', ...who, '--airdrop', '100.0'], env);
     assert.match(same.stdout, /^Nothing to change\.\n/);
     assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_USAGE');
+  });
+
+  it('limits and proof-types do not replace what another person has changed after they were read', async (context) => {
+    const { service } = world;
+    const lying = await openLyingService({ url: service.url, rpc: createSolanaRpc(service.rpcUrl) });
+    context.after(() => lying.stop());
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    for (const [ours, theirs] of [
+      [
+        ['limits', ...who, '--airdrop', '5000'],
+        ['limits', ...who, '--burn', '7'],
+      ],
+      [
+        ['proof-types', ...who, '--add', 'OURS'],
+        ['proof-types', ...who, '--add', 'THEIRS'],
+      ],
+    ] as const) {
+      const before = await run<ProjectSettings>('project', 'limits', ...who);
+      const change = async (answer: string) => {
+        lying.tell(null);
+        await run('project', ...theirs);
+        return answer;
+      };
+      lying.tell({ path: /\/settings$/, change });
+      const refused = await runCommand(['project', ...ours, '--json'], { ...env, FLYWHEEL_URL: lying.url });
+      assert.equal(JSON.parse(refused.stderr).error, 'ERR_SETTINGS_CHANGED');
+      const { burnLimit, airdropLimit, proofTypes } = await run<ProjectSettings>('project', 'limits', ...who);
+      assert.equal(airdropLimit, '100');
+      assert.deepEqual(
+        [burnLimit, proofTypes.map(({ type }) => type)],
+        ['7', [...before.proofTypes.map(({ type }) => type), ...(theirs[0] === 'limits' ? [] : ['THEIRS'])].toSorted()],
+      );
+    }
+    await run('project', 'limits', ...who, '--burn', '100');
+    await run('project', 'proof-types', ...who, '--remove', 'THEIRS');
   });
 
   it('proof-types adds, removes and describes types, and empties the list only with --any', async () => {

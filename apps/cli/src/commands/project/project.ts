@@ -72,7 +72,8 @@ function addLimits(project: Command, context: Context): void {
         output.result(before, describeSettings(before, null, output.stdout));
         return;
       }
-      const body = { burnLimit: burn ?? before.burnLimit, airdropLimit: airdrop ?? before.airdropLimit };
+      const from = { burnLimit: before.burnLimit, airdropLimit: before.airdropLimit };
+      const body = { burnLimit: burn ?? from.burnLimit, airdropLimit: airdrop ?? from.airdropLimit, from };
       const settings = await console.call(CONSOLE_OPERATIONS.changeLimits, { params, body });
       output.result(settings, describeSettings(settings, before, output.stdout));
     });
@@ -107,7 +108,8 @@ function addProofTypes(project: Command, context: Context): void {
         output.result(before, describeSettings(before, null, output.stdout));
         return;
       }
-      const body = { proofTypes: any ? [] : changeTypes(before.proofTypes, added, remove) };
+      const from = before.proofTypes;
+      const body = { proofTypes: any ? [] : changeTypes(from, added, remove), from };
       const settings = await console.call(CONSOLE_OPERATIONS.changeProofTypes, { params, body });
       output.result(settings, describeSettings(settings, before, output.stdout));
     });
