@@ -7,7 +7,7 @@ implements docs/proof-format.md from the text, without any code of Flywheel, and
 Solana node. The exit code is 0 if the event is proven, 1 if it is not, and 2 if the node gives no answer or only a part.
 """
 
-import hashlib, json, os, re, sys, urllib.error, urllib.request
+import hashlib, http.client, json, os, re, sys, urllib.request
 
 RPC_URL = os.environ.get("SOLANA_RPC_URL", "http://127.0.0.1:8899").split(",")[0]
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -26,19 +26,28 @@ def main(signature, vault, event_type, payload, merged=None):
     transaction = ask("getTransaction", [signature, config])
     if transaction is None:
         sys.exit("Not proven: the node does not know the transaction.")
-    if transaction["transaction"]["signatures"][0] != signature:
-        fail("The node answered with another transaction.")
-    if transaction["meta"]["err"] is not None:
-        sys.exit(f"Not proven: the transaction failed: {json.dumps(transaction['meta']['err'])}.")
-    if transaction["meta"].get("innerInstructions") is None:
-        fail("The node has not recorded what the transaction called. Ask another one.")
-    proofs = list(find_proofs(transaction, vault))
+    try:
+        proofs = read_proofs(transaction, signature, vault)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        fail(f"The node answered no transaction: {error!r}.")
     for proof in proofs:
         print("proven" if is_listed and proof == wanted else "other ", json.dumps(proof))
     if not is_listed:
         sys.exit("Not proven: the text is not a merged payload, or does not list this event.")
     if wanted not in proofs:
         sys.exit(f"Not proven: none of the {len(proofs)} proofs of this vault in the transaction is {wanted}.")
+
+
+def read_proofs(transaction, signature, vault):
+    """Lists the proofs of a vault in a transaction, which has to be the asked one, recorded in full, and not failed."""
+    meta = transaction["meta"] or {}
+    if transaction["transaction"]["signatures"][0] != signature:
+        fail("The node answered with another transaction.")
+    if meta.get("err") is not None:
+        sys.exit(f"Not proven: the transaction failed: {json.dumps(meta['err'])}.")
+    if meta.get("innerInstructions") is None:
+        fail("The node has not recorded what the transaction called. Ask another one.")
+    return list(find_proofs(transaction, vault))
 
 
 def hash_of(event_type, payload):
@@ -120,10 +129,10 @@ def ask(method, params):
     try:
         with urllib.request.urlopen(request, timeout=20) as response:
             answer = json.load(response)
-    except (urllib.error.URLError, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         fail(f"{method}: {error}")
-    if "error" in answer:
-        fail(f"{method}: {answer['error']['message']} ({answer['error']['code']})")
+    if not isinstance(answer, dict) or answer.get("error") or "result" not in answer:
+        fail(f"{method}: the node answered {json.dumps(answer)}")
     return answer["result"]
 
 
