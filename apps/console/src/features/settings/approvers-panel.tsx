@@ -99,8 +99,8 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
       }
     >
       Batches continue until both sides have approved the replacement. Then no new batch is accepted until the open ones
-      have ended and the replacement is executed; batches that are not approved within ten minutes end. To keep the
-      current member, cancel it.
+      have ended and the replacement is executed; batches that are not approved in time end. To keep the current member,
+      cancel it.
     </Notice>
   );
 }
