@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { asksForWebsocket } from './rpc/server.ts';
 import type { WebsocketGate } from './subscriptions/websocket.ts';
 
 /** Number of port pairs that are tried when the port is 0. */
@@ -23,7 +24,7 @@ export async function listenWithWebsockets(
   { port, host }: { readonly port: number; readonly host: string },
 ): Promise<Listening> {
   gate.serve(server);
-  const neighbour = createServer((_request, response) => {
+  const neighbour = createServer({ shouldUpgradeCallback: asksForWebsocket }, (_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' }).end('Only WebSockets here');
   });
   neighbour.on('clientError', (_error, socket) => socket.destroy());

@@ -37,7 +37,7 @@ export interface RpcRoute {
 
 /** Creates an HTTP server for JSON-RPC 2.0 that behaves like a Solana validator: it allows any origin, and batches. */
 export function createRpcServer(routes: Routes): Server {
-  const server = createServer((request, response) => {
+  const server = createServer({ shouldUpgradeCallback: asksForWebsocket }, (request, response) => {
     answer(routes, request, response).catch((error: unknown) => {
       routes.onError(error);
       response.destroy();
@@ -46,6 +46,14 @@ export function createRpcServer(routes: Routes): Server {
   // A client may break its connection at any time; without a listener that would end the process.
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
+}
+
+/**
+ * Returns true if a request asks to continue as a WebSocket. Other offers are ignored, as HTTP allows: Java's client sends
+ * `Upgrade: h2c` with each request by default.
+ */
+export function asksForWebsocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
 }
 
 async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Cluster, startCluster } from '../cluster.ts';
@@ -117,6 +120,18 @@ describe('JSON-RPC', () => {
     const { status } = await post(cluster, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(60_000) }));
     assert.equal(status, 413);
     assert.equal(await cluster.rpc.getHealth().send(), 'ok');
+  });
+
+  test('ignores the offer of another protocol, as Java’s HttpClient makes it with each request', async (t) => {
+    const { localnet } = await startCluster(t);
+    const body = '{"jsonrpc":"2.0","id":1,"method":"getHealth"}';
+    const offer = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAEAAEAAAAIAAAAB' };
+    const headers = { 'content-type': 'application/json', 'content-length': body.length, ...offer };
+    const asked = request(localnet.url, { method: 'POST', headers }).end(body);
+    const [answer]: IncomingMessage[] = await once(asked, 'response');
+    assert.ok(answer);
+    assert.equal(answer.statusCode, 200);
+    assert.deepEqual(JSON.parse(await text(answer)), { jsonrpc: '2.0', result: 'ok', id: 1 });
   });
 
   test('keeps every digit of a u64', async (t) => {
