@@ -4,6 +4,7 @@ import {
   DECISION_NONCE_BYTES,
   type DecisionSubject,
   findDecisionIssue,
+  findDecisionSizeIssue,
   startDecision,
   writeDecisionText,
   writeSignedDecision,
@@ -12,6 +13,7 @@ import type { KeyPairSigner } from '@solana/kit';
 import type { Command } from 'commander';
 import { type ConsoleClient, signText } from '../../console-client.ts';
 import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
+import { CliError } from '../../errors.ts';
 import { signInEverywhere } from '../../every-shard.ts';
 import { readWallet } from '../../files.ts';
 import { addRpcUrlOption, addUrlOption } from '../../options.ts';
@@ -64,7 +66,10 @@ export function noteMissing(
   return failures.length === 0 ? {} : { missingShards: failures.map(({ shard }) => shard) };
 }
 
-/** Signs a decision as the text that the worker writes as well, for the cluster of the operator's own node. */
+/**
+ * Signs a decision as the text that the worker writes as well, for the cluster of the operator's own node.
+ * @throws CliError `ERR_USAGE` if the text is too long.
+ */
 export async function signDecision(
   { wallet, rpcUrl }: Pick<Operator, 'wallet' | 'rpcUrl'>,
   subject: DecisionSubject,
@@ -75,6 +80,8 @@ export async function signDecision(
     { nonce: randomBytes(DECISION_NONCE_BYTES), now: new Date() },
   );
   const text = writeDecisionText(decision);
+  const sizeIssue = findDecisionSizeIssue(text);
+  if (sizeIssue !== null) throw new CliError('ERR_USAGE', `Nothing was signed. ${sizeIssue}`);
   const signed = { signedMessage: new TextEncoder().encode(text), signature: await signText(wallet, text) };
   const issue = await findDecisionIssue(text, wallet.address, signed);
   if (issue !== null) throw new Error(issue);
