@@ -37,10 +37,14 @@ export function cannotListen({ name, host, port }: ListenSettings): (error: unkn
   };
 }
 
-/** @throws ConfigError if the directory cannot be created, e.g. below a file. */
+/**
+ * Creates the data directory, for its owner only: keys are in it, and what the guide has people write there. One that exists stays
+ * as it is.
+ * @throws ConfigError if the directory cannot be created, e.g. below a file.
+ */
 export async function createDataDirectory(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true });
+    await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
     const message = `The data directory cannot be created: ${reasonOf(cause)}. Set FLYWHEEL_DATA_DIR to another one.`;
     throw new ConfigError([message], { cause });

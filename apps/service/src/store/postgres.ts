@@ -58,7 +58,7 @@ export interface PostgresOptions {
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDirectory, exclusive = false, settings = {}, log } = options;
   const account = await findServerAccount();
-  await mkdir(dataDirectory, { recursive: true });
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   const directory = await makeDirectory(await realpath(dataDirectory), account);
   const binaries = await provideBinaries(
     account ? { folder: ROOT_DIRECTORY, always: true } : { folder: join(directory, 'binaries'), always: false },

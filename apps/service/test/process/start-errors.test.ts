@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +40,21 @@ describe('flywheel start', () => {
     const below = join(import.meta.filename, 'data');
     const impossible = /^The data directory cannot be created: ENOTDIR.*\. Set FLYWHEEL_DATA_DIR to another one\.$/;
     await assert.rejects(start(below), isConfigError(impossible));
+  });
+
+  it('creates a data directory that only its owner can open, and leaves one that exists as it is', async (t) => {
+    const folder = await makeFolder(t);
+    const [created, existing] = [join(folder, 'created'), join(folder, 'existing')];
+    await mkdir(existing);
+    await chmod(existing, 0o755);
+    for (const [path, mode] of [
+      [created, 0o700],
+      [existing, 0o755],
+    ] as const) {
+      // It is refused after the directory is created.
+      await assert.rejects(start(path, { FLYWHEEL_SQUADS_PROGRAM: join(folder, 'missing') }));
+      assert.equal((await stat(path)).mode & 0o777, mode, path);
+    }
   });
 });
 
