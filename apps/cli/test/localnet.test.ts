@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -131,7 +133,44 @@ describe('flywheel localnet start', () => {
       /^✗ ERR_CONFIGURATION {2}The ledger .* another process using it\? Pass another directory as --state\.\n$/,
     );
     const belowFile = await runCommand([...words, `${import.meta.filename}/state`], environment);
-    assert.match(belowFile.stderr, /^✗ ERR_CONFIGURATION {2}ENOTDIR.*\. Pass another directory as --state\.\n$/);
+    assert.match(
+      belowFile.stderr,
+      /^✗ ERR_CONFIGURATION {2}The ledger in .* cannot be opened: ENOTDIR.*\. Pass another directory as --state\.\n$/,
+    );
+  });
+
+  it('names --state, not the port, if the directory cannot be written', async () => {
+    await using folder = await makeTemporaryFolder();
+    await chmod(folder.path, 0o500);
+    // Root may write everywhere but there.
+    const directory = process.getuid?.() === 0 ? '/proc/self/task' : join(folder.path, 'state');
+    for (const options of [[], ['--reset']]) {
+      const words = ['localnet', 'start', '--port', '0', '--program', 'emulation', '--state', directory];
+      const { exitCode, stderr } = await runCommand([...words, ...options]);
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /^✗ ERR_CONFIGURATION {2}The ledger in .*\. Pass another directory as --state\.\n$/);
+    }
+  });
+
+  it('names a file that is missing, and the option to check', async () => {
+    await using folder = await makeTemporaryFolder();
+    const missing = join(folder.path, 'missing');
+    const elf = await folder.write('program.so', 'no ELF file');
+    const { address } = await generateKeyPairSigner();
+    const check = 'Check --account, --account-dir and --bpf-program.';
+    for (const [words, next] of [
+      [['--account', address, missing], check],
+      [['--account-dir', missing], check],
+      [['--bpf-program', address, missing], check],
+      [['--bpf-program', address, elf], check],
+      [['--program', missing], 'Pass the deployed program as --program, or the word emulation.'],
+    ] as const) {
+      const start = ['localnet', 'start', '--port', '0', '--program', 'emulation', ...words, '--json'];
+      const { exitCode, stderr } = await runCommand(start);
+      const { error, message } = JSON.parse(stderr);
+      assert.deepEqual([exitCode, error], [2, 'ERR_FILE'], stderr);
+      assert.ok(message.includes(folder.path) && message.endsWith(`. ${next}`), message);
+    }
   });
 });
 

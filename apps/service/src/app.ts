@@ -176,7 +176,7 @@ const LOOPBACK = '127.0.0.1';
 
 /** Imports the local cluster lazily, because no other process needs an SVM. */
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
-  const { LedgerError, startLocalnet } = await import('@flywheel/localnet');
+  const { LedgerError, SquadsProgramError, startLocalnet } = await import('@flywheel/localnet');
   const cluster = await startLocalnet({
     port: localnet.port,
     stateDirectory: join(dataDirectory, 'localnet'),
@@ -187,6 +187,10 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
   }).catch((cause: unknown) => {
     if (cause instanceof LedgerError) {
       const remedy = 'Stop the other flywheel start of this directory, or set FLYWHEEL_DATA_DIR to another one.';
+      throw new ConfigError([`${cause.message} ${remedy}`], { cause });
+    }
+    if (cause instanceof SquadsProgramError) {
+      const remedy = 'Set FLYWHEEL_SQUADS_PROGRAM to the deployed program, or to emulation.';
       throw new ConfigError([`${cause.message} ${remedy}`], { cause });
     }
     return cannotListen({ name: 'LOCALNET_PORT', host: LOOPBACK, port: localnet.port })(cause);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { address, firstParseIssue } from '@flywheel/protocol';
+import { address, firstParseIssue, messageOf } from '@flywheel/protocol';
 import { parseJson } from '@flywheel/solana-rpc';
 import { type Address, type EncodedAccount, lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
@@ -16,7 +16,10 @@ export interface GenesisFiles {
   readonly programs?: readonly { readonly address: string; readonly file: string }[];
 }
 
-/** Loads accounts and programs from files into an SVM. @throws Error that names an invalid file */
+/** The error of a file with which a cluster cannot start. Its message names the file and the reason. */
+export class GenesisFileError extends Error {}
+
+/** Loads accounts and programs from files into an SVM. @throws GenesisFileError */
 export function loadGenesisFiles(
   svm: LiteSVM,
   { accounts = [], accountDirectories = [], programs = [] }: GenesisFiles,
@@ -26,13 +29,18 @@ export function loadGenesisFiles(
     ...accounts.map(({ address: target, file }) => ({ ...readAccountFile(file), address: parseAddress(target) })),
   ];
   // LiteSVM loads the code of a program, which is an account of its own, when the program's account is written.
-  for (const account of all.toSorted((a, b) => Number(a.executable) - Number(b.executable))) svm.setAccount(account);
-  for (const { address: target, file } of programs) svm.addProgram(parseAddress(target), readFile(file));
+  for (const account of all.toSorted((a, b) => Number(a.executable) - Number(b.executable))) {
+    withFileError(`The account ${account.address} cannot be loaded`, () => svm.setAccount(account));
+  }
+  for (const { address: target, file } of programs) {
+    const elf = readFile(file);
+    withFileError(`${file} is not a program`, () => svm.addProgram(parseAddress(target), elf));
+  }
 }
 
 function listAccountFiles(directory: string): string[] {
-  const names = readdirSync(directory).filter((entry) => entry.endsWith('.json'));
-  return names.map((name) => join(directory, name));
+  const names = withFileError(`${directory} cannot be read`, () => readdirSync(directory));
+  return names.filter((entry) => entry.endsWith('.json')).map((name) => join(directory, name));
 }
 
 /** Integers of 64 bits in these files may exceed a double. */
@@ -53,12 +61,12 @@ function readAccountFile(file: string): EncodedAccount {
     content = parseJson(readFile(file).toString('utf8'));
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
-    throw new Error(`${file} is not JSON.`, { cause });
+    throw new GenesisFileError(`${file} is not JSON.`, { cause });
   }
   const parsed = accountFile.safeParse(content);
   if (!parsed.success) {
     const { place, message } = firstParseIssue(parsed.error, 'the file');
-    throw new Error(`${file} is not an account: ${place}: ${message}.`);
+    throw new GenesisFileError(`${file} is not an account: ${place}: ${message}.`);
   }
   const { pubkey, account } = parsed.data;
   const data = new Uint8Array(Buffer.from(account.data[0], 'base64'));
@@ -73,17 +81,17 @@ function readAccountFile(file: string): EncodedAccount {
 }
 
 function readFile(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    throw new Error(`${file} cannot be read.`, { cause });
-  }
+  return withFileError(`${file} cannot be read`, () => readFileSync(file));
 }
 
 function parseAddress(text: string): Address {
+  return withFileError(`${text} is not an address`, () => address(text));
+}
+
+function withFileError<Result>(sentence: string, work: () => Result): Result {
   try {
-    return address(text);
+    return work();
   } catch (cause) {
-    throw new Error(`${text} is not an address.`, { cause });
+    throw new GenesisFileError(`${sentence}: ${messageOf(cause)}.`, { cause });
   }
 }

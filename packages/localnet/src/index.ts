@@ -5,7 +5,7 @@ import { countEngineRequests } from './engine-requests.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis, type GenesisAccount, genesisAccounts, TIP_ACCOUNTS } from './genesis.ts';
-import { type GenesisFiles, loadGenesisFiles } from './genesis-accounts.ts';
+import { GenesisFileError, type GenesisFiles, loadGenesisFiles } from './genesis-accounts.ts';
 import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import type { NodeOptions } from './ledger/node.ts';
@@ -21,7 +21,7 @@ import { injectFaults } from './methods/inject-faults.ts';
 import { networkMethods } from './methods/network.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
-import { defaultCacheDirectory, findSquadsProgram } from './programs.ts';
+import { defaultCacheDirectory, findSquadsProgram, SquadsProgramError } from './programs.ts';
 import { seededRandom } from './random.ts';
 import type { Methods } from './rpc/answer-call.ts';
 import { createRpcServer } from './rpc/server.ts';
@@ -118,10 +118,12 @@ export {
   type FetchOptions,
   fetchSquadsProgram,
   findSquadsProgram,
+  GenesisFileError,
   genesisAccounts,
   LedgerError,
   MAINNET_RPC_URL,
   requestAirdrop,
+  SquadsProgramError,
   seededRandom,
   TIP_ACCOUNTS,
   tipFloor,
@@ -129,7 +131,8 @@ export {
 
 /**
  * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine.
- * @throws LedgerError if the state cannot be opened; Error if the Squads program or the port cannot be used.
+ * @throws LedgerError if the state cannot be opened, SquadsProgramError or GenesisFileError if a file cannot be used; Error with the
+ * code of the system if the port cannot.
  *
  * @example
  * const localnet = await startLocalnet();

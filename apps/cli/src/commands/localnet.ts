@@ -110,7 +110,12 @@ function addStart(localnet: Command, { output, environment }: Context): void {
         accountDirectories: accountDir ?? [],
         programs: parsePairs('--bpf-program', bpfProgram),
       };
-      const { LedgerError, startLocalnet } = await import('@flywheel/localnet');
+      const { GenesisFileError, LedgerError, SquadsProgramError, startLocalnet } = await import('@flywheel/localnet');
+      const nextSteps = [
+        [LedgerError, 'ERR_CONFIGURATION', 'Pass another directory as --state.'],
+        [GenesisFileError, 'ERR_FILE', 'Check --account, --account-dir and --bpf-program.'],
+        [SquadsProgramError, 'ERR_FILE', 'Pass the deployed program as --program, or the word emulation.'],
+      ] as const;
       const running = await startLocalnet({
         port,
         stateDirectory: state ?? null,
@@ -122,11 +127,9 @@ function addStart(localnet: Command, { output, environment }: Context): void {
         ...pace,
       }).catch((cause: unknown) => {
         if (!(cause instanceof Error)) throw cause;
+        const [, kind, step] = nextSteps.find(([Known]) => cause instanceof Known) ?? [];
+        if (kind) throw new CliError(kind, `${cause.message} ${step}`, { cause });
         const code = 'code' in cause ? cause.code : null;
-        if (cause instanceof LedgerError || code === 'ENOTDIR' || code === 'EEXIST') {
-          const message = `${cause.message.replace(/[^.?!]$/, '$&.')} Pass another directory as --state.`;
-          throw new CliError('ERR_CONFIGURATION', message, { cause });
-        }
         if (code !== 'EADDRINUSE' && code !== 'EACCES') throw cause;
         const message = `Port ${port} cannot be used: ${cause.message}. Pass another one as --port.`;
         throw new CliError('ERR_CONFIGURATION', message, { cause });

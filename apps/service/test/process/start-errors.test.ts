@@ -56,6 +56,14 @@ describe('flywheel start', () => {
       assert.equal((await stat(path)).mode & 0o777, mode, path);
     }
   });
+
+  it('names FLYWHEEL_SQUADS_PROGRAM if the file cannot be read', async (t) => {
+    const folder = await makeFolder(t);
+    const missing = join(folder, 'missing');
+    const unreadable =
+      /^The Squads program .*missing cannot be read: ENOENT.*\. Set FLYWHEEL_SQUADS_PROGRAM to the deployed program, or to emulation\.$/;
+    await assert.rejects(start(folder, { FLYWHEEL_SQUADS_PROGRAM: missing }), isConfigError(unreadable));
+  });
 });
 
 describe('every other process of the database', () => {

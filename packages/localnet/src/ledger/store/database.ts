@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '@flywheel/protocol';
 import { parseJson } from '@flywheel/solana-rpc';
 import type { Address, Signature } from '@solana/kit';
 import { Account } from 'litesvm';
@@ -82,11 +83,14 @@ export interface NumberedTransaction {
 
 /**
  * Opens the database in a directory, or in memory without one.
- * @throws LedgerError if another process has the directory open, or if it contains a ledger of another format.
+ * @throws LedgerError if the directory cannot be written, if another process has it open, or if it contains a ledger of another
+ * format.
  */
 export function openDatabase(directory: string | null): LedgerDatabase {
-  if (directory) mkdirSync(directory, { recursive: true });
-  const database = new DatabaseSync(directory ? join(directory, FILE) : ':memory:');
+  const database = withLedgerError(`The ledger in ${directory} cannot be opened`, () => {
+    if (directory) mkdirSync(directory, { recursive: true });
+    return new DatabaseSync(directory ? join(directory, FILE) : ':memory:');
+  });
   try {
     return prepareLedger(database, directory);
   } catch (error) {
@@ -95,9 +99,27 @@ export function openDatabase(directory: string | null): LedgerDatabase {
   }
 }
 
-/** Removes the ledger from a directory, and no other file. */
+/**
+ * Removes the ledger from a directory, and no other file.
+ * @throws LedgerError if the directory cannot be written.
+ */
 export function forgetLedger(directory: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${FILE}${suffix}`), { force: true });
+  withLedgerError(`The ledger in ${directory} cannot be deleted`, () => {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${FILE}${suffix}`), { force: true });
+  });
+}
+
+/** SQLite’s code for a file that another process has locked. */
+const SQLITE_BUSY = 5;
+
+function withLedgerError<Result>(sentence: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    const isInUse = cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY;
+    const reason = isInUse ? '; is another process using it?' : `: ${messageOf(cause)}.`;
+    throw new LedgerError(`${sentence}${reason}`, { cause });
+  }
 }
 
 type Row = Record<string, unknown>;
@@ -158,16 +180,14 @@ function prepareLedger(database: DatabaseSync, directory: string | null): Ledger
 }
 
 function prepareFile(database: DatabaseSync, directory: string | null): void {
-  try {
+  withLedgerError(`The ledger in ${directory} cannot be opened`, () => {
     // Exclusive, because two processes on one ledger would overwrite each other's changes. A commit in WAL mode without
     // a sync survives SIGKILL; a power failure may lose the last commits, never the file's consistency.
     database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = normal;');
     database.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`);
     database.exec('create table if not exists ledger (key text primary key, value any) strict, without rowid;');
-  } catch (cause) {
-    throw new LedgerError(`The ledger in ${directory} cannot be opened; is another process using it?`, { cause });
-  }
-  database.exec(`insert or ignore into ledger values ('format', ${FORMAT});`);
+    database.exec(`insert or ignore into ledger values ('format', ${FORMAT});`);
+  });
   const format = database.prepare("select value from ledger where key = 'format'").get()?.value;
   if (format !== FORMAT) {
     throw new LedgerError(
