@@ -86,8 +86,18 @@ describe('flywheel collect', () => {
     const { accepted, paid: count, dropped: left, invalid: lines0 } = JSON.parse(dropped.stdout);
     assert.deepEqual([accepted, count, left, lines0], [5, 4, 1, []]);
     assert.equal(await balanceOf(address), '4000000');
-    const { exitCode, stderr } = await collect([], '--requeue', 'bad', '--json');
-    assert.deepEqual([exitCode, JSON.parse(stderr).error], [1, 'ERR_ITEM_STATE']);
+    const repeated = await collect([eventFor(address, 'e')], '--drop', 'bad', '--drop', 'bad', '--requeue', 'd');
+    assert.equal(repeated.exitCode, 0, repeated.stderr);
+    assert.match(repeated.stderr, /^Event d is paid already\.\nEvent bad is dropped already\.$/m);
+    assert.equal(await balanceOf(address), '5000000', 'it pays what is new');
+    for (const [option, id] of [
+      ['--requeue', 'bad'],
+      ['--drop', 'd'],
+      ['--drop', 'unknown'],
+    ] as const) {
+      const { exitCode, stderr } = await collect([], option, id, '--json');
+      assert.deepEqual([exitCode, JSON.parse(stderr).error], [1, 'ERR_ITEM_STATE'], `${option} ${id}`);
+    }
   });
 
   it('--merge-airdrops pays with one transfer, and prints the text that proves each event', async () => {

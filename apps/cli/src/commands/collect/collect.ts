@@ -11,6 +11,7 @@ import {
   type CollectorStore,
   createCollector,
   endSignedBatches,
+  type ItemState,
   type ItemStatus,
 } from '@flywheel/sdk/collector';
 import { openSqliteStore } from '@flywheel/sdk/collector/sqlite';
@@ -150,8 +151,7 @@ async function collectEvents(context: Context, { options, bar, signal }: Collect
   const invalidLines: InvalidLine[] = [];
   let invalidCount = 0;
   try {
-    for (const id of options.requeue) await collector.requeue(id);
-    for (const id of options.drop) await collector.drop(id);
+    await decide(collector, options, bar);
     if (server === null) {
       await readLines(stdin, collector, (line) => {
         invalidCount += 1;
@@ -221,6 +221,22 @@ async function openStore(
       cause,
     });
   }
+}
+
+/** Moves the events that `--requeue` and `--drop` name. One that an earlier run of the same line has moved stays as it is. */
+async function decide(
+  collector: Collector,
+  { requeue, drop }: Pick<CollectOptions, 'requeue' | 'drop'>,
+  bar: ProgressBar,
+): Promise<void> {
+  const isDone = async (id: string, results: readonly ItemState[]) => {
+    const state = (await collector.status(id))?.state;
+    if (state === undefined || !results.includes(state)) return false;
+    bar.note(`Event ${id} is ${state} already.`);
+    return true;
+  };
+  for (const id of requeue) if (!(await isDone(id, ['pending', 'paid']))) await collector.requeue(id);
+  for (const id of drop) if (!(await isDone(id, ['dropped']))) await collector.drop(id);
 }
 
 /** Resolves when the line is written, so that a result counts as reported only then. */
