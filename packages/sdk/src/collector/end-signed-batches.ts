@@ -14,7 +14,8 @@ import type { CollectorStore, SignedProposal } from './store.ts';
 export interface SignedBatch extends SignedProposal {
   /**
    * `over`: the batch has ended, and its events are paid or pending again. `executable`: Squads could still execute the
-   * rest, so that nothing has changed; the wallet can reject or cancel the proposal.
+   * rest, so that nothing has changed. The wallet alone can reject an active proposal; an approved one ends with the cancel
+   * votes of the wallet and of the company.
    */
   readonly state: 'over' | 'executable';
   /** Number of its events that the chain shows as paid. */

@@ -32,7 +32,7 @@ export function describeSigned({ batchId, batchIndex, multisig, state, paid, unp
   const events = `${groupDigits(String(paid))} of ${pluralize(paid + unpaid, 'event')} paid`;
   const rest = {
     over: unpaid === 0 ? '' : ' The others are pending again.',
-    executable: ` Squads could still execute the rest: reject or cancel proposal ${batchIndex} of the multisig ${multisig} with the wallet, then run this command again.`,
+    executable: ` Squads could still execute the rest until proposal ${batchIndex} of the multisig ${multisig} is over. The wallet alone can reject an active one; an approved one needs the cancel votes of the wallet and of the company: ask the company. Then run this command again.`,
   };
   return `Batch ${batchId}: ${events} on chain.${rest[state]}`;
 }
