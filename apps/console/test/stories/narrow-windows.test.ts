@@ -21,6 +21,8 @@ const NARROWEST = 320;
 const ZOOMED = { width: 640, height: 400 };
 /** Presses of Tab: more than the longest of the screens has controls. */
 const STEPS = 60;
+/** Of the header and the page, at both sides. */
+const MARGIN = 16;
 /** A tablet held upright. */
 const TABLET = 768;
 
@@ -58,6 +60,22 @@ describe('a narrow window', { skip: noBrowser }, () => {
       }
     });
   }
+
+  it('has room for the wallet button within the margin of the header, before and after signing in', async () => {
+    const stranger = await story.visit();
+    for (const [{ page }, name] of [
+      [stranger, /^Connect/],
+      [person, /^Signed in as/],
+    ] as const) {
+      await page.setViewportSize({ width: NARROWEST, height: 900 });
+      await page.goto('/');
+      const button = page.locator('header').getByRole('button', { name });
+      await button.waitFor();
+      await assertFitsWidth(page);
+      const box = await button.boundingBox();
+      assert.ok(box && box.x + box.width <= NARROWEST - MARGIN, `it ends at ${box && box.x + box.width} px`);
+    }
+  });
 
   it('has room for the first steps of a project', async () => {
     const { page } = person;

@@ -18,8 +18,8 @@ export function WalletMenu() {
   if (!session) {
     return (
       <>
-        <Button tone={session === undefined ? 'quiet' : 'plain'} onClick={() => setOpen(true)}>
-          <Wallet size={15} aria-hidden />
+        <Button tone={session === undefined ? 'quiet' : 'plain'} className="max-sm:px-2" onClick={() => setOpen(true)}>
+          <Wallet size={15} aria-hidden className="hidden sm:block" />
           <span>
             Connect<span className="hidden sm:inline"> wallet</span>
           </span>
@@ -33,7 +33,8 @@ export function WalletMenu() {
     <>
       <Button popoverTarget={MENU_ID} className="max-sm:px-2" aria-label={`Signed in as ${shorten(session.wallet)}`}>
         <Wallet size={15} aria-hidden className="hidden sm:block" />
-        <span className="font-mono text-sm">{shorten(session.wallet)}</span>
+        {/* The narrowest phones have no room for more than the beginning, beside the name of a cluster. */}
+        <span className="overflow-hidden font-mono text-sm max-[359px]:w-[5ch]">{shorten(session.wallet)}</span>
       </Button>
       {/* The browser’s popover closes on Escape and on a click elsewhere, and returns the focus. */}
       <div
