@@ -4,7 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { router } from './app/router.tsx';
-import { forgetOtherWallets, sessionQuery } from './lib/api/session.ts';
+import { forgetOtherWallets, setSession } from './lib/api/session.ts';
 import './styles.css';
 
 /** Data this old is shown at once and fetched again in the background. */
@@ -31,7 +31,7 @@ forgetOtherWallets(queryClient);
 
 /** Makes every screen ask to sign in once any answer says that the session has ended. */
 function endSession(error: Error): void {
-  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) queryClient.setQueryData(sessionQuery.queryKey, null);
+  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) void setSession(queryClient, null);
 }
 
 /** True if only the answer to a change may be missing: what the screens show is then read again. */

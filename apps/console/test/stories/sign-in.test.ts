@@ -71,6 +71,36 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
       .waitFor();
   });
 
+  it('is not undone by an answer about the session that is of before', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const path = '**/console/api/session';
+    await page.route(
+      path,
+      async (route) => {
+        const response = await route.fetch();
+        read.resolve();
+        await released.promise;
+        // The page may have cancelled the request.
+        await route.fulfill({ response }).catch(() => undefined);
+      },
+      { times: 1 },
+    );
+    await page.evaluate(RETURN_TO_TAB);
+    await read.promise;
+    await signIn(person);
+    await page.evaluate(`new MutationObserver(() => {
+      if (/Connect/.test(document.querySelector('header')?.textContent)) document.body.dataset.signedOut = '';
+    }).observe(document.body, { childList: true, subtree: true, characterData: true })`);
+    released.resolve();
+    const next = page.waitForResponse(path);
+    await page.evaluate(RETURN_TO_TAB);
+    await next;
+    await page.getByRole('button', { name: /^Signed in as/ }).waitFor();
+    assert.equal(await page.locator('[data-signed-out]').count(), 0, 'the page showed no session');
+  });
+
   it('signs in with the wallet that was chosen last, whichever answers first', async () => {
     const person = await story.visit();
     const { page } = person;
@@ -117,3 +147,6 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     await page.getByText('Your session expires at').waitFor();
   });
 });
+
+/** The session is read again when a person returns to the tab. */
+const RETURN_TO_TAB = "dispatchEvent(new Event('visibilitychange'))";

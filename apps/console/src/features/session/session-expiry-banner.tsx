@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { serviceNow } from '../../lib/api/clock.ts';
-import { sessionQuery, useSession } from '../../lib/api/session.ts';
+import { sessionQuery, setSession, useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Banner } from '../../ui/feedback.tsx';
 import { TimeText } from '../../ui/text.tsx';
@@ -29,9 +29,7 @@ export function SessionExpiryBanner() {
     // The service decides when the session ends. While it is out of reach, its clock does: nothing of the wallet stays in sight.
     const readEnd = async () => {
       await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      if (queries.getQueryState(sessionQuery.queryKey)?.status === 'error') {
-        queries.setQueryData(sessionQuery.queryKey, null);
-      }
+      if (queries.getQueryState(sessionQuery.queryKey)?.status === 'error') await setSession(queries, null);
     };
     check();
     const timer = setInterval(check, CHECK_INTERVAL_MS);

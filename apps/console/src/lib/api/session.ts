@@ -32,6 +32,12 @@ export function useSession(): Session | null | undefined {
   return data ?? kept ?? data;
 }
 
+/** Sets the session. A read of it that is under way began before: its answer is dropped. */
+export async function setSession(queries: QueryClient, session: Session | null): Promise<void> {
+  await queries.cancelQueries({ queryKey: sessionQuery.queryKey });
+  queries.setQueryData(sessionQuery.queryKey, session);
+}
+
 /** Loads the sign-in code, which the first page does not need. */
 export const loadSignIn = () => loadCode(() => import('./sign-in.ts'));
 
@@ -40,7 +46,7 @@ export function useSignIn() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: async (request: SignInRequest) => (await loadSignIn()).signIn(request),
-    onSuccess: (session) => queries.setQueryData(sessionQuery.queryKey, session),
+    onSuccess: (session) => setSession(queries, session),
   });
 }
 
@@ -70,8 +76,8 @@ export function useSignOut() {
       const left = failures.find(({ error }) => !isFlywheelError(error, 'ERR_UNAUTHORIZED'));
       if (left !== undefined) throw left.error;
     },
-    onSuccess: () => {
-      queries.setQueryData(sessionQuery.queryKey, null);
+    onSuccess: async () => {
+      await setSession(queries, null);
       forget(queries);
     },
   });
