@@ -136,7 +136,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     assert.equal(await page.getByText('Your session expires at').count(), 0, 'it is said to end');
   });
 
-  it('is asked for again before the session ends, also on a computer whose clock is a day behind', async () => {
+  it('is asked for again before the session ends, also where the clock is a day behind, and gives the focus to the screen', async () => {
     const person = await story.visit();
     const { page } = person;
     await page.clock.setFixedTime(Date.now() - 86_400_000);
@@ -144,7 +144,12 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
     const soon = new Date(Date.now() + 240_000);
     await story.world.db.updateTable('sessions').set({ expires_at: soon }).where('wallet', '=', wallet).execute();
     await page.goto('/');
-    await page.getByText('Your session expires at').waitFor();
+    const warning = page.getByText('Your session expires at');
+    await warning.waitFor();
+    await page.getByRole('button', { name: 'Sign in again' }).click();
+    await page.getByRole('button', { name: /Test wallet in this browser/ }).click();
+    await warning.waitFor({ state: 'detached' });
+    await page.locator('main h1:focus').waitFor();
   });
 });
 

@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { serviceNow } from '../../lib/api/clock.ts';
 import { sessionQuery, setSession, useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { Banner } from '../../ui/feedback.tsx';
+import { focusIfLost } from '../../ui/focus-heading.ts';
 import { TimeText } from '../../ui/text.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
@@ -39,7 +40,9 @@ export function SessionExpiryBanner() {
       removeEventListener('visibilitychange', check);
     };
   }, [expiresAt, queries]);
-  if (expiresAt === undefined || !isExpiring) return null;
+  const isShown = expiresAt !== undefined && isExpiring;
+  useFocusAfter(isShown);
+  if (!isShown) return null;
   return (
     <>
       <Banner
@@ -55,4 +58,14 @@ export function SessionExpiryBanner() {
       <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
     </>
   );
+}
+
+/** Moves the focus to the title of the screen when the banner goes, and with it the button that had the focus. */
+function useFocusAfter(isShown: boolean): void {
+  const wasShown = useRef(isShown);
+  useEffect(() => {
+    const isGone = wasShown.current && !isShown;
+    wasShown.current = isShown;
+    return isGone ? focusIfLost('main h1') : undefined;
+  }, [isShown]);
 }
