@@ -1,10 +1,11 @@
+import { readShardOfError } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { router } from './app/router.tsx';
-import { forgetOtherWallets, setSession } from './lib/api/session.ts';
+import { forgetOtherWallets, sessionQuery, setSession } from './lib/api/session.ts';
 import './styles.css';
 
 /** Data this old is shown at once and fetched again in the background. */
@@ -29,9 +30,14 @@ const queryClient: QueryClient = new QueryClient({
 
 forgetOtherWallets(queryClient);
 
-/** Makes every screen ask to sign in once any answer says that the session has ended. */
+/**
+ * Makes every screen ask to sign in once any answer says that the session has ended. Each shard has a session of its own, and an
+ * answer may be of another one than the screens show: with several, the service says if their session has ended.
+ */
 function endSession(error: Error): void {
-  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) void setSession(queryClient, null);
+  if (!isFlywheelError(error, 'ERR_UNAUTHORIZED')) return;
+  if (readShardOfError(error).count === 1) void setSession(queryClient, null);
+  else void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
 }
 
 /** True if only the answer to a change may be missing: what the screens show is then read again. */

@@ -1,3 +1,4 @@
+import { readShardOfError } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { RpcError } from '@flywheel/solana-rpc';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -121,7 +122,8 @@ export interface ErrorNoticeProps {
 
 /**
  * Shows an error: its message, its code and the request id for support. The end of the session has a screen of its own.
- * Behind it only Retry is left to show: the person who is back has signed in again, and may have no other way to go on.
+ * Behind it only Retry is left to show: the person who is back has signed in again, and may have no other way to go on. One of
+ * several shards may end its session alone, and then no such screen is shown.
  */
 export function ErrorNotice({ error, onRetry, isRetrying = false }: ErrorNoticeProps) {
   const retry = onRetry && (
@@ -130,7 +132,11 @@ export function ErrorNotice({ error, onRetry, isRetrying = false }: ErrorNoticeP
     </Button>
   );
   if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) {
-    return retry ? <Notice tone="plain" title="Your session ended before this was done." action={retry} /> : null;
+    if (retry) return <Notice tone="plain" title="Your session ended before this was done." action={retry} />;
+    const { shard, count } = readShardOfError(error);
+    return count === 1 ? null : (
+      <Notice tone="failed" title={`Your session in shard ${shard} has ended. Sign in there, then try again.`} />
+    );
   }
   const known = isFlywheelError(error) ? error : null;
   return (

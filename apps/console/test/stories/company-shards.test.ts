@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { headersFor } from '@flywheel/api';
+import { headersFor, SHARD_HEADER } from '@flywheel/api';
 import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { noBrowser, SIZES } from '@flywheel/testing/browser';
 import { burnPipeline, init } from '@flywheel/testing/client';
@@ -14,6 +14,7 @@ import {
   restartShard,
   type TwoShards,
 } from '@flywheel/testing/two-shards';
+import type { Route } from 'playwright-core';
 import { checkScreenOnBoth, type Person, type Story, signIn, tellStory } from './story.ts';
 
 /** The page reads its data every ten seconds, and repeats a request that fails several times. */
@@ -64,6 +65,12 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
       .nth(1)
       .getByRole('button', { name: /^Approve batch/ })
       .click();
+    const decisions = '**/console/api/company/batches/*/approve';
+    await page.route(decisions, answerWithoutSession);
+    await page.getByRole('button', { name: 'Sign and approve' }).click();
+    await page.locator('dialog[open]').getByText('Your session in shard 2 has ended.').waitFor();
+    assert.equal(await page.getByText('Sign in to continue').count(), 0, 'it ended the session of shard 1');
+    await page.unroute(decisions);
     await page.getByRole('button', { name: 'Sign and approve' }).click();
     await page.getByText('Batch 1 approved').waitFor();
     const [, approved] = waiting;
@@ -189,3 +196,12 @@ describe('the company’s console behind two shards', { skip: noBrowser || WITH_
     return (await init(shards.proxy.url, apiKey, [burnPipeline()])).body.error === 'ERR_PAUSED';
   }
 });
+
+/** Sends a request without its cookie: the shard answers as after the end of its session. */
+async function answerWithoutSession(route: Route): Promise<void> {
+  const request = route.request();
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(request.url(), { method: request.method(), headers, body: request.postData() });
+  const shard = { [SHARD_HEADER]: answer.headers.get(SHARD_HEADER) ?? '' };
+  await route.fulfill({ status: answer.status, headers: { ...headers, ...shard }, body: await answer.text() });
+}
