@@ -12,7 +12,7 @@ import type { Deps } from '../batches/deps.ts';
 import type { Project } from '../model/project.ts';
 import { requireVisibleProject } from '../projects/access.ts';
 import { parseTerms } from '../projects/settings.ts';
-import { type Change, findReview, insertChange } from '../store/company/changes.ts';
+import { type Change, findReview, findSentAgain, insertChange } from '../store/company/changes.ts';
 import { subjectOf } from './change-subject.ts';
 import { parsePolicy } from './policies.ts';
 
@@ -24,7 +24,8 @@ export type ChangeState = 'applied' | 'stored';
  * After a change to `manual`, nothing is signed without a person's approval, including executions requested before. After a
  * change to `automatic`, batches that wait for a person still wait.
  * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST for amounts that the token does not have, a signature that is not
- * one of the operator over this change, is expired or was used, and terms that have changed meanwhile.
+ * one of the operator over this change, is expired or was used, and terms that have changed meanwhile. A request that is sent again
+ * as it was has the outcome of the first, until a later change or pause.
  */
 export async function changeTerms(
   deps: Deps,
@@ -115,7 +116,8 @@ async function requestChange(
   const invalid = await findIssueOfDecision(deps, subjectOf(change, project), signed);
   if (invalid !== null) throw invalidSignature(`is not accepted: ${invalid}`);
   const changeId = await db.transaction().execute(async (trx) => {
-    const id = await insertChange(trx, { ...signed, change }, clock.now());
+    const sent = { ...signed, change };
+    const id = (await insertChange(trx, sent, clock.now())) ?? (await findSentAgain(trx, sent));
     if (id === null) throw usedSignature();
     await jobs.enqueue(trx, { type: 'review-changes' });
     return id;

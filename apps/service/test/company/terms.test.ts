@@ -102,6 +102,41 @@ describe('the company’s signature without a person', () => {
     }
   });
 
+  it('answers a decision that is sent again as the first time, until a later one or a later pause', async () => {
+    const project = await createProject(world, LIMITS);
+    const { projectId } = project;
+    const put = async (to: CompanyTerms, from: CompanyTerms) => {
+      const body = await signTerms(world, operator.wallet, project, { from, to });
+      return () => askCompany(world, operator, 'PUT', `projects/${projectId}/terms`, body);
+    };
+    const raise = await put(RAISED, AUTOMATIC);
+    const first = requireOk(await raise());
+    assert.deepEqual(first.companyTerms, RAISED);
+    for (const again of [await raise(), ...(await Promise.all([raise(), raise()]))])
+      assert.deepEqual(again.body, first);
+    const logged = world.db.selectFrom('audit_log').select('id').where('project_id', '=', projectId);
+    assert.equal((await logged.where('action', '=', 'terms.changed').execute()).length, 1);
+    const lower = await put(AUTOMATIC, RAISED);
+    requireOk(await lower());
+    assertError(await raise(), 400, 'ERR_INVALID_REQUEST', /used before/);
+
+    for (const each of [project, 'all'] as const) {
+      const path = each === 'all' ? '' : `projects/${projectId}/`;
+      requireOk(await askCompany(world, operator, 'PUT', `${path}pause`, {}));
+      const table = each === 'all' ? 'company' : 'projects';
+      const { rows } = await sql<{ at: Date }>`
+        select paused_at as at from ${sql.table(table)} where ${each === 'all' ? sql`true` : sql`id = ${projectId}`}
+      `.execute(world.db);
+      const id = each === 'all' ? null : projectId;
+      const body = await signResumption(world, operator.wallet, id, rows[0]?.at ?? assert.fail());
+      const resume = () => askCompany(world, operator, 'POST', `${path}resume`, body);
+      for (let i = 0; i < 2; i += 1) assert.deepEqual(requireOk(await resume()), { isPaused: false });
+      requireOk(await askCompany(world, operator, 'PUT', `${path}pause`, {}));
+      assertError(await resume(), 400, 'ERR_INVALID_REQUEST', /used before/);
+      await setPause(world, operator, each, false);
+    }
+  });
+
   it('follows a change of terms that an operator signed, once, and none that somebody else wrote', async () => {
     const project = await createManualProject(world, LIMITS);
     const MANUAL = { ...AUTOMATIC, approvalMode: 'manual' } as const;

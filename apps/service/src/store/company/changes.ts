@@ -8,7 +8,7 @@ import {
   toPolicyJson,
 } from '@flywheel/protocol';
 import { type Address, isAddress } from '@solana/kit';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import * as z from 'zod';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
@@ -72,6 +72,28 @@ export async function insertChange(trx: Db, signed: SignedChange, requestedAt: D
     .returning('id')
     .executeTakeFirst();
   return inserted?.id ?? null;
+}
+
+/**
+ * Finds a stored change that is sent again as it was, for example after a lost answer.
+ * @returns its id; null if there is none, or if a later change or a later pause has taken its place.
+ */
+export async function findSentAgain(
+  trx: Db,
+  { change: { projectId: id }, operator, nonce, signedMessage, signature }: SignedChange,
+): Promise<bigint | null> {
+  const { rows } = await sql<{ id: bigint }>`
+    select id from company_changes sent
+    where project_id is not distinct from ${id}::uuid and operator = ${operator} and nonce = ${nonce}
+      and signed_message = ${Buffer.from(signedMessage)} and signature = ${Buffer.from(signature)}
+      and not exists (
+        select from company_changes later join company_reviews on change_id = later.id
+        where later.id > sent.id and later.project_id is not distinct from sent.project_id and issue is null
+      )
+      and not exists (select from projects where id = sent.project_id and paused_at > sent.paused_at)
+      and not exists (select from company where sent.project_id is null and paused_at > sent.paused_at)
+  `.execute(trx);
+  return rows[0]?.id ?? null;
 }
 
 export interface UnreviewedChange extends SignedChange {
