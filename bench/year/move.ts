@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { closeDb, openDb } from '@flywheel/service/internal/store/db.ts';
-import { randomAddress } from '@flywheel/testing/records';
 import { ROOT } from '@flywheel/testing/service-process';
 import { sql } from 'kysely';
 import { type Figures, markdownTable } from '../figures.ts';
@@ -51,18 +50,13 @@ async function moveAway({ world, project }: PastWorld): Promise<Move> {
   url.pathname = `/${name}`;
   const run = () =>
     runCommand(project.projectId, { DATABASE_URL: world.databaseUrl, DESTINATION_DATABASE_URL: url.href });
-  // It migrates the destination, and refuses: the workers there have never had the operator.
+  // It migrates the destination, and refuses: no worker there has the keys.
   await run();
   const to = openDb({ connectionString: url.href }, { error: () => undefined });
   try {
-    const { operator } = await world.db
-      .selectFrom('flywheels')
-      .select('operator')
-      .where('project_id', '=', project.projectId)
-      .executeTakeFirstOrThrow();
     await to
-      .insertInto('nonces')
-      .values({ address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority: operator })
+      .insertInto('worker_keys')
+      .values(await world.db.selectFrom('worker_keys').selectAll().execute())
       .execute();
   } finally {
     await closeDb(to);

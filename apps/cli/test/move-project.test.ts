@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import { startPgBouncer, WITH_PGBOUNCER } from '@flywheel/testing/pgbouncer';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
-import { randomAddress, storeProject } from '@flywheel/testing/records';
-import type { Address } from '@solana/kit';
+import { storeProject, storeWorkerKeys } from '@flywheel/testing/records';
 import { parseDocument, runCommand } from './run-command.ts';
 
 describe('flywheel move-project', () => {
@@ -18,8 +17,9 @@ describe('flywheel move-project', () => {
   });
 
   it('moves a project, and does nothing when it is repeated', async () => {
-    const { id, flywheel } = await storeProject(source.db);
-    await storeNonceOf(flywheel.multisig.operator);
+    const project = await storeProject(source.db);
+    const { id } = project;
+    await storeWorkerKeys(destination.db, project);
     const moved = parseDocument(await runCommand(['move-project', id, '--json'], env));
     assert.deepEqual(parseDocument(await runCommand(['move-project', id, '--json'], env)), moved);
     const there = await destination.db.selectFrom('projects').select('id').execute();
@@ -32,8 +32,9 @@ describe('flywheel move-project', () => {
     'moves from behind a pooler in transaction mode, and says what to set if the destination is behind one',
     WITH_PGBOUNCER,
     async (test) => {
-      const { id, flywheel } = await storeProject(source.db);
-      await storeNonceOf(flywheel.multisig.operator);
+      const project = await storeProject(source.db);
+      const { id } = project;
+      await storeWorkerKeys(destination.db, project);
       const owner = new URL(source.url).username;
       const [before, behind] = [
         await startPgBouncer(source.url, [owner]),
@@ -74,13 +75,4 @@ describe('flywheel move-project', () => {
       'ERR_MOVE_REFUSED',
     ]);
   });
-
-  /** Lets the destination know an operator. */
-  async function storeNonceOf(authority: Address): Promise<void> {
-    const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating' } as const;
-    await destination.db
-      .insertInto('nonces')
-      .values({ ...nonce, authority })
-      .execute();
-  }
 });

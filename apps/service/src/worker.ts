@@ -28,6 +28,7 @@ import { isRefillDue } from './store/nonce-demand.ts';
 import { findNonces } from './store/nonces.ts';
 import { requireProject } from './store/projects/projects.ts';
 import { hasDeparted } from './store/shards/directory.ts';
+import { recordWorkerKeys } from './store/shards/worker-keys.ts';
 
 export interface WorkerOptions {
   readonly signers: SignerKeys;
@@ -80,6 +81,12 @@ async function startWorking(
     { role: 'operator', previous: previousOperator, present: operator.address },
     { role: 'company', previous: previousCompany, present: company.address },
   ] as const;
+  await recordWorkerKeys(
+    deps.db,
+    changes.flatMap(({ role, previous, present }) =>
+      [present, ...(previous === null ? [] : [previous.address])].map((address) => ({ role, address })),
+    ),
+  );
   await signSuccessions(deps, changes, ending);
   const workerDeps: WorkerDeps = {
     ...deps,

@@ -80,6 +80,19 @@ export async function storeProject(db: Db, changes: Partial<StoredProject> = {})
   return project;
 }
 
+/** Records that the workers of a shard hold the keys of a project. */
+export async function storeWorkerKeys(db: Db, { flywheel }: Pick<Project, 'flywheel'>): Promise<void> {
+  const { operator, company } = flywheel.multisig;
+  await db
+    .insertInto('worker_keys')
+    .values([
+      { role: 'operator', address: operator },
+      { role: 'company', address: company },
+    ])
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
 /** Stores `count` nonces that any flywheel can lease, as processes before migration 0015 did. */
 export async function storeNonces(db: Db, count: number): Promise<void> {
   const rows = Array.from({ length: count }, () => ({

@@ -139,7 +139,7 @@ async function leave(
   const { projectId } = move;
   const project = await findNamedProject(from, projectId);
   if (project === null) throw new MoveRefused(`Project ${projectId} is not in the source.`);
-  const issue = await findMoveIssue({ from, to }, { projectId, operator: project.operator, isDiscarded });
+  const issue = await findMoveIssue({ from, to }, { projectId, keys: project.keys, isDiscarded });
   if (issue !== null) throw new MoveRefused(issue);
   const rest = isDiscarded
     ? await findUnsettled(from, project)

@@ -335,6 +335,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   project_arrivals: { serve: NONE, work: NONE },
   // A trigger with the rights of the tables' owner writes it.
   flywheel_owners: { serve: NONE, work: NONE },
+  worker_keys: { serve: NONE, work: { insert: ['role', 'address'], delete: true } },
 };
 
 /** Functions that do for a role what only the tables' owner may do otherwise (migrations 0032, 0041, 0042, 0046). */

@@ -43,6 +43,7 @@ import * as lanes from '../../migrations/0045-lanes.ts';
 import * as policySumTriggers from '../../migrations/0046-policy-sum-triggers.ts';
 import * as auditLogByTime from '../../migrations/0047-audit-log-by-time.ts';
 import * as unadmittedCapsAtCommit from '../../migrations/0048-unadmitted-caps-at-commit.ts';
+import * as workerKeys from '../../migrations/0049-worker-keys.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -89,6 +90,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0046-policy-sum-triggers': policySumTriggers,
   '0047-audit-log-by-time': auditLogByTime,
   '0048-unadmitted-caps-at-commit': unadmittedCapsAtCommit,
+  '0049-worker-keys': workerKeys,
 };
 
 /**

@@ -12,10 +12,9 @@ test('a request that waits for the row of a project while that leaves its shard 
   t.after(() => world.stop());
   const { db: to } = await openTestDatabase();
   const { projectId, cookie } = await createProject(world);
-  const nonce = await world.db.selectFrom('nonces').select(['authority', 'seed']).executeTakeFirstOrThrow();
   await to
-    .insertInto('nonces')
-    .values({ ...nonce, address: world.operator.address, value: null, state: 'creating' })
+    .insertInto('worker_keys')
+    .values(await world.db.selectFrom('worker_keys').selectAll().execute())
     .execute();
 
   const mayEnd = Promise.withResolvers<void>();

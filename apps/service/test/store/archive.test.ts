@@ -12,6 +12,7 @@ import {
   storeBatch,
   storeNonces,
   storeProject,
+  storeWorkerKeys,
 } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import type { BatchAction, CompiledPipeline } from '../../src/model/batch.ts';
@@ -100,9 +101,7 @@ describe('a packed batch', () => {
     for (const { id } of all) assert.equal(await packBatch(db, id, DAYS), true);
     const read = (from: Db) => Promise.all(all.map(({ id, key }) => readAll(id, key, moved, from)));
     const before = await read(db);
-    const operator = moved.flywheel.multisig.operator;
-    await storeNonces(destination, 1);
-    await destination.updateTable('nonces').set({ authority: operator }).execute();
+    await storeWorkerKeys(destination, moved);
     await moveProject({ from: db, to: destination, clock: realClock }, moved.id, async () => undefined);
     const withoutIds = (batches: typeof before) =>
       batches.map(({ bundles, sent, ...rest }) => ({

@@ -5,7 +5,16 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { instantClock, realClock } from '@flywheel/testing/clock';
 import { startTestJobs } from '@flywheel/testing/jobs';
 import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
-import { later, NOW, newBundle, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import {
+  later,
+  NOW,
+  newBundle,
+  randomAddress,
+  storeBatch,
+  storeNonces,
+  storeProject,
+  storeWorkerKeys,
+} from '@flywheel/testing/records';
 import { fastify } from 'fastify';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
@@ -237,7 +246,7 @@ test('a project that a restored backup brings back is taken out there, and only 
   await pause(NOW);
   context.after(() => pause(null));
   // The operator was replaced in the destination.
-  await to.deleteFrom('nonces').where('authority', '=', multisig.operator).execute();
+  await to.deleteFrom('worker_keys').where('address', '=', multisig.operator).execute();
   await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /--discard/);
   await moveProject({ from, to, clock: realClock }, project.id, none, { isDiscarded: true });
   assert.deepEqual(await livesIn(project), ['destination']);
@@ -310,7 +319,7 @@ test('the audit log of all projects is in the order of time, also with entries t
   assert.deepEqual(await readAll(project.id), timesOf(50, 30, 10));
 
   const { nextCursor } = await readHistory({ db: to }, project.id, { cursor: undefined, limit: 1 });
-  await storeOperatorOf(from, project);
+  await storeWorkerKeys(from, project);
   await moveProject({ from: to, to: from, clock: realClock }, project.id, none);
   const gone = readHistory({ db: to }, null, { cursor: nextCursor ?? '', limit: 1 });
   await assert.rejects(gone, /not in this log any more\. Begin with the first page/);
@@ -327,24 +336,11 @@ test('a pause of a project that has left is answered as one of a project that mo
   assert.notEqual(await findHalt(to, project.id), null);
 });
 
-test('a project without an operator that the destination has does not move', async () => {
-  const project = await storeProject(from);
-  await assert.rejects(moveProject({ from, to, clock: realClock }, project.id, none), /never had the operator/);
-  assert.equal(await findHalt(from, project.id), null);
-});
-
-/** Stores a project whose operator the destination has. */
+/** Stores a project with whose keys the destination's workers sign. */
 async function storeKnownProject(): Promise<Project> {
   const project = await storeProject(from);
-  await storeOperatorOf(to, project);
+  await storeWorkerKeys(to, project);
   return project;
-}
-
-/** Has a shard know a project's operator. */
-async function storeOperatorOf(db: Db, { flywheel }: Project): Promise<void> {
-  const authority = flywheel.multisig.operator;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
-  await db.insertInto('nonces').values(nonce).execute();
 }
 
 /** Moves a project, and stops between the two commits. */

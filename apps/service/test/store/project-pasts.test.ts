@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,10 +11,10 @@ import {
   NOW,
   newBundle,
   newPipeline,
-  randomAddress,
   storeBatch,
   storeNonces,
   storeProject,
+  storeWorkerKeys,
 } from '@flywheel/testing/records';
 import { ROOT } from '@flywheel/testing/service-process';
 import { type RawBuilder, sql } from 'kysely';
@@ -125,11 +124,7 @@ test('a move back takes over what the source has not removed yet', async () => {
   await interruptAt('arrived', project);
   assert.equal(await countBatches(from, project), PAST + 1);
   const { multisig } = project.flywheel;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating' } as const;
-  await from
-    .insertInto('nonces')
-    .values({ ...nonce, authority: multisig.operator })
-    .execute();
+  await storeWorkerKeys(from, project);
   await moveProject({ from: to, to: from, clock: realClock }, project.id, none);
   // The command of the first move, which was interrupted, removes nothing of a project that is back.
   await forgetPast(from, { projectId: project.id, multisig: multisig.address });
@@ -186,14 +181,13 @@ async function countDeparted(): Promise<Record<string, number>> {
 }
 
 /**
- * Stores a project whose operator the destination has, with settled batches: one, and copies of it.
+ * Stores a project with whose keys the destination's workers sign, with settled batches: one, and copies of it.
  * @returns a proof hash of it, in hex, too.
  */
 async function storeProjectWithPast(): Promise<{ readonly project: Project; readonly hash: string }> {
   const project = await storeProject(from);
-  const { address: multisig, operator: authority } = project.flywheel.multisig;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
-  await to.insertInto('nonces').values(nonce).execute();
+  const { address: multisig } = project.flywheel.multisig;
+  await storeWorkerKeys(to, project);
   const pipelines = Array.from({ length: PIPELINES }, () => newPipeline());
   const batch = await storeBatch(from, project, { pipelines });
   const { id } = batch;

@@ -42,6 +42,7 @@ const admin = await openTestDatabase();
 const WRITTEN_BY_WORK = [
   ...['bundles', 'ledger_entries', 'created_token_accounts', 'daily_spending', 'key_successions', 'company_admissions'],
   ...['company_pauses', 'company_rejections', 'company_reviews', 'company_terms', 'company_totals'],
+  'worker_keys',
 ];
 
 describe('the rights of serve and work', () => {

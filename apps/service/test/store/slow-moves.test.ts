@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { instantClock, realClock } from '@flywheel/testing/clock';
 import { countLockWaits, openTestDatabase } from '@flywheel/testing/postgres';
-import { randomAddress, storeProject } from '@flywheel/testing/records';
+import { storeProject, storeWorkerKeys } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import type { Project } from '../../src/model/project.ts';
 import { MoveRefused, moveProject } from '../../src/projects/move-project.ts';
@@ -118,9 +117,7 @@ async function slowDown(
 
 async function storeProjectThatMoves(from: Db, to: Db): Promise<Project> {
   const project = await storeProject(from);
-  const authority = project.flywheel.multisig.operator;
-  const nonce = { address: randomAddress(), seed: randomUUID(), value: null, state: 'creating', authority } as const;
-  await to.insertInto('nonces').values(nonce).execute();
+  await storeWorkerKeys(to, project);
   return project;
 }
 

@@ -6,6 +6,7 @@ import { compareMigrations } from '../migrate.ts';
 import { BELONGINGS, type Belonging, type NamedProject, type Transfer } from './belongings.ts';
 import { CopiesMissing, hasWholePast, lockPast } from './past.ts';
 import { storeRows } from './stored-rows.ts';
+import { findMissingKey, type WorkerKey } from './worker-keys.ts';
 
 type ArrivingMove = Omit<Transfer, 'destination' | 'rest'>;
 
@@ -21,12 +22,15 @@ export async function identifyShard(db: Db): Promise<string> {
 
 /**
  * Finds the reason for which a project cannot move from one database to another, a sentence; null for none.
- * @param operator of the project's multisig. Its nonces, or a succession that begins with it, show that the workers of
- * the destination have its key.
+ * @param keys of the project's multisig with which workers sign.
  */
 export async function findMoveIssue(
   { from, to }: { readonly from: Db; readonly to: Db },
-  { projectId, operator, isDiscarded }: Pick<Transfer, 'projectId' | 'isDiscarded'> & { readonly operator: string },
+  {
+    projectId,
+    keys,
+    isDiscarded,
+  }: Pick<Transfer, 'projectId' | 'isDiscarded'> & { readonly keys: readonly WorkerKey[] },
 ): Promise<string | null> {
   for (const [db, name] of [
     [from, 'source'],
@@ -37,17 +41,15 @@ export async function findMoveIssue(
       return `The ${name} has the schema of another release. Upgrade both shards first.`;
     }
   }
-  const { rows } = await sql<{ known: boolean; there: boolean }>`
-    select exists (select from projects where id = ${projectId}) as there,
-      exists (select from nonces where authority = ${operator})
-        or exists (select from key_successions where role = 'operator' and from_key = ${operator}) as known
-  `.execute(to);
-  const { known = false, there = false } = rows[0] ?? {};
+  const there = (await findNamedProject(to, projectId)) !== null;
   if (isDiscarded) return there ? null : NOTHING_TO_DISCARD;
   if (there) return ALREADY_THERE;
   if (await areAllPaused(from)) return 'The company has paused all projects of the source. Resume them first.';
-  if (known) return null;
-  return `The workers of the destination have never had the operator ${operator}. Give them its key as OPERATOR_SIGNER or OPERATOR_SIGNER_PREVIOUS first.`;
+  const missing = await findMissingKey(to, keys);
+  if (missing === null) return null;
+  const [name, setting] =
+    missing.role === 'operator' ? ['operator', 'OPERATOR_SIGNER'] : ['company approver', 'COMPANY_SIGNER'];
+  return `The worker of the destination that started last does not have the key of the project’s ${name}, ${missing.address}. Start its workers with it as ${setting} or ${setting}_PREVIOUS first.`;
 }
 
 /** The reason for which a project does not move to where it is: nothing may be copied over what a shard works on. */
@@ -57,17 +59,23 @@ export const ALREADY_THERE =
 /** The reason for which a project is not discarded: what the source has, or keeps of an interrupted move, is the only copy. */
 export const NOTHING_TO_DISCARD = 'The destination does not have the project, so nothing is discarded.';
 
-/** Finds a project with the operator of its multisig; null if it is not here. */
+/** Finds a project with the keys of its multisig with which workers sign; null if it is not here. */
 export async function findNamedProject(
   db: Db,
   projectId: string,
-): Promise<(NamedProject & { readonly operator: string }) | null> {
+): Promise<(NamedProject & { readonly keys: readonly WorkerKey[] }) | null> {
   const row = await db
     .selectFrom('flywheels')
-    .select(['project_id as projectId', 'multisig', 'operator'])
+    .select(['multisig', 'operator', 'company'])
     .where('project_id', '=', projectId)
     .executeTakeFirst();
-  return row ?? null;
+  if (!row) return null;
+  const { multisig, operator, company } = row;
+  const keys = [
+    { role: 'operator', address: operator },
+    { role: 'company', address: company },
+  ] as const;
+  return { projectId, multisig, keys };
 }
 
 /**

@@ -124,6 +124,7 @@ const TABLES: { readonly [T in keyof Schema]: Omit<Belonging, 'table'> | typeof 
   departed_rows: STAYS,
   project_arrivals: STAYS,
   flywheel_owners: STAYS,
+  worker_keys: STAYS,
 };
 
 /** The jobs of a project that wait, or wait to be repeated. None runs when a project departs. */

@@ -1,3 +1,4 @@
+import type { KeyRole } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
 
@@ -8,6 +9,7 @@ export interface ShardTables {
   departed_rows: DepartedRowsTable;
   project_arrivals: ProjectArrivalsTable;
   flywheel_owners: FlywheelOwnersTable;
+  worker_keys: WorkerKeysTable;
 }
 
 /** One row, once the database has been the source or the destination of a move. */
@@ -49,4 +51,10 @@ interface ProjectArrivalsTable {
 interface FlywheelOwnersTable {
   flywheel_id: string;
   project_id: string;
+}
+
+/** Keys of the worker that started last. */
+interface WorkerKeysTable {
+  role: KeyRole;
+  address: Address;
 }
