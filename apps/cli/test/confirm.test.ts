@@ -40,6 +40,11 @@ const STEPS: readonly Step[] = [
     effect: /Project \S+ is deleted from the source, .*; this cannot be undone\./,
     next: 'ERR_CONFIGURATION',
   },
+  {
+    words: ['move-project', randomUUID(), '--destination-restored'],
+    effect: /in another database already, both shards work on it\./,
+    next: 'ERR_CONFIGURATION',
+  },
 ];
 
 describe('a question on a terminal', () => {
@@ -83,7 +88,7 @@ describe('a question on a terminal', () => {
 
 describe('a step that cannot be undone', () => {
   for (const { words, effect, next } of STEPS) {
-    const name = words.slice(0, words[0] === 'move-project' ? 1 : 2).join(' ');
+    const name = words[0] === 'move-project' ? `${words[0]} ${words.at(-1)}` : words.slice(0, 2).join(' ');
 
     it(`flywheel ${name} says its effect and is refused without a terminal, until --yes is passed`, async () => {
       const refused = await runCommand(words, {}, new PassThrough());

@@ -66,8 +66,9 @@ describe('flywheel move-project', () => {
     };
     assert.deepEqual(await run(['no-uuid']), [2, 'ERR_USAGE']);
     assert.deepEqual(await run([id, '--discard', '--abandon']), [2, 'ERR_USAGE']);
+    assert.deepEqual(await run([id, '--discard', '--destination-restored', '--yes']), [2, 'ERR_USAGE']);
     assert.deepEqual(await run([randomUUID()]), [1, 'ERR_MOVE_REFUSED']);
-    assert.deepEqual(await run([id]), [1, 'ERR_MOVE_REFUSED'], 'the destination never had its operator');
+    assert.deepEqual(await run([id]), [1, 'ERR_MOVE_REFUSED'], 'the workers of the destination do not have its keys');
     const { DATABASE_URL = '' } = env;
     assert.deepEqual(await run([id], { DATABASE_URL }), [1, 'ERR_CONFIGURATION']);
     assert.deepEqual(await run([id], { DATABASE_URL, DESTINATION_DATABASE_URL: DATABASE_URL }), [

@@ -17,7 +17,8 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
     )
     .argument('<project-id>', 'id of the project, as in the console')
     .option('--discard', 'only take it out of the source, a restored backup: the destination has the project already')
-    .option('--yes', 'discard without asking')
+    .option('--destination-restored', 'continue in the destination, restored from a backup made before its first move')
+    .option('--yes', 'discard, or continue in a restored destination, without asking')
     .option('--abandon', 'only remove from the destination what was copied there: the project stays in the source')
     .addHelpText(
       'after',
@@ -25,9 +26,14 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
     )
     .action(async (projectId: string, options: Options) => {
       const { discard: isDiscarded = false, abandon: isAbandoned = false, yes } = options;
+      const { destinationRestored: isDestinationRestored = false } = options;
       if (!isUuid(projectId)) throw new CliError('ERR_USAGE', `${projectId} is not the id of a project.`);
-      if (isDiscarded && isAbandoned) throw new CliError('ERR_USAGE', 'Give --discard or --abandon, not both.');
+      if ([isDiscarded, isAbandoned, isDestinationRestored].filter(Boolean).length > 1) {
+        throw new CliError('ERR_USAGE', 'Give only one of --discard, --abandon and --destination-restored.');
+      }
       if (isDiscarded) await confirmEffect(context, describeDiscard(projectId), { question: 'Discard it?', yes });
+      if (isDestinationRestored)
+        await confirmEffect(context, describeRestored(projectId), { question: 'Continue there?', yes });
       const { MoveRefused } = await import('@flywheel/service');
       try {
         if (isAbandoned) {
@@ -35,7 +41,7 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
           return output.result({ projectId }, `The destination has nothing of project ${projectId}.`);
         }
         const move = await withAdminOf(context, ({ moveProject }) =>
-          moveProject(projectId, noteOnce(output), { isDiscarded }),
+          moveProject(projectId, noteOnce(output), { isDiscarded, isDestinationRestored }),
         );
         output.result({ projectId, ...move }, `Project ${projectId} is in the destination now.`);
       } catch (error) {
@@ -48,11 +54,16 @@ export function addMoveProjectCommand(program: Command, context: Context): void 
 interface Options {
   readonly discard?: boolean;
   readonly abandon?: boolean;
+  readonly destinationRestored?: boolean;
   readonly yes?: boolean;
 }
 
 function describeDiscard(projectId: string): string {
   return `Project ${projectId} is deleted from the source, the database of DATABASE_URL, with all its batches and keys there; this cannot be undone.`;
+}
+
+function describeRestored(projectId: string): string {
+  return `The interrupted move of project ${projectId} continues in the database of DESTINATION_DATABASE_URL. If the project is in another database already, both shards work on it.`;
 }
 
 /** Notes each step once: a past is copied in many. */

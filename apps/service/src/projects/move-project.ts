@@ -6,11 +6,13 @@ import {
   arriveLater,
   findMoveIssue,
   findNamedProject,
+  hasMovedBefore,
   identifyShard,
   isInUse,
   isStored,
   NOTHING_TO_DISCARD,
   recordArrival,
+  redirectMove,
 } from '../store/shards/arrival.ts';
 import type { NamedProject, Transfer } from '../store/shards/belongings.ts';
 import {
@@ -42,6 +44,7 @@ export type MoveStep = 'copied' | 'refusing' | 'departed' | 'arrived';
 
 export interface MoveOptions {
   readonly isDiscarded?: boolean;
+  readonly isDestinationRestored?: boolean;
 }
 
 /** The project cannot move now; it is where it was, and takes work. The message says what to do. */
@@ -65,13 +68,15 @@ const SETTLE_MS = 1_000;
  * @param onStep is called after each step. An error that it throws interrupts the move there.
  * @param isDiscarded takes the project out of the source only: its backup was restored, and the destination has the
  * project since.
+ * @param isDestinationRestored continues an interrupted move in a destination that was restored from a backup made before
+ * its first move, and so has another identity.
  * @throws MoveRefused
  */
 export async function moveProject(
   deps: MoveDeps,
   projectId: string,
   onStep: (step: MoveStep) => Promise<void>,
-  { isDiscarded = false }: MoveOptions = {},
+  { isDiscarded = false, isDestinationRestored = false }: MoveOptions = {},
 ): Promise<{ readonly moveId: string }> {
   const { from, to } = deps;
   const destination = await identifyShard(to);
@@ -81,7 +86,13 @@ export async function moveProject(
   const departure = await findDeparture(from, projectId);
   const moveId = departure?.moveId ?? randomUUID();
   const move = { moveId, projectId, destination, isDiscarded };
+  if (departure !== null) await requireDestination(deps, move, departure, isDestinationRestored);
   const { multisig } = departure ?? (await leave(deps, move, onStep));
+  if (departure?.hasArrived) {
+    await forgetPast(from, { projectId, multisig });
+    await requireThere(deps, projectId);
+    return { moveId };
+  }
   if (departure !== null) await arriveAfterAll(deps, move, departure, onStep);
   await onStep('arrived');
   await recordArrival(from, moveId);
@@ -99,18 +110,52 @@ export async function abandonMove({ from, to }: Pick<MoveDeps, 'from' | 'to'>, p
   await forgetPast(to, project);
 }
 
+/**
+ * Requires that the rows of a move which have left the source go on to the database that they left for.
+ * @param isRestored accepts a database that can be that one, restored from a backup.
+ */
+async function requireDestination(
+  { from, to }: MoveDeps,
+  { moveId, projectId, destination }: Omit<Transfer, 'rest'>,
+  departure: Departure,
+  isRestored: boolean,
+): Promise<void> {
+  const meant = departure.destination;
+  if (meant === destination) return;
+  const left = `Project ${projectId} has left for the shard with the identity ${meant}; the destination has ${destination}.`;
+  if (departure.hasArrived) throw new MoveRefused(`${left} It has arrived there.`);
+  if (!isRestored) {
+    throw new MoveRefused(
+      `${left} Continue its move to that one. If the destination is that one, restored from a backup made before its first move, add --destination-restored.`,
+    );
+  }
+  if (await hasMovedBefore(to, departure.departedAt)) {
+    throw new MoveRefused(`${left} The destination had moves before the project left, so it is another shard.`);
+  }
+  await redirectMove(from, moveId, destination);
+}
+
+/** Requires that a project whose move has ended is still where it arrived. */
+async function requireThere({ from, to }: MoveDeps, projectId: string): Promise<void> {
+  if ((await findNamedProject(to, projectId)) !== null) return;
+  const further = await findDeparture(to, projectId);
+  const arrived = `Project ${projectId} arrived in the destination, and is not there`;
+  if (further === null) throw new MoveRefused(`${arrived}: its database was restored from a backup.`);
+  const isBack = further.destination === (await identifyShard(from));
+  const place = isBack ? 'the source' : `the shard with the identity ${further.destination}`;
+  throw new MoveRefused(
+    `${arrived}: it has left for ${place}.${further.hasArrived ? '' : ' That move was interrupted. Continue it.'}`,
+  );
+}
+
 /** Ends a move whose rows have left the source. */
 async function arriveAfterAll(
   deps: MoveDeps,
   move: Omit<Transfer, 'rest'>,
-  { destination, hasArrived, multisig }: Departure,
+  { multisig }: Departure,
   onStep: (step: MoveStep) => Promise<void>,
 ): Promise<void> {
   const { moveId, projectId, isDiscarded } = move;
-  if (destination !== move.destination) {
-    throw new MoveRefused(`Project ${projectId} has left for another shard. Continue its move to that one.`);
-  }
-  if (hasArrived) return;
   // Read first: if another process stores the project in between, the second question finds its arrival.
   const isThere = (await findNamedProject(deps.to, projectId)) !== null;
   if (await isStored(deps.to, moveId)) return;

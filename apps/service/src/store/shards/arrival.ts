@@ -111,6 +111,28 @@ export async function isStored(db: Db, moveId: string): Promise<boolean> {
   return row !== undefined;
 }
 
+/**
+ * Returns true if a shard was the source or the destination of a move before a time. A database that is restored from a
+ * backup made before its first move was not.
+ */
+export async function hasMovedBefore(db: Db, time: Date): Promise<boolean> {
+  const { rows } = await sql<{ moved: boolean }>`
+    select exists (select from project_arrivals where arrived_at < ${time})
+      or exists (select from project_moves where departed_at < ${time}) as moved
+  `.execute(db);
+  return rows[0]?.moved === true;
+}
+
+/** Lets a move whose rows have left, and have not arrived, go on to another database. */
+export async function redirectMove(db: Db, moveId: string, destination: string): Promise<void> {
+  await db
+    .updateTable('project_moves')
+    .set({ destination })
+    .where('id', '=', moveId)
+    .where('arrived_at', 'is', null)
+    .execute();
+}
+
 /** Stores the rows of a move that was interrupted after they had left. */
 export async function arriveLater(
   { from, to }: { readonly from: Db; readonly to: Db },

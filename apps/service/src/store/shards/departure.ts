@@ -18,6 +18,7 @@ import {
 export interface Departure {
   readonly moveId: string;
   readonly destination: string;
+  readonly departedAt: Date;
   readonly hasArrived: boolean;
   readonly multisig: string;
 }
@@ -26,12 +27,12 @@ export interface Departure {
 export async function findDeparture(db: Db, projectId: string): Promise<Departure | null> {
   const row = await db
     .selectFrom('project_moves')
-    .select(['id', 'destination', 'arrived_at', 'multisig'])
+    .select(['id', 'destination', 'departed_at', 'arrived_at', 'multisig'])
     .where('project_id', '=', projectId)
     .executeTakeFirst();
   if (!row) return null;
-  const { id: moveId, destination, arrived_at, multisig } = row;
-  return { moveId, destination, hasArrived: arrived_at !== null, multisig };
+  const { id: moveId, destination, departed_at: departedAt, arrived_at, multisig } = row;
+  return { moveId, destination, departedAt, hasArrived: arrived_at !== null, multisig };
 }
 
 /**
