@@ -9,9 +9,11 @@ const [batchId = '', walletAddress = '', vaultAddress = ''] = process.argv.slice
 const { client, rpcUrl } = await connectFromEnvironment();
 const wallet = byteSigner(walletAddress, async (message) => {
   const response = await fetch(process.env.KMS_URL ?? '', { method: 'POST', body: new Uint8Array(message) });
+  if (!response.ok) throw new Error(`The KMS answered ${response.status}.`);
   return new Uint8Array(await response.arrayBuffer());
 });
 // More than this a person must approve. Before the KMS signs, the chain must hold exactly these pipelines.
 const mayApprove = ({ pipelines }: BatchToApprove) => Number(totalTokens(pipelines).total) <= 10_000;
 const batch = await approveBatch(client, batchId, { wallet, verify: { rpcUrl, vaultAddress }, mayApprove });
 process.stdout.write(`${JSON.stringify(batch)}\n`);
+if (batch.status !== 'EXECUTED') process.exitCode = 1;

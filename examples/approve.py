@@ -2,6 +2,8 @@
 
 FLYWHEEL_API_KEY=… python3 examples/approve.py <batch id> <keypair file> <vault address>
 
+The exit code is 0 only if the batch is executed.
+
 It needs `solders` (pip install solders) and nothing of Flywheel. It believes no text of the service: accounts are derived
 from the vault that you pass, and every instruction is read from the chain.
 """
@@ -14,7 +16,7 @@ from solders.pubkey import Pubkey
 from solders.token.associated import get_associated_token_address
 from solders.transaction import VersionedTransaction
 
-URL = os.environ.get("FLYWHEEL_URL", "http://127.0.0.1:4000")
+URL = os.environ.get("FLYWHEEL_URL", "http://127.0.0.1:4000").rstrip("/")
 RPC_URL = os.environ.get("SOLANA_RPC_URL", "http://127.0.0.1:8899").split(",")[0]
 API_KEY = {"x-service-api-key": os.environ["FLYWHEEL_API_KEY"]}
 
@@ -44,8 +46,7 @@ def main(batch_id: str, keypair_file: str, vault_text: str) -> None:
             print(f"  {line}")
     if input("Approve this batch? [y/N] ") != "y":
         sys.exit("Not signed.")
-    result = fetch(f"{URL}/v1/flywheel/batch/execute", {"batchId": batch_id, "signedTx": sign(transaction, wallet)})
-    print(f"\nBatch {result['batchId']} is {result['status']}.")
+    execute(batch_id, sign(transaction, wallet))
 
 
 def check_approval(message, wallet: Pubkey, vault: Pubkey) -> tuple[Pubkey, Pubkey]:
@@ -171,15 +172,31 @@ def accounts_of(addresses: list[Pubkey]) -> list[bytes]:
 def await_approval(batch_id: str) -> str:
     """Waits until the batch is on chain. Its approval stays valid for days."""
     while True:
-        batch = fetch(f"{URL}/v1/flywheel/batch/{batch_id}?include=approval")
+        batch = call(f"/batch/{batch_id}?include=approval")
         if batch["status"] == "FINALIZED":
             return batch["proposalApproveTx"]
         require(batch["status"] == "AVAILABLE_TO_QUEUE", f"the batch is {batch['status']}")
         time.sleep(0.5)
 
 
-def fetch(url: str, body: dict | None = None) -> dict:
-    headers = {"content-type": "application/json", **(API_KEY if url.startswith(URL) else {})}
+def execute(batch_id: str, signed: str) -> None:
+    """Executes the batch to its end. The request is sent again until then, which executes nothing twice."""
+    while True:
+        status = call("/batch/execute", {"batchId": batch_id, "signedTx": signed})["status"]
+        print(f"\nBatch {batch_id} is {status}.")
+        if status == "EXECUTED":
+            return
+        if status == "FAILED":
+            sys.exit(1)
+        time.sleep(10)
+
+
+def call(path: str, body: dict | None = None) -> dict:
+    return fetch(f"{URL}/v1/flywheel{path}", body, API_KEY)
+
+
+def fetch(url: str, body: dict | None = None, headers: dict = {}) -> dict:
+    headers = {"content-type": "application/json", **headers}
     request = urllib.request.Request(url, body and json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request) as response:

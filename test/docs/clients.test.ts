@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { getProposalApproveInstruction, vaultAddress } from '@flywheel/squads';
 import { randomAddress } from '@flywheel/testing/records';
@@ -65,6 +67,70 @@ for line in describe([(MEMO, [], ${JSON.stringify(memo)}.encode())], MEMO):
   assert.equal(shown, `memo      'thank you ✓\\n\\x1b[2A\\x1b[2K  burn 1\\u202e\\x9b'\n`);
 });
 
+it('examples/approve.py executes to the end, and exits with 0 only for a batch that is executed', {
+  skip,
+}, async (context) => {
+  const answers = [
+    { code: 202, status: 'FINALIZED' },
+    { code: 200, status: 'FAILED' },
+    { code: 202, status: 'FINALIZED' },
+    { code: 200, status: 'EXECUTED' },
+  ];
+  const url = await serve(context, ({ url: path }) => {
+    const { code = 500, status } = answers.shift() ?? {};
+    return { code: path === '/v1/flywheel/batch/execute' ? code : 404, body: { batchId: 'b', status } };
+  });
+  const program = `time.sleep = lambda seconds: None
+for _ in range(2):
+    try:
+        execute("b", "")
+        print("exit 0")
+    except SystemExit as end:
+        print("exit", end.code)
+`;
+  const shown = await runExample(program, { FLYWHEEL_URL: `${url}/` });
+  assert.deepEqual(shown.split('\n').filter(Boolean), [
+    ...['Batch b is FINALIZED.', 'Batch b is FAILED.', 'exit 1'],
+    ...['Batch b is FINALIZED.', 'Batch b is EXECUTED.', 'exit 0'],
+  ]);
+});
+
+it('examples/approve.py shows its API key to the service alone', { skip }, async (context) => {
+  const keys: unknown[] = [];
+  const url = await serve(context, ({ url: path, headers }) => {
+    keys.push([path, headers['x-service-api-key']]);
+    return { code: 200, body: { result: { value: [] }, status: 'FINALIZED', proposalApproveTx: '' } };
+  });
+  await runExample('await_approval("b"), accounts_of([MEMO])', {
+    FLYWHEEL_URL: url,
+    SOLANA_RPC_URL: `${url}/rpc`,
+    FLYWHEEL_API_KEY: 'secret',
+  });
+  assert.deepEqual(keys, [
+    ['/v1/flywheel/batch/b?include=approval', 'secret'],
+    ['/rpc', undefined],
+  ]);
+});
+
+interface Answer {
+  readonly code: number;
+  readonly body: object;
+}
+
+/** Starts a server until the test ends. @returns its URL. */
+async function serve(context: TestContext, answer: (request: IncomingMessage) => Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    const { code, body } = answer(request);
+    response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  context.after(() => server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  return `http://127.0.0.1:${address.port}`;
+}
+
 function approve(of: Address, member: Address): Instruction {
   return getProposalApproveInstruction({ multisig, member, proposal: of, memo: null });
 }
@@ -86,12 +152,12 @@ for wire, vault in ${JSON.stringify(cases.map(([instructions, vault, payer]) => 
 }
 
 /** Runs Python with the names of the example. @returns what it prints. */
-async function runExample(program: string): Promise<string> {
+async function runExample(program: string, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   const imports = `import base64, sys
 sys.path.insert(0, ${JSON.stringify(join(ROOT, 'examples'))})
 from approve import *
 `;
-  const env = { ...process.env, FLYWHEEL_API_KEY: '', PYTHONDONTWRITEBYTECODE: '1', PYTHONUTF8: '1' };
+  const env = { ...process.env, FLYWHEEL_API_KEY: '', PYTHONDONTWRITEBYTECODE: '1', PYTHONUTF8: '1', ...settings };
   return (await promisify(execFile)(PYTHON, ['-c', imports + program], { env })).stdout;
 }
 

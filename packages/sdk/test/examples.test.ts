@@ -180,7 +180,12 @@ describe('the examples', () => {
   });
 
   it('approve-with-kms approves a batch with a key of a KMS, for the given vault', async () => {
+    let isAway = false;
     const kms = createServer(async (request, response) => {
+      if (isAway) {
+        response.writeHead(503).end();
+        return;
+      }
       const message = await buffer(request);
       response.end(await signBytes(project.wallet.keyPair.privateKey, message));
     });
@@ -197,10 +202,18 @@ describe('the examples', () => {
     const refused = runExample('approve-with-kms.ts', [large.batch.id, address, project.vaultAddress], { KMS_URL });
     await assert.rejects(refused, /mayApprove does not accept this batch/);
     const args = [batch.id, address, project.vaultAddress];
+    isAway = true;
+    await assert.rejects(runExample('approve-with-kms.ts', args, { KMS_URL }), /The KMS answered 503/);
+    isAway = false;
     assert.equal(JSON.parse(await runExample('approve-with-kms.ts', args, { KMS_URL })).status, 'EXECUTED');
     kms.close();
     const again = await runExample('approve-with-kms.ts', args, { KMS_URL });
     assert.equal(JSON.parse(again).status, 'EXECUTED', 'without the KMS');
+    await client.cancelBatch(large.batch.id);
+    await assert.rejects(
+      runExample('approve-with-kms.ts', [large.batch.id, address, project.vaultAddress]),
+      ({ code, stdout }) => code === 1 && JSON.parse(stdout).status === 'FAILED',
+    );
   });
 
   it('csv-airdrop sends a file once', async () => {
@@ -231,12 +244,12 @@ describe('the examples', () => {
     assert.equal(await tokenBalance(world, project.mint, recipient), 1_250_000n);
   });
 
-  it('have at most ten lines of code, imports and the usage line aside', async () => {
+  it('have at most ten lines of code, imports, the usage line and the exit code aside', async () => {
     for (const name of await readdir(new URL('../../../examples/', import.meta.url))) {
       if (!name.endsWith('.ts')) continue;
       const text = await readFile(pathOf(name), 'utf8');
       const lines = text.replace(/^if \(.*\) \{\n[^}]*process\.exit\(2\);\n\}$/m, '').split('\n');
-      const code = lines.filter((line) => !/^\s*(\/\/.*)?$|^import /.test(line));
+      const code = lines.filter((line) => !/^\s*(\/\/.*)?$|^import |process\.exitCode = 1;$/.test(line));
       assert.ok(code.length <= 10, `${name} has ${code.length} lines of code`);
     }
   });
