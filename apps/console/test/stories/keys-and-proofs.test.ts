@@ -59,6 +59,32 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [false, true]);
   });
 
+  it('say that a replaced key ends without a successor, once the new key is revoked', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    await page.goto(`/p/${projectId}/keys`);
+    await page.getByRole('button', { name: /^Rotate/ }).click();
+    await page.getByRole('button', { name: 'Create the new key' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('Both keys work until').waitFor();
+    // The new key, above the old one.
+    await page
+      .getByRole('button', { name: /^Revoke/ })
+      .first()
+      .click();
+    const asked = await page.locator('dialog[open] label').textContent();
+    await page.getByLabel(/^Type/).fill(/“(.+)”/.exec(asked ?? '')?.[1] ?? '');
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page
+      .getByText(/The key that replaces it, .* was revoked\. This one works until .* create a new key/)
+      .waitFor();
+    assert.equal(await page.getByText('Both keys work until').count(), 0);
+    await page.goto(`/p/${projectId}`);
+    await page.getByText(/replaces it has ended already: create a new one before then/).waitFor();
+  });
+
   it('show a key that was created although its answer, the only one with its secret, was lost', async () => {
     const person = await story.visit();
     const { page } = person;

@@ -15,7 +15,7 @@ export interface ProjectState {
   readonly needs: VaultNeeds | null;
   readonly limits: ProjectOverview['limits'];
   readonly used: { readonly burnBaseUnits: bigint; readonly airdropBaseUnits: bigint };
-  /** Keys that expire soon and have no successor. */
+  /** Keys that expire soon and have no successor that works. */
   readonly expiringKeys: readonly StoredKey[];
 }
 
@@ -122,10 +122,14 @@ function usedUp({ project, limits, used }: ProjectState): Attention[] {
   });
 }
 
-function expiring({ id, name, prefix, expiresAt }: StoredKey): Attention {
+function expiring({ id, name, prefix, expiresAt, replacedBy }: StoredKey): Attention {
+  const advice =
+    replacedBy === null
+      ? 'Rotate it before then.'
+      : 'The key that replaces it has ended already: create a new one before then.';
   return {
     kind: 'KEY_EXPIRES',
-    message: `The API key ${name ?? prefix} stops working at ${expiresAt?.toISOString()}. Rotate it before then.`,
+    message: `The API key ${name ?? prefix} stops working at ${expiresAt?.toISOString()}. ${advice}`,
     keyId: id,
   };
 }

@@ -157,6 +157,29 @@ describe('the overview of a project', () => {
     assert.match(expiring.message, /ads/);
   });
 
+  it('shows a replaced key that expires soon only while its successor has ended and was not replaced', async () => {
+    const project = await createProject(world);
+    const keys = `${pathOf(project)}/keys`;
+    const post = async (path: string, body: object) =>
+      requireOk(await ask('POST', `${keys}${path}`, project.cookie, body));
+    const rotate = (keyId: string) => post(`/${keyId}/rotate`, { overlapSeconds: 3_600 });
+    const revoke = async (keyId: string) => requireOk(await ask('DELETE', `${keys}/${keyId}`, project.cookie));
+    const old = await post('', { name: 'ads' });
+    const next = await rotate(old.keyId);
+    assert.deepEqual(kindsOf(await overviewOf(project)), []);
+    await revoke(next.keyId);
+    const [expiring, ...others] = (await overviewOf(project)).attention;
+    assert.deepEqual([expiring.kind, expiring.keyId, others], ['KEY_EXPIRES', old.keyId, []]);
+    assert.match(expiring.message, /ads stops working at .* replaces it has ended already: create a new one/);
+
+    const { keyId } = await post('', { name: 'shop' });
+    const second = await rotate(keyId);
+    await rotate(second.keyId);
+    await revoke(second.keyId);
+    const { attention } = await overviewOf(project);
+    assert.deepEqual(attention, [expiring], 'the third works');
+  });
+
   it('counts only the rest of a partly executed batch', async () => {
     const halfway = await createProject(world, { decimals: 0 });
     const batch = await setUpBatch(world, halfway, [burnPipeline(1), burnPipeline(2), burnPipeline(4)]);

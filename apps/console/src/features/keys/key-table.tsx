@@ -21,7 +21,7 @@ export interface KeyChange {
   readonly dialog: 'rotate' | 'revoke';
 }
 
-/** Lists keys; a key that is being replaced shows how long both keys work. */
+/** Lists keys; a key that is being replaced shows how long both keys work, or that its successor has ended. */
 export function KeyTable({ label, keys, allKeys, onChange }: KeyTableProps) {
   const columns =
     onChange === undefined
@@ -37,7 +37,8 @@ export function KeyTable({ label, keys, allKeys, onChange }: KeyTableProps) {
         ];
   const overlapOf = (old: KeySummary) => {
     const next = old.state === 'replaced' ? allKeys.find(({ keyId }) => keyId === old.replacedBy) : undefined;
-    return next && <OverlapChart old={old} next={next} />;
+    if (next === undefined) return undefined;
+    return hasEnded(next) ? <SuccessorEnded old={old} next={next} /> : <OverlapChart old={old} next={next} />;
   };
   return <Table label={label} columns={columns} rows={keys} keyOf={({ keyId }) => keyId} under={overlapOf} />;
 }
@@ -95,7 +96,7 @@ interface KeyActionsProps {
 }
 
 function KeyActions({ apiKey, onChange }: KeyActionsProps) {
-  if (apiKey.state === 'revoked' || apiKey.state === 'expired') return null;
+  if (hasEnded(apiKey)) return null;
   const name = displayName(apiKey);
   return (
     <span className="flex gap-2 md:justify-end">
@@ -116,16 +117,36 @@ function KeyActions({ apiKey, onChange }: KeyActionsProps) {
   );
 }
 
-interface OverlapChartProps {
+function hasEnded({ state }: KeySummary): boolean {
+  return state === 'revoked' || state === 'expired';
+}
+
+interface RotatedKeyProps {
   readonly old: KeySummary;
+  /** The key that replaces it. */
   readonly next: KeySummary;
+}
+
+/** Says that a replaced key ends without a successor. */
+function SuccessorEnded({ old, next }: RotatedKeyProps) {
+  return (
+    <p className="rounded border bg-sunken p-3 text-sm">
+      The key that replaces it, <code>{next.prefix}…</code>, {next.state === 'revoked' ? 'was revoked' : 'has expired'}.
+      {old.expiresAt !== undefined && (
+        <>
+          {' '}
+          This one works until <TimeText at={old.expiresAt} />: create a new key before then.
+        </>
+      )}
+    </p>
+  );
 }
 
 /** Margin before the rotation and after the old key’s end, as a share of the overlap. */
 const MARGIN = 0.18;
 
 /** Shows when each of two keys works, as two bars on one time axis. Two rectangles need no chart library. */
-function OverlapChart({ old, next }: OverlapChartProps) {
+function OverlapChart({ old, next }: RotatedKeyProps) {
   const startMs = Date.parse(next.dateCreated);
   const endMs = Date.parse(old.expiresAt ?? next.dateCreated);
   const spanMs = Math.max(1, endMs - startMs) * (1 + 2 * MARGIN);

@@ -94,7 +94,7 @@ export async function findStoredKey(db: Db, projectId: string, keyId: string): P
   return row ? toStoredKey(row) : null;
 }
 
-/** Finds working keys that expire before a time and have no replacement; the next to expire first. */
+/** Finds working keys that expire before a time and have no replacement that works; the next to expire first. */
 export async function findExpiringKeys(
   db: Db,
   projectId: string,
@@ -102,7 +102,16 @@ export async function findExpiringKeys(
 ): Promise<StoredKey[]> {
   const rows = await selectKeys(db, projectId)
     .where('revoked_at', 'is', null)
-    .where('replaced_by', 'is', null)
+    .where((eb) => {
+      // A replacement that was replaced itself has a successor, which this list has if it ends too.
+      const ended = eb
+        .selectFrom('api_keys as next')
+        .select('next.id')
+        .whereRef('next.id', '=', 'api_keys.replaced_by')
+        .where('next.replaced_by', 'is', null)
+        .where((of) => of.or([of('next.revoked_at', 'is not', null), of('next.expires_at', '<=', now)]));
+      return eb.or([eb('replaced_by', 'is', null), eb.exists(ended)]);
+    })
     .where('expires_at', '>', now)
     .where('expires_at', '<', before)
     .orderBy('expires_at')
