@@ -89,6 +89,8 @@ export interface RegisterVerification {
   readonly expect?: RegistrationInput['expect'];
   /** Called with what is about to be signed, and the service's answer, before the wallet signs; it may throw. */
   readonly onVerified?: (terms: RegistrationTerms, registration: Registration) => Promise<void>;
+  /** Called when the wallet has signed, before the service gets the transaction: its answer may be lost. */
+  readonly onSigned?: (terms: RegistrationTerms) => void;
   /** Called with the reasons against signing, before the error is thrown; it may throw another one. */
   readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
@@ -162,13 +164,14 @@ export function createConsoleClient({ url, ...options }: ConsoleClientOptions): 
       return signedIn.failures;
     },
 
-    async register(wallet, body, { rpcUrl, expect, onVerified, onRefused }) {
+    async register(wallet, body, { rpcUrl, expect, onVerified, onSigned, onRefused }) {
       const registration = await call(CONSOLE_OPERATIONS.createRegistration, { body });
       const input = { wallet, mint: body.mint, registration, ...(expect !== undefined && { expect }) };
       const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input, {
         onVerified: async (verified) => onVerified?.(verified, registration),
         ...(onRefused !== undefined && { onRefused }),
       });
+      onSigned?.(terms);
       const project = await confirmRegistration(connection, registration.registrationId, signedTransaction);
       await compareRegistered(rpcUrl, terms, project);
       return { project, registration, terms };

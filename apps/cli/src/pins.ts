@@ -4,6 +4,7 @@ import type { Batch } from '@flywheel/api';
 import { tryParseJson } from '@flywheel/protocol';
 import {
   type ClaimedProject,
+  confirmPin,
   expectedOfMultisig,
   expectedOfRegistration,
   findPin,
@@ -13,12 +14,14 @@ import {
   type Pins,
   parsePins,
   pinRegistration,
+  pinSigned,
   pinVerified,
   type RegistrationInput,
   type RegistrationRefusal,
   type RegistrationTerms,
   type VerificationResult,
   type VerifyOptions,
+  verifyRegistered,
 } from '@flywheel/sdk';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
@@ -33,15 +36,18 @@ export interface PinFile {
   expectedOfRegistration(trusted: readonly string[]): RegistrationInput['expect'];
   /** @throws CliError `ERR_PIN` if the registration is refused only because this computer does not know its keys. */
   requireKnownKeys(refusal: RegistrationRefusal): void;
+  /** Keeps a registration that the wallet has signed, until `keepRegistration` or `findMultisig` has compared it with the chain. */
+  keepSigned(terms: RegistrationTerms): void;
   /** Keeps a registration that was verified on chain. @returns notes about what is new. */
   keepRegistration(terms: RegistrationTerms): readonly string[];
   /**
-   * Finds the wallet's multisig.
+   * Finds the wallet's multisig. A registration that was not compared with the chain yet is compared now.
    * @param claimed what the service says about the project; null if it is not known.
    * @returns null if this computer knows none of this wallet, or `trusted` names the vault.
    * @throws CliError `ERR_PIN` if the service shows another vault or mint than this computer knows.
+   * @throws FlywheelError `ERR_CHAIN_MISMATCH` if the chain holds another multisig than the wallet has signed.
    */
-  findMultisig(wallet: string, claimed: ClaimedProject | null, trusted: readonly string[]): MultisigPin | null;
+  findMultisig(wallet: string, claimed: ClaimedProject | null, trusted: readonly string[]): Promise<MultisigPin | null>;
   /** Keeps the multisig of a verified batch. @returns notes about what is new. */
   keepVerified(wallet: string, verified: VerifiedBatch): readonly string[];
 }
@@ -89,6 +95,10 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
       );
     },
 
+    keepSigned(terms) {
+      write(pinSigned(readPins(path), place, terms, new Date()));
+    },
+
     keepRegistration(terms) {
       const pins = readPins(path);
       const isFirst = expectedOfRegistration(pins, place) === undefined;
@@ -96,9 +106,13 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
       return isFirst ? [describeFirstRegistration(displayUrl(url), path)] : describeSuccessions(terms);
     },
 
-    findMultisig(wallet, claimed, trusted) {
+    async findMultisig(wallet, claimed, trusted) {
       if (claimed !== null && trusted.includes(claimed.vaultAddress)) return null;
       const search = findPin(readPins(path), place, { wallet, claimed });
+      if (search.pin?.signed) {
+        await verifyRegistered(rpcUrl, search.pin.signed, search.pin);
+        write(confirmPin(readPins(path), search.pin));
+      }
       if (search.pin !== undefined) return search.pin;
       throw new CliError('ERR_PIN', describeMismatch(displayUrl(url), wallet, claimed, search));
     },

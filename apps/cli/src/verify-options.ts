@@ -37,7 +37,7 @@ export async function openVerification(
   if (project !== null) await requireMint(node, project.token.mint);
   const pins = await openPins(context, options, node);
   const claimed = project && { vaultAddress: project.vaultAddress, mintAddress: project.token.mint };
-  const pin = pins.findMultisig(wallet, claimed, options.trust ?? []);
+  const pin = await pins.findMultisig(wallet, claimed, options.trust ?? []);
   return {
     verify: withPin({ rpcUrl, ...claimed }, pin),
     keep: (event) => (event.stage === 'verified' ? pins.keepVerified(wallet, event) : []),

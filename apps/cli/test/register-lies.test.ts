@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { RegisteredProject, Registration } from '@flywheel/api';
+import type { ProjectOverview, RegisteredProject, Registration } from '@flywheel/api';
 import { describeFreezeRisk } from '@flywheel/protocol';
 import { createOwnMint } from '@flywheel/testing/mints';
 import { forgeRegistration, REGISTRATION_LIES } from '@flywheel/testing/registration-lies';
@@ -111,6 +113,44 @@ describe('flywheel register with a service that lies', () => {
       new RegExp(`deposit nothing into ${stranger}: The service shows the vault ${stranger}; it is`),
     );
     assert.match(message, /Its API key, shown only once: fwk_\w+$/, 'the key is lost');
+  });
+
+  it('prints no vault later, as project show, that the wallet has not signed or the chain does not hold', async () => {
+    const { file, signer } = await writeWallet(folder, 'kept.json');
+    await world.localnet.bank.airdrop(signer.address, LAMPORTS);
+    const env = {
+      FLYWHEEL_URL: lying.url,
+      SOLANA_RPC_URL: world.localnet.url,
+      XDG_STATE_HOME: join(folder.path, 'state'),
+    };
+    lying.tell({ path: /\/confirm$/, change: () => null });
+    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+    const lost = await runCommand(['register', '--wallet', file, '--mint', mint, ...limits], env);
+    assert.equal(lost.exitCode, 4, lost.stderr);
+    const show = (...options: string[]) => runCommand(['project', 'show', '--wallet', file, ...options], env);
+
+    lying.tell(null);
+    const pins = join(folder.path, 'state', 'flywheel', 'pins.json');
+    const kept = await readFile(pins, 'utf8');
+    const { vaultAddress } = parseDocument<ProjectOverview>(await show('--json'));
+    const [pin] = JSON.parse(await readFile(pins, 'utf8')).multisigs;
+    assert.deepEqual([pin.vaultAddress, pin.signed], [vaultAddress, undefined], 'it was compared with the chain');
+
+    await writeFile(pins, kept);
+    lying.tell({ path: /\/projects\/[^/]+$/, change: (answer) => answer.replaceAll(vaultAddress, stranger) });
+    const other = await show();
+    assert.deepEqual([other.exitCode, other.stdout], [1, '']);
+    assert.match(other.stderr, new RegExp(`shows the vault ${stranger}; this computer knows ${vaultAddress}`));
+
+    // Whoever has the multisig's own key can create another one at its address before the signed transaction lands.
+    lying.tell(null);
+    await writeFile(pins, kept.replaceAll(world.operator.address, stranger));
+    const taken = await show();
+    assert.deepEqual([taken.exitCode, taken.stdout], [1, '']);
+    assert.match(taken.stderr, /ERR_CHAIN_MISMATCH .*deposit nothing into/);
+
+    await rm(pins);
+    assert.match((await show()).stderr, /first use of this vault on this computer/);
   });
 
   it('says where to look before another registration if the answer to the signature is lost', async () => {

@@ -72,7 +72,7 @@ export * from './signing/signers.ts';
 export type { Mismatch } from './verification/compare.ts';
 export type { ExpectedAddress } from './verification/expected-key.ts';
 export * from './verification/proposal-content.ts';
-export type { RegistrationTerms } from './verification/registration-terms.ts';
+export type { RegisteredAddresses, RegistrationTerms } from './verification/registration-terms.ts';
 export * from './verification/verify-and-sign.ts';
 export * from './verification/verify-approval.ts';
 export * from './verification/verify-registered.ts';

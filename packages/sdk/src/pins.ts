@@ -1,5 +1,5 @@
 import { isJsonObject } from '@flywheel/protocol';
-import type { RegistrationTerms } from './verification/registration-terms.ts';
+import type { RegisteredAddresses, RegistrationTerms } from './verification/registration-terms.ts';
 import type { ExpectedMultisig, VerificationResult } from './verification/verify-approval.ts';
 import type { RegistrationInput } from './verification/verify-registration.ts';
 
@@ -38,6 +38,11 @@ export interface MultisigPin extends PinPlace {
   readonly operator?: string;
   /** Time at which it was kept, ISO 8601. */
   readonly at: string;
+  /**
+   * The registration that the wallet has signed, until `verifyRegistered` has compared it with the chain: another multisig may
+   * be at its address. Compare it before you use the pin, then keep `confirmPin`.
+   */
+  readonly signed?: RegisteredAddresses;
 }
 
 /** Pins before anything was kept. */
@@ -64,15 +69,37 @@ export function expectedOfRegistration(
   return { company: [...known.companies, ...trusted], operator: [...known.operators, ...trusted] };
 }
 
+/** Keeps a registration that the wallet has signed, before it is sent: its answer may be lost, or a lie. */
+export function pinSigned(
+  pins: Pins,
+  place: PinPlace,
+  { costLamports, predecessors, ...signed }: RegistrationTerms,
+  now: Date,
+): Pins {
+  return withMultisig(pins, { ...pinOf(place, signed, now), signed });
+}
+
+/** Keeps a signed registration that `verifyRegistered` has compared with the chain. */
+export function confirmPin(pins: Pins, { signed, ...pin }: MultisigPin): Pins {
+  return withMultisig(pins, pin);
+}
+
 /** Keeps a registration that `verifyRegistered` has compared with the chain. Its addresses take the place of earlier ones. */
 export function pinRegistration(pins: Pins, place: PinPlace, terms: RegistrationTerms, now: Date): Pins {
-  const { wallet, multisig, vaultAddress, mint: mintAddress, company, operator } = terms;
+  const { company, operator } = terms;
   const { service, cluster } = place;
   // A key that was replaced may be a thief's: it must name no further one.
   const kept = { service, cluster, companies: [company], operators: [operator] };
   const services = [...pins.services.filter((pin) => !isAt(pin, place)), kept];
-  const pin = { service, cluster, wallet, multisig, vaultAddress, mintAddress, company, operator };
-  return withMultisig({ ...pins, services }, { ...pin, at: now.toISOString() });
+  return withMultisig({ ...pins, services }, pinOf(place, terms, now));
+}
+
+function pinOf(
+  { service, cluster }: PinPlace,
+  { wallet, multisig, vaultAddress, mint: mintAddress, company, operator }: RegisteredAddresses,
+  now: Date,
+): MultisigPin {
+  return { service, cluster, wallet, multisig, vaultAddress, mintAddress, company, operator, at: now.toISOString() };
 }
 
 /** What a service says about the project of a wallet. */
@@ -169,8 +196,31 @@ const MULTISIG_FIELDS = [
 
 function isMultisigPin(value: unknown): value is MultisigPin {
   if (!isJsonObject(value)) return false;
-  const { operator } = value;
-  return MULTISIG_FIELDS.every((field) => isString(value[field])) && (operator === undefined || isString(operator));
+  const { operator, signed } = value;
+  return (
+    MULTISIG_FIELDS.every((field) => isString(value[field])) &&
+    (operator === undefined || isString(operator)) &&
+    (signed === undefined || isRegistration(signed))
+  );
+}
+
+const REGISTRATION_FIELDS = [
+  'wallet',
+  'mint',
+  'tokenProgram',
+  'multisig',
+  'vaultAddress',
+  'company',
+  'operator',
+  'lookupTable',
+];
+
+function isRegistration(value: unknown): value is RegisteredAddresses {
+  return (
+    isJsonObject(value) &&
+    REGISTRATION_FIELDS.every((field) => isString(value[field])) &&
+    (value.recovery === null || isString(value.recovery))
+  );
 }
 
 function isServicePin(value: unknown): value is ServicePin {

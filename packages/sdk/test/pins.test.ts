@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  confirmPin,
   expectedOfMultisig,
   expectedOfRegistration,
   findPin,
   NO_PINS,
   parsePins,
   pinRegistration,
+  pinSigned,
   pinVerified,
   type RegistrationTerms,
 } from '@flywheel/sdk';
@@ -47,6 +49,24 @@ describe('pins', () => {
     assert.deepEqual(find({ vaultAddress: addressOf(8), mintAddress }), { known: [pin], found: null });
     assert.deepEqual(find({ vaultAddress, mintAddress: addressOf(8) }), { known: [pin], found: pin });
     assert.deepEqual(expectedOfMultisig(pin), { multisig, company: addressOf(2), operator: addressOf(3) });
+  });
+
+  it('keep a signed registration beside its multisig until it was compared with the chain', () => {
+    const { costLamports, predecessors, ...signed } = termsOf({});
+    const pins = pinSigned(NO_PINS, PLACE, termsOf({}), NOW);
+    const { pin: pending } = findPin(pins, PLACE, { wallet: WALLET, claimed: { vaultAddress, mintAddress } });
+    assert.deepEqual(pending?.signed, signed);
+    assert.deepEqual(parsePins(JSON.parse(JSON.stringify(pins))), pins);
+    const { recovery: _, ...damaged } = signed;
+    assert.equal(parsePins({ ...pins, multisigs: [{ ...pending, signed: damaged }] }), null);
+    // Its keys are not those of the service yet.
+    assert.equal(expectedOfRegistration(pins, PLACE), undefined);
+    // Another vault of this wallet is no first use any more.
+    const other = findPin(pins, PLACE, { wallet: WALLET, claimed: { vaultAddress: addressOf(8), mintAddress } });
+    assert.deepEqual(other, { known: [pending], found: null });
+    assert.ok(pending);
+    assert.deepEqual(confirmPin(pins, pending).multisigs, [pin]);
+    assert.deepEqual(pinRegistration(pins, PLACE, termsOf({}), NOW).multisigs, [pin]);
   });
 
   it('keep verified members only, and only what is new', () => {

@@ -1,6 +1,7 @@
 import { tryParseJson } from '@flywheel/protocol';
 import {
   type ClaimedProject,
+  confirmPin,
   expectedOfRegistration,
   findPin,
   type MultisigPin,
@@ -10,9 +11,11 @@ import {
   type Pins,
   parsePins,
   pinRegistration,
+  pinSigned,
   pinVerified,
   type RegistrationInput,
   type RegistrationTerms,
+  verifyRegistered,
 } from '@flywheel/sdk';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 
@@ -49,14 +52,23 @@ export interface PinCheck {
   readonly search: PinSearch;
 }
 
-/** Finds what this browser knows of a wallet’s multisig. */
+/**
+ * Finds what this browser knows of a wallet’s multisig. A registration that was not compared with the chain yet is compared now.
+ * @throws FlywheelError `ERR_CHAIN_MISMATCH` if the chain holds another multisig than the wallet has signed.
+ */
 export async function checkPin(
   rpcUrl: string,
   { wallet, ...claimed }: ClaimedProject & { readonly wallet: string },
   signal?: AbortSignal,
 ): Promise<PinCheck> {
   const place = await readPlace(rpcUrl, signal);
-  return { place, search: findPin(readPins(), place, { wallet, claimed }) };
+  const find = () => findPin(readPins(), place, { wallet, claimed });
+  const { pin } = find();
+  if (pin?.signed) {
+    await verifyRegistered(rpcUrl, pin.signed, pin, { ...(signal && { signal }) });
+    keepPins(confirmPin(readPins(), pin));
+  }
+  return { place, search: find() };
 }
 
 /** Keeps the multisig of a verified batch, and its present members. */
@@ -90,6 +102,11 @@ export interface RegistrationPins {
 export async function readRegistrationPins(rpcUrl: string, trusted: readonly string[]): Promise<RegistrationPins> {
   const place = await readPlace(rpcUrl);
   return { place, expect: expectedOfRegistration(readPins(), place, trusted) };
+}
+
+/** Keeps a registration that the wallet has signed, before the service is given it. */
+export function keepSigned(place: PinPlace, terms: RegistrationTerms): void {
+  keepPins(pinSigned(readPins(), place, terms, new Date()));
 }
 
 /** Keeps a registration that was compared with the chain. */

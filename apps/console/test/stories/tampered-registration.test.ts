@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { ProjectSummary } from '@flywheel/api';
 import { noBrowser } from '@flywheel/testing/browser';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
-import { addTheft, alterAnswers, loseAnswers } from './alterations.ts';
+import { addTheft, alterAnswers, changePins, loseAnswers, readPins } from './alterations.ts';
 import {
+  askApi,
   checkScreenOnBoth,
   countSignatures,
   openRegistrationReview,
@@ -104,5 +106,36 @@ describe('a page that registers a project does not if the service changes', { sk
     await notice.getByRole('link', { name: 'Your projects' }).click();
     await page.getByRole('heading', { name: 'Your projects' }).waitFor();
     await page.getByRole('main').getByRole('list').getByRole('link').first().waitFor();
+    // What the wallet has signed is compared before a vault is shown for a deposit, also after the answer was lost.
+    const { text } = await askApi(visitor, '/projects');
+    const { projects }: { readonly projects: readonly ProjectSummary[] } = JSON.parse(text);
+    const { multisigs } = await readPins(page);
+    const signed = multisigs.find((pin) => pin.signed !== undefined);
+    const project = projects.find(({ vaultAddress }) => vaultAddress === signed?.vaultAddress);
+    assert.ok(signed && project, 'the signed registration was not kept');
+    const path = `/p/${project.id}/vault`;
+    const showOther = await alterAnswers(page, {
+      of: new RegExp(`/projects/${project.id}$`),
+      change: (answer) => answer.replaceAll(project.vaultAddress, stranger),
+    });
+    await page.goto(path);
+    await page.getByRole('alert').filter({ hasText: 'Do not deposit' }).waitFor();
+    await showOther();
+    await changePins(page, (pins) =>
+      JSON.parse(JSON.stringify(pins).replaceAll(story.world.operator.address, stranger)),
+    );
+    await page.goto(path);
+    await page.getByRole('alert').filter({ hasText: 'deposit nothing into' }).waitFor();
+    assert.equal(await page.getByTestId('vault-address').count(), 0, 'there is an address to deposit to');
+    await changePins(page, (pins) =>
+      JSON.parse(JSON.stringify(pins).replaceAll(stranger, story.world.operator.address)),
+    );
+    await page.goto(path);
+    await page.getByTestId('vault-address').waitFor();
+    assert.ok((await readPins(page)).multisigs.every((pin) => pin.multisig !== signed.multisig || !pin.signed));
+    await page.evaluate("localStorage.removeItem('flywheel.pins')");
+    await page.goto(path);
+    await page.getByRole('status').filter({ hasText: 'First use of this vault in this browser' }).waitFor();
+    await checkScreenOnBoth(visitor, 'first-use-of-vault');
   });
 });

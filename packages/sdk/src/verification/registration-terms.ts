@@ -4,8 +4,8 @@ import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 
-/** The multisig that a verified registration creates. */
-export interface RegistrationTerms {
+/** The multisig that a verified registration creates, by the addresses that are on chain afterwards. */
+export interface RegisteredAddresses {
   readonly wallet: Address;
   readonly mint: Address;
   /** SPL Token or Token-2022. */
@@ -19,6 +19,10 @@ export interface RegistrationTerms {
   /** Proposes and executes in the place of a lost operator, and has no vote; null if there is none. */
   readonly recovery: Address | null;
   readonly lookupTable: Address;
+}
+
+/** The multisig that a verified registration creates, and what it costs. */
+export interface RegistrationTerms extends RegisteredAddresses {
   /** The most that the wallet pays: rent, fees of the transaction, and Squads' fee. */
   readonly costLamports: bigint;
   /**
@@ -32,7 +36,7 @@ export interface RegistrationTerms {
 export const THRESHOLD = 2;
 
 /** Lists the members of the multisig with their permissions: two vote, the others propose and execute without a vote. */
-export function membersOf({ wallet, company, operator, recovery }: RegistrationTerms): Member[] {
+export function membersOf({ wallet, company, operator, recovery }: RegisteredAddresses): Member[] {
   const { vote, initiate, execute } = PERMISSION;
   const proposers = [operator, ...(recovery === null ? [] : [recovery])];
   return [
@@ -48,7 +52,7 @@ export function tableAddresses({
   mint,
   tokenProgram,
   lookupTable,
-}: RegistrationTerms): Address[] {
+}: RegisteredAddresses): Address[] {
   const vaultTokenAccount = associatedTokenAddress({ owner: vault, mint, tokenProgram });
   return [multisig, vault, vaultTokenAccount, mint, tokenProgram, ...TABLE_PROGRAMS, lookupTable];
 }

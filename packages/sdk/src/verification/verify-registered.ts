@@ -14,7 +14,7 @@ import {
   describeMember,
   membersOf,
   mismatches,
-  type RegistrationTerms,
+  type RegisteredAddresses,
   tableAddresses,
 } from './registration-terms.ts';
 
@@ -38,7 +38,7 @@ const LANDING_TIMEOUT_MS = 30_000;
  */
 export async function verifyRegistered(
   rpcUrl: RpcUrl,
-  terms: RegistrationTerms,
+  terms: RegisteredAddresses,
   project: { readonly multisig: string; readonly vaultAddress: string; readonly mintAddress: string },
   { timeoutMs = LANDING_TIMEOUT_MS, signal }: VerifyRegisteredOptions = {},
 ): Promise<void> {
@@ -60,7 +60,7 @@ const PAUSE_MS = 1_000;
 
 async function readCreated(
   rpcUrl: string,
-  { multisig, lookupTable }: RegistrationTerms,
+  { multisig, lookupTable }: RegisteredAddresses,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<readonly [ChainAccount, ChainAccount]> {
   const deadlineMs = performance.now() + timeoutMs;
@@ -76,7 +76,7 @@ async function readCreated(
   }
 }
 
-function createdIssues(terms: RegistrationTerms, multisig: ChainAccount, table: ChainAccount): string[] {
+function createdIssues(terms: RegisteredAddresses, multisig: ChainAccount, table: ChainAccount): string[] {
   const { members, threshold, timeLock, configAuthority, rentCollector } = decodeMultisig(multisig);
   const expectedMembers = membersOf(terms);
   const list = (of: readonly Member[]) => of.map(describeMember).sort().join(', ');

@@ -162,7 +162,7 @@ async function prepareVote(
   const pins = await openPins(context, options, rpcUrl);
   const claimed = await client.getBatch(batchId);
   const { trust = [] } = options;
-  const pin = pins.findMultisig(wallet.address, claimed, trust);
+  const pin = await pins.findMultisig(wallet.address, claimed, trust);
   if (pin !== null) return { wallet, rpcUrl, multisig: pin.multisig };
   const { multisig } = claimed;
   return trust.includes(vaultAddress(address(multisig), VAULT_INDEX)) ? { wallet, rpcUrl, multisig } : null;

@@ -9,14 +9,17 @@ import {
 } from '@flywheel/api';
 import { groupDigits, pluralize } from '@flywheel/protocol';
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
+import { type Context, type RpcUrlOption, trustedRpcUrl } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readJsonObject } from '../../files.ts';
 import { formatSol, layOutPairs } from '../../format.ts';
-import { addProofType, parseTokens, splitOnce } from '../../options.ts';
+import { addProofType, addRpcUrlOption, addVaultTrustOption, parseTokens, splitOnce } from '../../options.ts';
+import { openPins, type TrustOption } from '../../pins.ts';
 import { addReportCommands } from './reports.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 import { addTrySchemaCommand } from './try-schema.ts';
+
+interface ShowOptions extends ProjectOptions, RpcUrlOption, TrustOption {}
 
 interface LimitsOptions extends ProjectOptions {
   readonly burn?: string;
@@ -45,15 +48,44 @@ export function addProjectCommands(program: Command, context: Context): void {
 
 function addShow(project: Command, context: Context): void {
   const { output } = context;
-  addProjectOptions(project.command('show'))
+  addRpcUrlOption(addVaultTrustOption(addProjectOptions(project.command('show'))))
     .summary('show vault, limits and what needs attention')
-    .description('Show the vault’s balance and what it lacks, the rest of today’s limits, and what needs attention.')
+    .description(
+      'Show the vault’s balance and what it lacks, the rest of today’s limits, and what needs attention. The vault is compared with what this computer knows of it.',
+    )
     .addHelpText('after', '\nExample:\n  flywheel project show --wallet wallet.json')
-    .action(async (options: ProjectOptions) => {
+    .action(async (options: ShowOptions) => {
       const { console, projectId } = await signIn(context, options);
       const overview = await console.call(CONSOLE_OPERATIONS.getProject, { params: { projectId } });
+      await compareVault(context, options, overview);
       output.result(overview, describeProject(overview, output.stdout));
     });
+}
+
+/**
+ * Compares a vault that people will deposit to with what this computer knows of the wallet's multisigs. It notes what nothing
+ * was compared with.
+ * @throws CliError `ERR_PIN` for another vault, FlywheelError `ERR_CHAIN_MISMATCH` for another multisig than the wallet has signed.
+ */
+async function compareVault(
+  context: Context,
+  options: ShowOptions,
+  { wallet, vaultAddress, token: { mint } }: ProjectOverview,
+): Promise<void> {
+  const { output } = context;
+  try {
+    const pins = await openPins(context, options, await trustedRpcUrl(context, options));
+    const pin = await pins.findMultisig(wallet, { vaultAddress, mintAddress: mint }, options.trust ?? []);
+    if (pin !== null) return;
+    output.note(
+      `Note: first use of this vault on this computer: only the service names ${vaultAddress} and the mint ${mint}. Compare both with what you noted at the registration before you deposit.`,
+    );
+  } catch (error) {
+    if (!(error instanceof CliError) || error.code !== 'ERR_CLUSTER') throw error;
+    output.note(
+      `Note: the vault ${vaultAddress} was not compared with what this computer knows: no Solana node of your choice has answered. Set SOLANA_RPC_URL or --rpc-url before you deposit.`,
+    );
+  }
 }
 
 function addLimits(project: Command, context: Context): void {

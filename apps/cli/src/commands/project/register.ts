@@ -91,6 +91,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
           rpcUrl,
           ...(expect !== undefined && { expect }),
           onRefused: pins.requireKnownKeys,
+          onSigned: pins.keepSigned,
           onVerified: async (verified, { warnings }) => {
             output.note(describeTerms(verified, rpcUrl));
             for (const warning of await readRisks(rpcUrl, options.mint, warnings)) output.note(`Risk: ${warning}`);

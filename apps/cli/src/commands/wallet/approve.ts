@@ -138,7 +138,7 @@ async function signAndSubmit(
   requireAsked?.(detail);
   const { batch, pipelines, kind } = detail;
   const { multisig, batchIndex } = batch;
-  const pin = pins.findMultisig(wallet.address, batch, trust);
+  const pin = await pins.findMultisig(wallet.address, batch, trust);
   const proposal = await readProposal(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' }, signal);
   const { hash, facts, issues } = proposal;
   requireContent(proposal, content);

@@ -15,7 +15,7 @@ import { call } from '../../lib/api/call.ts';
 import { type Environment, requireRpcUrl, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { APPROVAL_MODE_NAMES, amountWithUnit } from '../../lib/format.ts';
-import { readRegistrationPins } from '../../lib/pins.ts';
+import { keepSigned, readRegistrationPins } from '../../lib/pins.ts';
 import { useWalletRequest, type WalletRequest } from '../../lib/wallet/wallet-request.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Loading, Notice, SkeletonLines } from '../../ui/feedback.tsx';
@@ -228,6 +228,7 @@ async function register(
   const signer = await request.signerOf(wallet, walletChain(environment));
   const input = { wallet: signer, mint, registration, expect: { company, operator, recovery } };
   const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input);
+  keepSigned(place, terms);
   try {
     const project = await call(
       REGISTRATION_OPERATIONS.confirmRegistration,

@@ -1,9 +1,11 @@
 import type { ProjectOverview } from '@flywheel/api';
+import type { ClaimedProject } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { checkPin, describePinMismatch } from '../../lib/pins.ts';
 import { Notice, QueryView } from '../../ui/feedback.tsx';
+import { AddressText } from '../../ui/text.tsx';
 
 export interface KnownVaultProps {
   readonly project: ProjectOverview;
@@ -30,7 +32,14 @@ export function KnownVault({ project: { wallet, vaultAddress, token }, skeleton,
     <QueryView query={known} skeleton={skeleton}>
       {({ search }) => {
         const mismatch = describePinMismatch(search, claimed);
-        if (mismatch === null) return children;
+        if (mismatch === null) {
+          return (
+            <>
+              {search.pin === null && <FirstUse {...claimed} />}
+              {children}
+            </>
+          );
+        }
         return (
           <Notice tone="failed" title="Do not deposit: this browser does not know this vault">
             {mismatch} If you registered this project in another browser, open the approval of one of its batches first,
@@ -39,5 +48,15 @@ export function KnownVault({ project: { wallet, vaultAddress, token }, skeleton,
         );
       }}
     </QueryView>
+  );
+}
+
+function FirstUse({ vaultAddress, mintAddress }: ClaimedProject) {
+  return (
+    <Notice tone="waiting" title="First use of this vault in this browser">
+      Only the service names the vault <AddressText address={vaultAddress} of="vault" isWhole /> and the mint{' '}
+      <AddressText address={mintAddress} of="mint" isWhole />. Compare both with what you noted at the registration
+      before you deposit. This browser keeps them when you approve a batch, and refuses others from then on.
+    </Notice>
   );
 }
