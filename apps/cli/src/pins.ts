@@ -43,7 +43,7 @@ export interface PinFile {
   /**
    * Finds the wallet's multisig. A registration that was not compared with the chain yet is compared now.
    * @param claimed what the service says about the project; null if it is not known.
-   * @returns null if this computer knows none of this wallet, or `trusted` names the vault.
+   * @returns null if this computer knows none of this wallet, or not this vault, and `trusted` names it.
    * @throws CliError `ERR_PIN` if the service shows another vault or mint than this computer knows.
    * @throws FlywheelError `ERR_CHAIN_MISMATCH` if the chain holds another multisig than the wallet has signed.
    */
@@ -107,13 +107,13 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
     },
 
     async findMultisig(wallet, claimed, trusted) {
-      if (claimed !== null && trusted.includes(claimed.vaultAddress)) return null;
       const search = findPin(readPins(path), place, { wallet, claimed });
       if (search.pin?.signed) {
         await verifyRegistered(rpcUrl, search.pin.signed, search.pin);
         write(confirmPin(readPins(path), search.pin));
       }
       if (search.pin !== undefined) return search.pin;
+      if (claimed !== null && search.found === null && trusted.includes(claimed.vaultAddress)) return null;
       throw new CliError('ERR_PIN', describeMismatch(displayUrl(url), wallet, claimed, search));
     },
 
@@ -175,8 +175,8 @@ function describeSuccessions({ company, operator, predecessors }: RegistrationTe
   ];
 }
 
-function describeFirstUse({ multisig, company, vaultAddress }: MultisigPin, path: string): string {
-  return `Note: first use of the multisig ${multisig} on this computer. It is kept in ${path}, with the company ${company} and the vault ${vaultAddress}.`;
+function describeFirstUse({ multisig, company, vaultAddress, mintAddress }: MultisigPin, path: string): string {
+  return `Note: first use of the multisig ${multisig} on this computer. It is kept in ${path}, with the company ${company}, the vault ${vaultAddress} and the mint ${mintAddress}.`;
 }
 
 function describeChanges(before: MultisigPin, { multisig, company, operator }: MultisigPin): string[] {

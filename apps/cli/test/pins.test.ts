@@ -97,7 +97,9 @@ describe('what the command line knows of a multisig', () => {
     assert.equal(first.exitCode, 0, first.stderr);
     assert.match(
       first.stderr,
-      new RegExp(`first use of the multisig ${project.multisig} .* company ${project.company}`),
+      new RegExp(
+        `first use of the multisig ${project.multisig} .* company ${project.company}, the vault ${project.vaultAddress} and the mint ${mint}`,
+      ),
     );
     assert.doesNotMatch((await run()).stderr, /first use/);
     await writeFile(pinFile(), kept);
@@ -136,6 +138,8 @@ describe('what the command line knows of a multisig', () => {
       await run(),
       new RegExp(`shows the mint ${other} for the vault .*; this computer knows ${mint}`),
     );
+    // The name of a vault that is known says nothing about its mint.
+    await assertRefused(await run('--trust', project.vaultAddress), new RegExp(`shows the mint ${other}`));
     assert.equal(await count(), before);
     lying.tell(null);
   });

@@ -34,7 +34,8 @@ export interface ApproveBatchOptions extends Omit<FollowOptions, 'verify' | 'onP
  *
  * @example
  * const mayApprove = ({ pipelines }) => Number(totalTokens(pipelines).total) <= 10_000;
- * const batch = await approveBatch(client, batchId, { wallet, verify: { rpcUrl, vaultAddress }, mayApprove });
+ * const verify = { rpcUrl, vaultAddress, mintAddress };
+ * const batch = await approveBatch(client, batchId, { wallet, verify, mayApprove });
  */
 export async function approveBatch(
   client: FlywheelClient,

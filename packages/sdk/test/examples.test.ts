@@ -179,7 +179,7 @@ describe('the examples', () => {
     }
   });
 
-  it('approve-with-kms approves a batch with a key of a KMS, for the given vault', async () => {
+  it('approve-with-kms approves a batch with a key of a KMS, for the given vault and mint', async () => {
     let isAway = false;
     const kms = createServer(async (request, response) => {
       if (isAway) {
@@ -196,12 +196,20 @@ describe('the examples', () => {
     await watchBatch(client, batch.id, { until: ({ status }) => status === 'FINALIZED' });
 
     const { address } = project.wallet;
-    const otherVault = [batch.id, address, (await generateKeyPairSigner()).address];
-    await assert.rejects(runExample('approve-with-kms.ts', otherVault, { KMS_URL }), /ERR_SIGNING_REFUSED/);
+    const { vaultAddress, mint } = project;
+    const stranger = (await generateKeyPairSigner()).address;
+    const otherMint = await world.localnet.bank.createMint(6, false);
+    for (const known of [
+      [stranger, mint],
+      [vaultAddress, otherMint],
+    ]) {
+      const refused = runExample('approve-with-kms.ts', [batch.id, address, ...known], { KMS_URL });
+      await assert.rejects(refused, /ERR_SIGNING_REFUSED/);
+    }
     const large = await client.initBatch({ pipelines: [pipeline('WATCH_AD', { adId: 'large' }, burn(10_001))] });
-    const refused = runExample('approve-with-kms.ts', [large.batch.id, address, project.vaultAddress], { KMS_URL });
+    const refused = runExample('approve-with-kms.ts', [large.batch.id, address, vaultAddress, mint], { KMS_URL });
     await assert.rejects(refused, /mayApprove does not accept this batch/);
-    const args = [batch.id, address, project.vaultAddress];
+    const args = [batch.id, address, vaultAddress, mint];
     isAway = true;
     await assert.rejects(runExample('approve-with-kms.ts', args, { KMS_URL }), /The KMS answered 503/);
     isAway = false;
@@ -211,7 +219,7 @@ describe('the examples', () => {
     assert.equal(JSON.parse(again).status, 'EXECUTED', 'without the KMS');
     await client.cancelBatch(large.batch.id);
     await assert.rejects(
-      runExample('approve-with-kms.ts', [large.batch.id, address, project.vaultAddress]),
+      runExample('approve-with-kms.ts', [large.batch.id, address, vaultAddress, mint]),
       ({ code, stdout }) => code === 1 && JSON.parse(stdout).status === 'FAILED',
     );
   });

@@ -327,14 +327,20 @@ export async function approve({ page }: Person): Promise<void> {
   await page.getByRole('button', { name: 'Approve with wallet' }).click();
 }
 
-/** Base units of a project’s token that an address holds on chain; 0 without a token account. */
-export async function tokensOf({ world }: Story, { projectId }: Registered, owner: string): Promise<bigint> {
-  const token = await world.db
+/** The token of a project. */
+export function tokenOf({ world }: Story, { projectId }: Registered) {
+  return world.db
     .selectFrom('tokens')
-    .select(['mint', 'program_address as tokenProgram'])
+    .select(['mint', 'decimals', 'program_address as tokenProgram'])
     .where('project_id', '=', projectId)
     .executeTakeFirstOrThrow();
-  const [account] = await findAssociatedTokenPda({ ...token, owner: address(owner) });
+}
+
+/** Base units of a project’s token that an address holds on chain; 0 without a token account. */
+export async function tokensOf(story: Story, project: Registered, owner: string): Promise<bigint> {
+  const { world } = story;
+  const { mint, tokenProgram } = await tokenOf(story, project);
+  const [account] = await findAssociatedTokenPda({ mint, tokenProgram, owner: address(owner) });
   const found = await world.rpc.getAccountInfo(account, { encoding: 'base64', commitment: 'confirmed' }).send();
   if (!found.value) return 0n;
   const { value } = await world.rpc.getTokenAccountBalance(account, { commitment: 'confirmed' }).send();

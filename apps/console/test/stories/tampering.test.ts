@@ -33,6 +33,7 @@ import {
   register,
   type Story,
   signIn,
+  tokenOf,
   trust,
   untilVerified,
 } from './story.ts';
@@ -161,11 +162,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
 
   describe('is red and does not sign if the RPC node changes', () => {
     it('an amount', async () => {
-      const { decimals } = await story.world.db
-        .selectFrom('tokens')
-        .select('decimals')
-        .where('project_id', '=', project.projectId)
-        .executeTakeFirstOrThrow();
+      const { decimals } = await tokenOf(story, project);
       const units = (tokens: bigint) => tokens * 10n ** BigInt(decimals);
       const change = alterAccount('VaultBatchTransaction', (bytes) => replaceAmount(bytes, units(2n), units(900n)));
       await openAltered(
@@ -257,7 +254,15 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await person.page.unrouteAll();
     await person.page.evaluate("localStorage.removeItem('flywheel.pins')");
     await openApproval(person, project, batchId);
-    await person.page.getByText('First use of this multisig in this browser').waitFor();
+    const firstUse = person.page.getByRole('status').filter({ hasText: 'First use of this multisig in this browser' });
+    await firstUse.waitFor();
+    const { mint } = await tokenOf(story, project);
+    assert.match((await firstUse.textContent()) ?? '', new RegExp(`the token is ${mint}`));
+    assert.equal(
+      await person.page.getByRole('button', { name: `Copy mint ${mint}` }).count(),
+      2,
+      'not in What you sign',
+    );
     await approve(person);
     await person.page.getByText('2 of 2 pipelines executed.').waitFor();
     assert.equal(await person.page.evaluate('globalThis.signaturesMade'), 1);

@@ -15,9 +15,13 @@ function FirstUse({ approval: { shown, verification } }: { readonly approval: Ve
   const { company } = verification;
   return (
     <Notice tone="waiting" title="First use of this multisig in this browser">
-      The vault is <AddressText address={shown.vaultAddress} of="vault" />, and{' '}
-      {company !== null && <AddressText address={company} of="company" />} votes for the company. Compare them with what
-      you know from the registration. When you approve, this browser keeps them, and refuses others from then on.
+      <p>
+        The vault is <AddressText address={shown.vaultAddress} of="vault" isWhole />, the token is{' '}
+        <AddressText address={shown.mintAddress} of="mint" isWhole />, and{' '}
+        {company !== null && <AddressText address={company} of="company" isWhole />} votes for the company. Compare them
+        with what you know from the registration. When you approve, this browser keeps them, and refuses others from
+        then on.
+      </p>
     </Notice>
   );
 }

@@ -200,6 +200,7 @@ function ApprovalPanel({ verification: { approval, issues }, isVerified, wallet,
             { name: 'Fee', value: formatSol(approvalFee(approval)) },
             { name: 'Fee paid by', value: <AddressText address={approval.feePayer} of="fee payer" /> },
             { name: 'Batch', value: batch.batch.batchIndex },
+            { name: 'Token', value: <AddressText address={batch.batch.mintAddress} of="mint" isLinked isWhole /> },
             { name: 'Proposal', value: <AddressText address={proposalOf(approval)} of="proposal" isLinked /> },
           ]}
         />
