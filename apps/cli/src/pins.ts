@@ -121,7 +121,9 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
       const kept = pinVerified(readPins(path), place, { ...batch, wallet, verification }, new Date());
       if (kept === null) return [];
       write(kept.pins);
-      return kept.before === null ? [describeFirstUse(kept.pin, path)] : describeChanges(kept.before, kept.pin);
+      if (kept.before !== null) return describeChanges(kept.before, kept.pin);
+      const { hasChanged } = verification.onChain.multisig;
+      return [describeFirstUse(kept.pin, path), ...(hasChanged ? [describePast(kept.pin)] : [])];
     },
   };
 }
@@ -177,6 +179,11 @@ function describeSuccessions({ company, operator, predecessors }: RegistrationTe
 
 function describeFirstUse({ multisig, company, vaultAddress, mintAddress }: MultisigPin, path: string): string {
   return `Note: first use of the multisig ${multisig} on this computer. It is kept in ${path}, with the company ${company}, the vault ${vaultAddress} and the mint ${mintAddress}.`;
+}
+
+/** Squads lets a batch that was approved before a change of the members be executed after it. */
+function describePast({ multisig }: MultisigPin): string {
+  return `Note: the members or settings of ${multisig} have changed before. A batch that earlier members have approved can still be executed. If you do not know of the change, read the history of the multisig in an explorer before you deposit.`;
 }
 
 function describeChanges(before: MultisigPin, { multisig, company, operator }: MultisigPin): string[] {

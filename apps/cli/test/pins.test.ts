@@ -254,6 +254,13 @@ describe('what the command line knows of a multisig', () => {
     const pin = multisigs.find((it: { multisig: string }) => it.multisig === project.multisig);
     assert.deepEqual([pin.company, pin.operator], [company, operator]);
     assert.doesNotMatch((await run()).stderr, /has moved|has changed/);
+
+    // On another computer this is a first use, of a multisig with a past.
+    await rm(pinFile());
+    assert.match(
+      (await run()).stderr,
+      new RegExp(`the members or settings of ${project.multisig} have changed before`),
+    );
   });
 });
 

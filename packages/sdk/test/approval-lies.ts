@@ -71,6 +71,11 @@ export const APPROVAL_LIES: readonly ApprovalLie[] = [
     expected: /^The multisig needs 1 votes, not 2\.$/,
   },
   {
+    name: 'a multisig that executes later',
+    alter: () => alterMultisig((multisig) => ({ ...multisig, timeLock: 60 })),
+    expected: /^The multisig executes only 60 s after the votes\.$/,
+  },
+  {
     name: 'a multisig that a stranger can change',
     alter: ({ stranger }) => alterMultisig((multisig) => ({ ...multisig, configAuthority: stranger })),
     expected: /^\w+ alone can change the multisig\.$/,

@@ -166,6 +166,8 @@ export type AccountKind = 'Multisig' | 'Proposal' | 'Batch' | 'VaultBatchTransac
 export const OFFSETS = {
   /** Multisig, u16, after createKey and configAuthority. */
   threshold: 8 + 32 + 32,
+  /** Multisig, u64, after createKey, configAuthority, threshold, timeLock and transactionIndex. */
+  staleTransactionIndex: 8 + 32 + 32 + 2 + 4 + 8,
   /** Multisig, after createKey. */
   configAuthority: 8 + 32,
   /** Proposal, u8, after multisig and transactionIndex. */

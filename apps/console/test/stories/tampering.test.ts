@@ -253,9 +253,15 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
   it('verifies again after the change is undone: the same batch is signed and executed', async () => {
     await person.page.unrouteAll();
     await person.page.evaluate("localStorage.removeItem('flywheel.pins')");
+    const changed = alterAccount('Multisig', (bytes) => bytes.writeBigUInt64LE(1n, OFFSETS.staleTransactionIndex));
+    const undo = await alterAnswers(person.page, { of: chainAnswer(), change: changed });
     await openApproval(person, project, batchId);
     const firstUse = person.page.getByRole('status').filter({ hasText: 'First use of this multisig in this browser' });
+    await firstUse.filter({ hasText: 'have changed before' }).waitFor();
+    await undo();
+    await openApproval(person, project, batchId);
     await firstUse.waitFor();
+    assert.doesNotMatch((await firstUse.textContent()) ?? '', /have changed before/);
     const { mint } = await tokenOf(story, project);
     assert.match((await firstUse.textContent()) ?? '', new RegExp(`the token is ${mint}`));
     assert.equal(

@@ -30,6 +30,8 @@ export interface ProposalOnChain {
     readonly threshold: number;
     /** `permissions` are Squads' bits: 1 initiates, 2 votes, 4 executes. */
     readonly members: readonly { readonly address: Address; readonly permissions: number }[];
+    /** Seconds between the votes for a proposal and its execution. */
+    readonly timeLock: number;
     /** Receives the rent of ended batches. */
     readonly rentCollector: Address | null;
     /** True if a change of the members or the settings was ever executed. It makes all earlier proposals stale. */
@@ -106,7 +108,7 @@ async function readProposal(
   const [owner, index] = [address(multisig), BigInt(batchIndex)];
   const addresses = [owner, proposalAddress(owner, index), transactionAddress(owner, index)];
   const [multisigAccount, proposalAccount, transaction] = await readAccounts(rpcUrl, addresses, { signal });
-  const { configAuthority, threshold, members, rentCollector, staleTransactionIndex } = decodeMultisig(
+  const { configAuthority, threshold, timeLock, members, rentCollector, staleTransactionIndex } = decodeMultisig(
     required(multisigAccount, 'multisig'),
   );
   const { status } = decodeProposal(required(proposalAccount, 'proposal'));
@@ -114,6 +116,7 @@ async function readProposal(
     multisig: {
       configAuthority,
       threshold,
+      timeLock,
       members: members.map(({ key, permissions }) => ({ address: key, permissions: permissions.mask })),
       rentCollector,
       hasChanged: staleTransactionIndex > 0n,

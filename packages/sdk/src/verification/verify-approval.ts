@@ -70,7 +70,8 @@ export interface VerificationResult {
 
 /**
  * Verifies everything that a signature would allow: the bytes of the approval, and the messages on chain that it
- * approves, read from a node of your choice. No claim of the service is trusted.
+ * approves, read from a node of your choice. No claim of the service is trusted. Without `expect.multisig`, read the past of
+ * the multisig yourself: earlier members may have approved a batch that can still be executed (`onChain.multisig.hasChanged`).
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws FlywheelError if the node does not answer, or `ERR_SIGNING_REFUSED` if the approval cannot be decoded.
  * @throws Error if the chain lacks a part of the batch.
@@ -186,6 +187,7 @@ function multisigMismatches(
     ...(multisig.configAuthority === SYSTEM_PROGRAM_ADDRESS
       ? []
       : [`${multisig.configAuthority} alone can change the multisig.`]),
+    ...(multisig.timeLock === 0 ? [] : [`The multisig executes only ${multisig.timeLock} s after the votes.`]),
   ];
 }
 

@@ -22,6 +22,13 @@ function FirstUse({ approval: { shown, verification } }: { readonly approval: Ve
         with what you know from the registration. When you approve, this browser keeps them, and refuses others from
         then on.
       </p>
+      {verification.onChain.multisig.hasChanged && (
+        <p className="mt-2">
+          The members or settings of this multisig have changed before. A batch that earlier members have approved can
+          still be executed. If you do not know of the change, read the history of{' '}
+          <AddressText address={shown.multisig} of="multisig" isLinked isWhole /> before you approve or deposit.
+        </p>
+      )}
     </Notice>
   );
 }
