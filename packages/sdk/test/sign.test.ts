@@ -18,6 +18,7 @@ import {
   type TransactionMessage,
   verifySignature,
 } from '@solana/kit';
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { decodeStaticTransaction } from '../src/signing/decode.ts';
 import { type ApprovalOptions, buildApproval, PROPOSAL, transfer, vote, voteWithMemo } from './approvals.ts';
@@ -87,6 +88,16 @@ describe('signApproval', () => {
       signApproval(text, wallet, proposal),
       refusal(/Instruction 5 calls 1{32}, which is not part of an approval/),
     );
+  });
+
+  it('rejects an instruction of the compute budget that is too short or too long', async () => {
+    for (const data of [[2, 1], [3], [2, 1, 0, 0, 0, 0]]) {
+      const budget = { programAddress: COMPUTE_BUDGET_PROGRAM_ADDRESS, data: Uint8Array.from(data) };
+      await assert.rejects(
+        signApproval(await approval({ extra: [budget] }), wallet, proposal),
+        refusal(/Instruction 5 calls ComputeBudget1+, which is not part of an approval/),
+      );
+    }
   });
 
   it('rejects a transaction that the wallet would pay for', async () => {

@@ -80,6 +80,8 @@ describe('verifyApproval', () => {
         { ...first, actions: first.actions.map((it) => ('toAddress' in it ? { ...it, toAddress: stranger } : it)) },
         second,
       ],
+      // More fraction digits than the mint has.
+      [first, { ...second, actions: second.actions.map((it) => ({ ...it, amount: 7.0000001 })) }],
       [{ ...first, payload: '{"orderId":"ä 2"}' }, second],
       [{ ...first, actions: first.actions.slice(0, 2) }, second],
       [second, first],

@@ -112,15 +112,19 @@ function stepOf({ programAddress: program, accounts, data }: DescribedInstructio
       const { discriminator } = decoder.decode(data);
       return discriminator === ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR ? { kind: 'nonce', account, authority } : other;
     }
-    case COMPUTE_BUDGET_PROGRAM_ADDRESS:
-      if (data[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR) {
-        return { kind: 'computeLimit', units: getSetComputeUnitLimitInstructionDataDecoder().decode(data).units };
+    case COMPUTE_BUDGET_PROGRAM_ADDRESS: {
+      const [limit, price] = [
+        getSetComputeUnitLimitInstructionDataDecoder(),
+        getSetComputeUnitPriceInstructionDataDecoder(),
+      ];
+      if (data[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR && data.length === limit.fixedSize) {
+        return { kind: 'computeLimit', units: limit.decode(data).units };
       }
-      if (data[0] === SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR) {
-        const { microLamports } = getSetComputeUnitPriceInstructionDataDecoder().decode(data);
-        return { kind: 'computePrice', microLamports };
+      if (data[0] === SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR && data.length === price.fixedSize) {
+        return { kind: 'computePrice', microLamports: price.decode(data).microLamports };
       }
       return other;
+    }
     case SQUADS_PROGRAM_ADDRESS: {
       const [multisig, member, proposal] = accounts;
       const isApprove = APPROVE.length === data.length && APPROVE.every((byte, index) => data[index] === byte);
