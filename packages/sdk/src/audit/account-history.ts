@@ -101,6 +101,7 @@ export function openHistory({ node, vault, period, decimals }: HistoryDeps, stat
       state.cursor = entry.signature;
       if (entry.hasFailed) return null;
       const change = transaction && changeIn(transaction);
+      const { mint: mintLeft } = state;
       state.mint = change?.mintAfter ?? state.mint;
       if (!isAfter(entry, period)) end(state.expected ?? change?.after ?? null);
       if (transaction === null) {
@@ -113,7 +114,7 @@ export function openHistory({ node, vault, period, decimals }: HistoryDeps, stat
       }
       // It names the account without being able to change it.
       if (change === null) return null;
-      const { expected: left, slot: toSlot, mint: mintLeft } = state;
+      const { expected: left, slot: toSlot } = state;
       state.expected = change.before;
       state.slot = entry.slot;
       if (isBefore(entry, period)) {
@@ -122,10 +123,16 @@ export function openHistory({ node, vault, period, decimals }: HistoryDeps, stat
       } else {
         state.mint = change.mintBefore ?? state.mint;
       }
-      if (left === null || left === change.after) return null;
-      const [had, next] = [write(change.after, change.mintAfter ?? mintLeft), write(left, mintLeft)];
-      const reason = `It had ${had} after the transaction ${entry.signature}, and ${next} before the next known one.`;
-      return gap({ fromSlot: entry.slot, toSlot }, reason);
+      if (left === null) return null;
+      const { mintAfter } = change;
+      const slots = { fromSlot: entry.slot, toSlot };
+      const after = `after the transaction ${entry.signature}`;
+      if (mintLeft !== null && mintAfter && mintAfter !== mintLeft) {
+        return gap(slots, `It was of the mint ${mintAfter} ${after}, and of ${mintLeft} before the next known one.`);
+      }
+      if (left === change.after) return null;
+      const [had, next] = [write(change.after, mintAfter ?? mintLeft), write(left, mintLeft)];
+      return gap(slots, `It had ${had} ${after}, and ${next} before the next known one.`);
     },
     isDone: () => state.opening !== null || (isListed && entries.length === 0),
     close: () => {

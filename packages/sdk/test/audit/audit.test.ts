@@ -174,6 +174,19 @@ describe('an audit', () => {
     }
   });
 
+  it('names the gap of a token account that was created again with another mint and the same balance', async () => {
+    await using vault = await openSyntheticVault();
+    const [account, before, after] = [addressNamed('account'), addressNamed('old mint'), addressNamed('new mint')];
+    const named = [account, TOKEN_PROGRAM_ADDRESS];
+    const opened = (mint: Address) => ({ [account]: { mint, owner: vault.vault, amount: 50n } });
+    const first = vault.land([], { opened: opened(before), named });
+    vault.node.hide(vault.land([], { closed: [account], opened: opened(after), named }));
+    vault.land([], { tokens: { [account]: 20n }, named });
+    const { report } = await audit(vault, { multisig: vault.multisig });
+    const reason = `It was of the mint ${before} after the transaction ${first}, and of ${after} before the next known one.`;
+    assert.deepEqual([report.gaps.map((gap) => gap.reason), report.isComplete], [[reason], false]);
+  });
+
   it('counts once what an account received in the slot in which the vault gave it away', async () => {
     await using vault = await openSyntheticVault();
     const account = addressNamed('old account');
