@@ -160,6 +160,24 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
       ));
   });
 
+  it('shows the instructions on chain, and none that only the service names', async () => {
+    const { page } = person;
+    const undo = await alterAnswers(page, {
+      of: batchAnswer(),
+      change: (text) => {
+        const batch: { readonly pipelines: readonly { readonly instructions: readonly string[] }[] } = JSON.parse(text);
+        const instructions = batch.pipelines.at(-1)?.instructions;
+        return JSON.stringify({ ...batch, pipelines: batch.pipelines.map((each) => ({ ...each, instructions })) });
+      },
+    });
+    await openApproval(person, project, batchId);
+    await page.getByRole('button', { name: /^Pipeline 0/ }).click();
+    const card = page.getByRole('article').first();
+    await card.getByText('burns 2 tokens').waitFor();
+    assert.equal(await card.getByText('transfers').count(), 0);
+    await undo();
+  });
+
   describe('is red and does not sign if the RPC node changes', () => {
     it('an amount', async () => {
       const { decimals } = await tokenOf(story, project);

@@ -5,7 +5,13 @@ import { PERMISSION, proposalAddress, VAULT_INDEX, vaultAddress } from '@flywhee
 import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { readMint } from '../chain/read-mint.ts';
-import { type ProposalOnChain, readBatch, readRotation } from '../chain/squads.ts';
+import {
+  type BatchOnChain,
+  type ProposalOnChain,
+  type RotationOnChain,
+  readBatch,
+  readRotation,
+} from '../chain/squads.ts';
 import type { CallOptions } from '../client.ts';
 import { type Approval, approvalIssues, decodeApproval } from '../signing/approval.ts';
 import { compareBatch, compareRotation, type Mismatch, statusIssues, vaultIssues } from './compare.ts';
@@ -51,7 +57,8 @@ export interface ExpectedMultisig {
 /** Findings about an approval: its bytes and the batch on chain, compared with the claims. `isVerified` is the verdict. */
 export interface VerificationResult {
   readonly approval: Approval;
-  readonly onChain: ProposalOnChain;
+  /** With the messages of a batch, or with the changes of a rotation. */
+  readonly onChain: BatchOnChain | RotationOnChain;
   /** Decimals of the mint. */
   readonly decimals: number;
   /** The one member that votes beside the wallet; null if there are none or several. */
@@ -117,7 +124,7 @@ export async function verifyApproval(
 }
 
 interface VerifiedContent {
-  readonly onChain: ProposalOnChain;
+  readonly onChain: BatchOnChain | RotationOnChain;
   readonly mismatches: readonly Mismatch[];
 }
 

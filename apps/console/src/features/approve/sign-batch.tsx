@@ -1,7 +1,7 @@
 import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { type Approval, approvalFee, isFlywheelError, signApproval, type VerificationResult } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { progressQuery } from '../../lib/api/batches.ts';
 import { call } from '../../lib/api/call.ts';
@@ -14,6 +14,7 @@ import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 import { FailureNotice } from '../batch/batch-status.tsx';
+import type { ShownPipeline } from '../batch/batch-summary.ts';
 import { PipelineList } from '../batch/pipeline-list.tsx';
 import { MultisigNews } from './known-multisig.tsx';
 import { useVerification, type VerifiedApproval, verificationIssues } from './verification.ts';
@@ -41,6 +42,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
   const issues = data ? verificationIssues(data) : [];
   const isVerified = data !== undefined && issues.length === 0 && !verification.isFetching;
   const isOwn = owner === wallet;
+  const pipelines = useMemo(() => withInstructions(batch.pipelines, data?.verification), [batch.pipelines, data]);
   const button = (
     <div className="flex gap-3">
       <Button
@@ -69,10 +71,22 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
         <SignBar expiresAt={batch.expiresAt}>{button}</SignBar>
       </div>
       <Panel title="Batch to approve">
-        <PipelineList pipelines={batch.pipelines} mismatches={issues} />
+        <PipelineList pipelines={pipelines} mismatches={issues} />
       </Panel>
     </div>
   );
+}
+
+/** The pipelines with their instructions on chain. Those that the service names are compared with nothing. */
+function withInstructions(
+  pipelines: BatchDetail['pipelines'],
+  verification: VerificationResult | undefined,
+): readonly ShownPipeline[] {
+  const onChain = verification && 'pipelines' in verification.onChain ? verification.onChain.pipelines : [];
+  return pipelines.map(({ instructions: _, ...pipeline }, position) => {
+    const found = onChain[position];
+    return { ...pipeline, ...(found && { onChain: found.instructions }) };
+  });
 }
 
 function buttonText(isPending: boolean, isSigned: boolean, isError: boolean): string {

@@ -7,6 +7,7 @@ import {
   isFinalStatus,
   type Ledger,
 } from '@flywheel/api';
+import type { DescribedInstruction } from '@flywheel/protocol';
 import { totalTokens } from '@flywheel/sdk';
 import type { Status } from '../../ui/status.ts';
 
@@ -182,6 +183,8 @@ export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'pa
   readonly type: string;
   readonly payload: string;
   readonly actions: readonly BatchAction[];
+  /** Its instructions on chain, shown instead of those that the service names. */
+  readonly onChain?: readonly DescribedInstruction[];
 }
 
 /** Stage of a batch on the approval screen; `wallet` means that the wallet can sign now. */

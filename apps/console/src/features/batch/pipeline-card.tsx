@@ -1,5 +1,11 @@
 import type { Pipeline } from '@flywheel/api';
-import { decimalOf, decodeInstruction, describeInstruction, proofMemo } from '@flywheel/protocol';
+import {
+  type DescribedInstruction,
+  decimalOf,
+  decodeInstruction,
+  describeInstruction,
+  proofMemo,
+} from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { Fragment, useMemo } from 'react';
@@ -118,7 +124,8 @@ function TypeName({ type }: Pick<ShownPipeline, 'type'>) {
 }
 
 function PipelineDetails({ pipeline }: { readonly pipeline: ShownPipeline }) {
-  const { payload, memo, instructions, bytes, maxBytes } = pipeline;
+  const { payload, memo, bytes, maxBytes } = pipeline;
+  const instructions = pipeline.onChain ?? pipeline.instructions?.map(readInstruction);
   return (
     <div className="arriving ml-[23px] flex flex-col gap-4 border-l pl-4">
       <Section title="Payload">
@@ -272,14 +279,17 @@ function HashResult({ isSame }: { readonly isSame: boolean }) {
   );
 }
 
+function readInstruction(base64: string): DescribedInstruction {
+  const { programAddress, accounts, data } = decodeInstruction(base64);
+  return { programAddress, accounts: accounts.map(({ address }) => address), data };
+}
+
 /** Lists a pipeline’s instructions, decoded on this page from their bytes. */
-function InstructionList({ instructions }: { readonly instructions: readonly string[] }) {
+function InstructionList({ instructions }: { readonly instructions: readonly DescribedInstruction[] }) {
   return (
     <ol className="flex flex-col gap-1.5">
-      {instructions.map((base64, position) => {
-        const { programAddress, accounts, data } = decodeInstruction(base64);
-        const addresses = accounts.map(({ address }) => address);
-        const { program, text } = describeInstruction({ programAddress, accounts: addresses, data });
+      {instructions.map((instruction, position) => {
+        const { program, text } = describeInstruction(instruction);
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of a pipeline never move.
           <li key={position} className="flex gap-3 text-sm">
