@@ -98,6 +98,11 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await page.getByText('0.0000000001 is not an amount of a token with 6 decimals.').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Sign and admit' }).count(), 0, 'another limit can be signed');
     await stop();
+    const honest = await showOtherDecimals();
+    await page.goto('/company/projects');
+    await page.getByRole('button', { name: /^Admit / }).click();
+    await refusesDecimals('Sign and admit');
+    await honest();
     await page.goto('/company/projects');
     await page.getByRole('button', { name: /^Admit / }).click();
     await page.getByText('Can freeze accounts').waitFor();
@@ -214,11 +219,18 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
 
   it('changes what the company approves by itself after the operator has signed the change', async () => {
     const { page } = operator;
-    await page.goto(`/p/${project.projectId}/settings`);
-    await page.getByRole('radio', { name: 'Automatic company approval' }).check();
-    await page.getByLabel('Burned per day without approval by a person').fill('3');
-    await page.getByRole('button', { name: 'Review and sign' }).click();
-    await page.getByText('Approval: from manual to automatic').waitFor();
+    const review = async () => {
+      await page.goto(`/p/${project.projectId}/settings`);
+      await page.getByRole('radio', { name: 'Automatic company approval' }).check();
+      await page.getByLabel('Burned per day without approval by a person').fill('3');
+      await page.getByRole('button', { name: 'Review and sign' }).click();
+      await page.getByText('Approval: from manual to automatic').waitFor();
+    };
+    const honest = await showOtherDecimals();
+    await review();
+    await refusesDecimals('Sign and change');
+    await honest();
+    await review();
     await checkScreenOnBoth(operator, 'terms-change');
     await page.getByRole('button', { name: 'Sign and change' }).click();
     await page.getByText('Changed what the company approves by itself').waitFor();
@@ -274,6 +286,17 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     }
     await checkScreenOnBoth(operator, 'company-audit');
   });
+
+  /** Lets the service show the token with three decimals more than it has: a thousand times the amounts would be signed. */
+  function showOtherDecimals(): Promise<() => Promise<void>> {
+    const change = (text: string) => text.replace('"decimals":6', '"decimals":9');
+    return alterAnswers(operator.page, { of: new RegExp(`/projects/${project.projectId}$`), change });
+  }
+
+  async function refusesDecimals(verb: string): Promise<void> {
+    await operator.page.getByText('It has 6 on chain; the service says 9').waitFor();
+    assert.ok(await operator.page.getByRole('button', { name: verb }).isDisabled(), 'other amounts can be signed');
+  }
 
   /** Requests an execution with the owner's vote; the company's is missing. */
   async function approveForTheCompany(): Promise<void> {

@@ -9,8 +9,9 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
-import { MintRisk, useMint } from '../project/mint-risk.tsx';
+import { useMint } from '../project/mint-risk.tsx';
 import { DecisionForm } from './decision.tsx';
+import { SignedToken, useHasTrueDecimals } from './signed-token.tsx';
 
 export interface AdmissionSwitchProps {
   readonly projectId: string;
@@ -70,7 +71,8 @@ function WithdrawalForm({ projectId, onClose }: AdmissionFormProps) {
             The project can create no more batches. Batches that are set up can still be executed or cancelled, and the
             project can withdraw from its vault.
           </p>
-          <DescriptionList items={[...describeParties(project), multisigOf(project)]} />
+          <DescriptionList items={[walletOf(project)]} />
+          <SignedToken project={project} />
         </DecisionForm>
       )}
     </QueryView>
@@ -99,11 +101,12 @@ interface SignAdmissionProps {
 
 function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
   const mint = useMint(project.token.mint).data;
+  const hasTrueDecimals = useHasTrueDecimals(project.token);
   const subject = { ...subjectOf(project), terms: toBaseUnitTerms(terms, project.token.decimals) };
   return (
     <DecisionForm
-      // The risk of the token is shown before the operator can admit the project.
-      subject={mint === undefined ? null : subject}
+      // The risk of the token is shown before the operator can admit the project, and its decimals are compared.
+      subject={hasTrueDecimals ? subject : null}
       verb="Sign and admit"
       send={(signature) => changeAdmission(project.id, { ...signature, terms })}
       onDecided={onClose}
@@ -113,18 +116,17 @@ function SignAdmission({ project, terms, onClose }: SignAdmissionProps) {
         The project can create batches, and the company locks SOL for each of them. Confirm with the project, through
         another channel, that this wallet and this token are its own.
       </p>
-      <MintRisk mint={project.token.mint} />
       <Terms token={subject.token} to={subject.terms} />
+      <SignedToken project={project} />
       <DescriptionList
         items={[
-          ...describeParties(project),
+          walletOf(project),
           ...(mint === undefined
             ? []
             : [
                 { name: 'Can create more tokens', value: <Authority address={mint.mintAuthority} /> },
                 { name: 'Can freeze accounts', value: <Authority address={mint.freezeAuthority} /> },
               ]),
-          multisigOf(project),
         ]}
       />
     </DecisionForm>
@@ -158,15 +160,8 @@ function subjectOf({ multisig, token: { mint, decimals } }: ProjectOverview) {
   return { type: 'admission', multisig: address(multisig.address), wallet: address(multisig.wallet), token } as const;
 }
 
-function describeParties({ multisig, token }: ProjectOverview) {
-  return [
-    { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" isWhole /> },
-    { name: 'Token', value: <AddressText address={token.mint} of="mint" isLinked isWhole /> },
-  ];
-}
-
-function multisigOf({ multisig }: ProjectOverview) {
-  return { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked isWhole /> };
+function walletOf({ multisig }: ProjectOverview) {
+  return { name: 'Wallet', value: <AddressText address={multisig.wallet} of="wallet" isWhole /> };
 }
 
 function Authority({ address: of }: { readonly address: string | null }) {

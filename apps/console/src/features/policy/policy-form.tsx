@@ -14,6 +14,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextArea, TextField } from '../../ui/fields.tsx';
 import { DecisionForm } from '../company/decision.tsx';
+import { SignedToken, useHasTrueDecimals } from '../company/signed-token.tsx';
 import { PolicyTrialView } from './policy-trial.tsx';
 import { RuleList } from './rule-list.tsx';
 import { describeIssue, fromDraft, type RuleField, type RulesDraft, toDraft } from './rules-draft.ts';
@@ -152,9 +153,10 @@ function SignForm({ project, policy, next, onDecided, onClose }: SignFormProps) 
   const fields = writePolicy(next, token);
   // Exactly these rules are signed, so exactly these are tried before.
   const { data: trial } = useQuery(policyTrialQuery(project.id, fields));
+  const isReady = useHasTrueDecimals(project.token) && trial !== undefined;
   return (
     <DecisionForm
-      subject={trial === undefined ? null : { type: 'policy', multisig, token, version, policy: next }}
+      subject={isReady ? { type: 'policy', multisig, token, version, policy: next } : null}
       verb="Sign and set"
       send={(signature) => changePolicy(project.id, { ...signature, version, policy: fields })}
       onDecided={onDecided}
@@ -170,6 +172,7 @@ function SignForm({ project, policy, next, onDecided, onClose }: SignFormProps) 
         ))}
       </ul>
       <PolicyTrialView projectId={project.id} policy={fields} />
+      <SignedToken project={project} />
       <p className="text-sm text-quiet">
         Stricter rules bind every batch that the company has not signed; looser ones, only batches that are created
         later.

@@ -12,6 +12,7 @@ import { Panel } from '../../ui/layout.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 import { AmountText } from '../../ui/text.tsx';
 import { DecisionForm } from '../company/decision.tsx';
+import { SignedToken, useHasTrueDecimals } from '../company/signed-token.tsx';
 
 export interface ApprovalModePanelProps {
   readonly project: ProjectOverview;
@@ -128,9 +129,10 @@ function TermsForm({ project, terms, to, onClose }: TermsFormProps) {
   const [from, next] = [toBaseUnitTerms(terms, decimals), toBaseUnitTerms(to, decimals)];
   const token = { mint: address(mint), decimals };
   const subject = { type: 'terms', multisig: address(project.multisig.address), token, from, to: next } as const;
+  const hasTrueDecimals = useHasTrueDecimals(project.token);
   return (
     <DecisionForm
-      subject={subject}
+      subject={hasTrueDecimals ? subject : null}
       verb="Sign and change"
       send={(signature) => changeTerms(project.id, { ...signature, from: terms, to })}
       onDecided={onClose}
@@ -141,6 +143,7 @@ function TermsForm({ project, terms, to, onClose }: TermsFormProps) {
           <li key={line}>{line}</li>
         ))}
       </ul>
+      <SignedToken project={project} />
       <p className="text-sm text-quiet">
         It applies to every later execution. Batches that wait for an operator of the company still wait.
       </p>
