@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { writeReceipt } from '../src/commands/airdrop/receipt.ts';
-import { writeFindings } from '../src/commands/audit/findings.ts';
+import { openFindings, writeFindings } from '../src/commands/audit/findings.ts';
+import { CliError, exitCodeOf } from '../src/errors.ts';
 import { writeWhole } from '../src/files.ts';
 import { makeTemporaryFolder } from './wallet-files.ts';
 
@@ -61,5 +63,26 @@ describe('a receipt and a list of findings', () => {
     };
     await assert.rejects(writeFindings(path, { read }), /cannot be read/);
     assert.deepEqual(await readdir(folder.path), []);
+  });
+});
+
+describe('the files of an audit', () => {
+  it('that cannot be written are named, also while the audit runs', { skip: !existsSync('/dev/full') }, async () => {
+    await using folder = await makeTemporaryFolder();
+    const [state, full] = [join(folder.path, 'state'), join(folder.path, 'state.findings')];
+    await symlink('/dev/full', full);
+    const findings = await openFindings(state);
+    findings.add({ slot: 1, executedAt: null, signature: '', kind: 'rotation', changes: null });
+    const isNamed = (error: unknown) => {
+      assert.ok(error instanceof CliError && error.code === 'ERR_FILE' && exitCodeOf(error) === 1, String(error));
+      assert.match(
+        error.message,
+        /^Cannot write .*state\.findings: ENOSPC.*\. Make room there, or name another file\.$/,
+      );
+      return true;
+    };
+    await assert.rejects(findings.read().next(), isNamed);
+    await findings.close();
+    await assert.rejects(openFindings(join(import.meta.filename, 'state')), /Cannot read the state .*ENOTDIR/);
   });
 });

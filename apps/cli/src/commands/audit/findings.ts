@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sha256Hex } from '@flywheel/protocol';
+import { messageOf, sha256Hex } from '@flywheel/protocol';
 import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { type AuditRecord, type AuditState, parseAuditState, stringifyAuditState } from '@flywheel/sdk';
 import { FINDING_COLUMNS, findingCells } from '@flywheel/sdk/audit-findings';
@@ -34,7 +34,7 @@ const MAX_WAITING = 65_536;
  * @throws CliError `ERR_FILE` for a file that is not a whole state of this release.
  */
 export async function openFindings(stateFile: string | null): Promise<Findings> {
-  const directory = stateFile === null ? await mkdtemp(join(tmpdir(), 'flywheel-audit-')) : null;
+  const directory = stateFile === null ? await makeDirectory() : null;
   const path = stateFile ?? join(directory ?? '', 'state');
   const listPath = `${path}.findings`;
   const saved = await readState(path);
@@ -46,7 +46,7 @@ export async function openFindings(stateFile: string | null): Promise<Findings> 
   const flush = async () => {
     const text = Buffer.from(waiting);
     waiting = '';
-    if (text.length > 0) await list.write(text, 0, text.length, bytes);
+    if (text.length > 0) await writing(listPath, () => list.write(text, 0, text.length, bytes));
     bytes += text.length;
   };
 
@@ -59,8 +59,8 @@ export async function openFindings(stateFile: string | null): Promise<Findings> 
       if (waiting.length > MAX_WAITING) await flush();
       if (directory !== null || Date.now() - writtenAt < STATE_INTERVAL_MS) return;
       await flush();
-      await list.datasync();
-      writeState(path, { bytes, state });
+      await writing(listPath, () => list.datasync());
+      await writing(path, async () => writeState(path, { bytes, state }));
       writtenAt = Date.now();
     },
     read: async function* () {
@@ -80,19 +80,35 @@ export async function openFindings(stateFile: string | null): Promise<Findings> 
 /** Writes the findings as CSV: one line for each, amounts in base units. A crash leaves the old file or the whole new one. */
 export async function writeFindings(path: string, findings: Pick<Findings, 'read'>): Promise<void> {
   const draft = draftPath(path);
-  const file = await open(draft, 'w').catch((cause: NodeJS.ErrnoException) => {
-    throw new CliError('ERR_FILE', `Cannot write ${path}: ${cause.message}.`, { cause });
-  });
+  const file = await writing(path, () => open(draft, 'w'));
+  const write = (cells: readonly string[]) => writing(path, () => file.write(writeCsv([cells])));
   try {
-    await file.write(writeCsv([FINDING_COLUMNS]));
-    for await (const record of findings.read()) await file.write(writeCsv([findingCells(record)]));
-    await file.sync();
-    await rename(draft, path);
+    await write(FINDING_COLUMNS);
+    for await (const record of findings.read()) await write(findingCells(record));
+    await writing(path, async () => {
+      await file.sync();
+      await rename(draft, path);
+    });
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   } finally {
     await file.close();
+  }
+}
+
+function makeDirectory(): Promise<string> {
+  const path = tmpdir();
+  return writing(path, () => mkdtemp(join(path, 'flywheel-audit-')));
+}
+
+/** Writes to a file, or beside it. @throws CliError `ERR_FILE` that names the file. */
+async function writing<Result>(path: string, write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await write();
+  } catch (cause) {
+    const message = `Cannot write ${path}: ${messageOf(cause)}. Make room there, or name another file.`;
+    throw new CliError('ERR_FILE', message, { cause, exitCode: 1 });
   }
 }
 
