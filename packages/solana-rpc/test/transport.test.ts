@@ -78,7 +78,8 @@ describe('createRpcTransport', () => {
       [packed, { 'content-encoding': 'gzip' }],
       [plain, {}],
     ] as const) {
-      const node = await nodeThat((_, response) => response.writeHead(200, headers).end(bytes), { maxAttempts: 1 });
+      const options = { maxAttempts: 1, timeoutMs: 120_000 };
+      const node = await nodeThat((_, response) => response.writeHead(200, headers).end(bytes), options);
       const { message } = await errorOf(callRpc(node.transport, 'getSlot'));
       assert.match(message, /The answer is larger than 67108864 bytes/);
     }
