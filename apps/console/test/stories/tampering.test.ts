@@ -327,7 +327,10 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await openRegistrationReview(page);
     const news = page.getByRole('status').filter({ hasText: 'The company has a new key' });
     await news.waitFor();
-    assert.match((await news.textContent()) ?? '', /which this browser knows, has signed that .* succeeds it\.$/);
+    assert.match(
+      (await news.textContent()) ?? '',
+      new RegExp(`${earlier.address}, which this browser knows, has signed that ${company} succeeds it\\.$`),
+    );
     await checkScreenOnBoth(person, 'new-company-key');
     assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isEnabled(), true);
   });

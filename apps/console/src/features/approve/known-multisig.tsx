@@ -45,8 +45,9 @@ function MovedMembers({ pin, approval }: { readonly pin: MultisigPin; readonly a
       from !== null &&
       to !== null && (
         <Notice key={name} tone="plain" title={`${name} has moved to another key`}>
-          From <AddressText address={from} of="earlier key" /> to <AddressText address={to} of="present key" />. Your
-          wallet has approved this on chain: without its vote no member changes.
+          From <AddressText address={from} of="earlier key" isWhole /> to{' '}
+          <AddressText address={to} of="present key" isWhole />. Your wallet has approved this on chain: without its
+          vote no member changes.
         </Notice>
       ),
   );

@@ -75,7 +75,7 @@ export function ProposalFacts({ proposal }: { readonly proposal: UseQueryResult<
         items={[
           { name: 'Recipients', value: recipients },
           { name: 'Pipelines', value: pipelines },
-          { name: 'Multisig', value: <AddressText address={multisig} of="multisig" /> },
+          { name: 'Multisig', value: <AddressText address={multisig} of="multisig" isWhole /> },
           { name: 'Content', value: <span className="font-mono text-xs break-all">{hash}</span> },
         ]}
       />

@@ -75,7 +75,7 @@ export function ReviewStep({ draft, wallet, onStage }: ReviewStepProps) {
     <div className="flex flex-col gap-5">
       <DescriptionList
         items={[
-          { name: 'Token', value: <AddressText address={draft.mint} of="mint" /> },
+          { name: 'Token', value: <AddressText address={draft.mint} of="mint" isWhole /> },
           {
             name: 'Daily burn limit',
             value: draft.isBurnAllowed ? amountWithUnit(draft.burnLimit, 'tokens') : 'Burns not allowed',
@@ -144,15 +144,15 @@ function TermsPanel({ terms, rpcUrl }: TermsPanelProps) {
       <DescriptionList
         items={[
           { name: 'One-time cost, paid by your wallet', value: formatSol(costLamports) },
-          { name: 'Vault address', value: <AddressText address={vaultAddress} of="vault" /> },
-          { name: 'The company, which votes too', value: <AddressText address={company} of="company" /> },
-          { name: 'Executes, without a vote', value: <AddressText address={operator} of="operator" /> },
+          { name: 'Vault address', value: <AddressText address={vaultAddress} of="vault" isWhole /> },
+          { name: 'The company, which votes too', value: <AddressText address={company} of="company" isWhole /> },
+          { name: 'Executes, without a vote', value: <AddressText address={operator} of="operator" isWhole /> },
           ...(recovery === null
             ? []
             : [
                 {
                   name: 'Executes if the operator is lost, without a vote',
-                  value: <AddressText address={recovery} of="recovery key" />,
+                  value: <AddressText address={recovery} of="recovery key" isWhole />,
                 },
               ]),
           { name: 'Verified at the node', value: rpcUrl === undefined ? 'the cluster' : new URL(rpcUrl).host },
