@@ -138,7 +138,8 @@ const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
     'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that were not executed.',
   ERR_COLLECTOR_PROJECT: 'Check FLYWHEEL_API_KEY, or pass another file as --store.',
   ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
-  ERR_BATCH_STILL_EXECUTABLE: 'Give the wallet SOL for the fee of its cancel vote, and run the command again.',
+  ERR_BATCH_STILL_EXECUTABLE:
+    'Give the wallet SOL for the fee of its cancel vote, and run the command again. On a computer that does not know the multisig, name your vault with --trust.',
   ERR_CHAIN_MISMATCH:
     'Report this to the company, and not through the service. If it has restored the service from a backup, flywheel collect --service-restored goes on.',
   ERR_UNAUTHORIZED: CHECK_KEY,

@@ -37,9 +37,11 @@ export async function openVerification(
   if (project !== null) await requireMint(node, project.token.mint);
   const pins = await openPins(context, options, node);
   const claimed = project && { vaultAddress: project.vaultAddress, mintAddress: project.token.mint };
-  const pin = await pins.findMultisig(wallet, claimed, options.trust ?? []);
+  const { trust = [] } = options;
+  const pin = await pins.findMultisig(wallet, claimed, trust);
+  const known = claimed !== null && trust.includes(claimed.vaultAddress) ? { vaultAddress: claimed.vaultAddress } : {};
   return {
-    verify: withPin({ rpcUrl, ...claimed }, pin),
+    verify: withPin({ rpcUrl, ...known, ...(claimed && { mintAddress: claimed.mintAddress }) }, pin),
     keep: (event) => (event.stage === 'verified' ? pins.keepVerified(wallet, event) : []),
   };
 }

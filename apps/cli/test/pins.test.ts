@@ -105,12 +105,21 @@ describe('what the command line knows of a multisig', () => {
     await writeFile(pinFile(), kept);
   });
 
-  it('is kept with the vault and the mint that were verified, whatever the service says about the batch', async () => {
+  it('is kept with the mint that was verified, whatever the service says about the batch, and not for another vault', async () => {
     const kept = await readFile(pinFile(), 'utf8');
     await rm(pinFile());
     const stranger = (await generateKeyPairSigner()).address;
-    const lie = (answer: string) => answer.replaceAll(mint, stranger).replaceAll(project.vaultAddress, stranger);
-    lying.tell({ path: /\/v1\/flywheel\/batch\//, change: lie });
+    const tellBatch = (shown: string) => {
+      lying.tell({ path: /\/v1\/flywheel\/batch\//, change: (answer) => answer.replaceAll(shown, stranger) });
+    };
+    tellBatch(project.vaultAddress);
+    const refused = await run();
+    assert.match(refused.stderr, /^✗ ERR_SIGNING_REFUSED /m);
+    await assert.rejects(readPins(), { code: 'ENOENT' });
+    const [, open = ''] = /^Batch (\S+)$/m.exec(refused.stderr) ?? [];
+    lying.tell(null);
+    assert.equal((await runCommand(['cancel', open], env)).exitCode, 0);
+    tellBatch(mint);
     const { exitCode, stderr } = await run();
     lying.tell(null);
     const [pin] = (await readPins()).multisigs;

@@ -1,6 +1,7 @@
 import type { Batch, ExecuteBatchRequest, ExecutionError, InitBatchResponse, Pipeline } from '@flywheel/api';
 import { type RpcUrl, sleep } from '@flywheel/solana-rpc';
-import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { VAULT_INDEX, vaultAddress } from '@flywheel/squads';
+import { address, type Base64EncodedWireTransaction } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { isFlywheelError, nameBatch, signingRefused } from './errors.ts';
 import type { RunPosition } from './idempotency-keys.ts';
@@ -45,7 +46,7 @@ export type BatchProgress =
 export interface VerifyOptions {
   /** A Solana node of your choice, or several of one cluster: the first healthy one answers a whole verification. */
   readonly rpcUrl: RpcUrl;
-  /** The project's vault, if you know it; otherwise the service's answer is used. */
+  /** The project's vault, if you know it, from elsewhere than the service; otherwise the service's answer is used. */
   readonly vaultAddress?: string;
   /** The project's mint, if you know it; otherwise the service's answer is used. */
   readonly mintAddress?: string;
@@ -152,7 +153,8 @@ export async function followBatch(
     const batch = await client.getBatch(batchId, call);
     if (verify !== 'trust-service' && batch.status === 'FAILED') {
       // A multisig that only the service names could be any one in which the wallet votes.
-      const multisig = verify.expect?.multisig ?? verifiedIn;
+      const multisig =
+        verify.expect?.multisig ?? verifiedIn ?? (isOfKnownVault(verify, batch) ? batch.multisig : undefined);
       const vote = await tryCancelVote(client, batchId, {
         ...{ ...call, rpcUrl: verify.rpcUrl },
         ...(multisig === undefined
@@ -189,8 +191,13 @@ function guarded(wallet: ApprovalSigner, before: () => Promise<void>): ApprovalS
   };
 }
 
+/** A vault is of one multisig only. */
+function isOfKnownVault({ vaultAddress: known }: VerifyOptions, { multisig }: Pick<Batch, 'multisig'>): boolean {
+  return known !== undefined && known === vaultAddress(address(multisig), VAULT_INDEX);
+}
+
 async function refuseUnverified(): Promise<never> {
-  throw signingRefused('this call has not verified the multisig, and verify.expect.multisig does not name it.');
+  throw signingRefused('only the service names the multisig. Pass your vault as verify.vaultAddress.');
 }
 
 /** A vote that fails must not hide the result of the batch. Null if no vote is owed. */

@@ -5,11 +5,17 @@ import {
   type CastCancelOptions,
   castCancel,
   createFlywheelClient,
-  type ExpectedMultisig,
   isFlywheelError,
   runBatch,
+  type VerifyOptions,
 } from '@flywheel/sdk';
-import { getProposalCancelInstruction, getProposalRejectInstruction, proposalAddress } from '@flywheel/squads';
+import {
+  getProposalCancelInstruction,
+  getProposalRejectInstruction,
+  proposalAddress,
+  VAULT_INDEX,
+  vaultAddress,
+} from '@flywheel/squads';
 import {
   AccountRole,
   type Address,
@@ -80,9 +86,13 @@ describe('the cancel vote that a service asks for', () => {
   });
 
   it('is refused in a multisig that only the service names, by a call that resumes a batch', async () => {
-    assert.ok(isFlywheelError(await errorOfResumed(), 'ERR_SIGNING_REFUSED'));
-    assert.ok(isFlywheelError(await errorOfResumed({ multisig: OTHER_MULTISIG }), 'ERR_SIGNING_REFUSED'));
-    assert.ok(isFlywheelError(await errorOfResumed({ multisig: MULTISIG }), 'ERR_UNREACHABLE'));
+    const [own, other] = [MULTISIG, OTHER_MULTISIG].map((multisig) => vaultAddress(multisig, VAULT_INDEX));
+    for (const known of [{}, { vaultAddress: other }, { expect: { multisig: OTHER_MULTISIG } }]) {
+      assert.ok(isFlywheelError(await errorOfResumed(known), 'ERR_SIGNING_REFUSED'));
+    }
+    for (const known of [{ vaultAddress: own }, { expect: { multisig: MULTISIG } }]) {
+      assert.ok(isFlywheelError(await errorOfResumed(known), 'ERR_UNREACHABLE'));
+    }
   });
 
   for (const [method, answered] of [
@@ -123,7 +133,7 @@ describe('the cancel vote that a service asks for', () => {
   }
 
   /** Runs a batch that failed before the call, and returns why the vote in `MULTISIG` was not cast. */
-  async function errorOfResumed(expect: ExpectedMultisig = {}): Promise<unknown> {
+  async function errorOfResumed(known: Omit<VerifyOptions, 'rpcUrl'>): Promise<unknown> {
     const failed = { batchId: BATCH_ID, status: 'FAILED', cancelTx: transactionOf([await vote()]) };
     await using service = await startStubService(({ method, path }) => {
       if (path.endsWith('/init')) return { status: 200, body: initAnswer('') };
@@ -132,7 +142,7 @@ describe('the cancel vote that a service asks for', () => {
     const client = createFlywheelClient({ url: service.url, apiKey: 'fw_key' });
     const events: BatchProgress[] = [];
     await runBatch(client, PIPELINES, {
-      ...{ wallet, idempotencyKey: BATCH_ID, verify: { rpcUrl: RPC_URL, expect } },
+      ...{ wallet, idempotencyKey: BATCH_ID, verify: { rpcUrl: RPC_URL, ...known } },
       onProgress: (event) => void events.push(event),
     });
     const owed = events.find(({ stage }) => stage === 'cancelVote');
