@@ -95,27 +95,42 @@ export async function findMultisig(
   return project.flywheel.multisig;
 }
 
+interface BatchOnChain {
+  readonly batch: BatchAccount;
+  readonly proposal: Omit<ProposalAccount, 'status'> & { readonly status: ProposalStatus['__kind'] };
+}
+
 /** Reads a set-up batch from the chain, at `confirmed` by default. */
 export async function readBatchOnChain(
   world: World,
   project: Pick<TestProject, 'projectId'>,
   batchIndex: bigint,
   commitment: Commitment = 'confirmed',
-): Promise<{
-  readonly batch: BatchAccount;
-  readonly proposal: Omit<ProposalAccount, 'status'> & { readonly status: ProposalStatus['__kind'] };
-}> {
+): Promise<BatchOnChain> {
+  const found = await findBatchOnChain(world, project, batchIndex, commitment);
+  if (found === null) throw new Error(`Batch ${batchIndex} of project ${project.projectId} is not on chain.`);
+  return found;
+}
+
+/** Finds a batch on chain; null before its setup and after its accounts were closed. */
+export async function findBatchOnChain(
+  world: World,
+  project: Pick<TestProject, 'projectId'>,
+  batchIndex: bigint,
+  commitment: Commitment,
+): Promise<BatchOnChain | null> {
   const located = locateBatch(await findMultisig(world, project), batchIndex);
   const [batchAccount, proposalAccount] = await Promise.all([
-    readAccount(world, located.address, commitment),
-    readAccount(world, located.proposal, commitment),
+    fetchEncodedAccount(world.rpc, located.address, { commitment }),
+    fetchEncodedAccount(world.rpc, located.proposal, { commitment }),
   ]);
+  if (!batchAccount.exists || !proposalAccount.exists) return null;
   const proposal = decodeProposal(proposalAccount);
   return { batch: decodeBatch(batchAccount), proposal: { ...proposal, status: proposal.status.__kind } };
 }
 
-async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address, commitment: Commitment = 'confirmed') {
-  const account = await fetchEncodedAccount(rpc, address, { commitment });
+async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address) {
+  const account = await fetchEncodedAccount(rpc, address, { commitment: 'confirmed' });
   if (!account.exists) throw new Error(`There is no account ${address}.`);
   return account;
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { BUNDLES_PATH, bundleIdOf } from '@flywheel/protocol';
 import { type Base64EncodedWireTransaction, type Commitment, getSignatureFromTransaction } from '@solana/kit';
 import { waitUntil } from './batches.ts';
-import { readBatchOnChain } from './chain.ts';
+import { findBatchOnChain } from './chain.ts';
 import { WITH_BUNDLES } from './cluster.ts';
 import type { TestProject } from './project.ts';
 import { decodeTransaction } from './values.ts';
@@ -221,10 +221,9 @@ export function holdSends(
   const reached = Promise.withResolvers<number>();
   const released = Promise.withResolvers<'pass' | 'drop'>();
   const countExecuted = async (commitment: Commitment) =>
-    (await readBatchOnChain(world, project, batchIndex, commitment)).batch.executedTransactionIndex;
+    (await findBatchOnChain(world, project, batchIndex, commitment))?.batch.executedTransactionIndex ?? 0;
   let isReleased = false;
   gate.intercept(method, async (_call, pass) => {
-    // Afterwards the batch may be closed.
     const executed = isReleased ? 0 : await countExecuted('processed');
     if (executed > 0) {
       await waitUntil(

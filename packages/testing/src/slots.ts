@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 import { type OpenBatch, openBatch, waitForBatch, waitUntil } from './batches.ts';
-import { readBatchOnChain } from './chain.ts';
+import { findBatchOnChain } from './chain.ts';
 import type { Answer } from './client.ts';
 import type { TestProject } from './project.ts';
 import type { World } from './world.ts';
@@ -35,7 +35,7 @@ export async function setUpAndPause(
   const batch = { ...(await openBatch(world, project, pipelines)), batchIndex: 1n };
   await waitUntil(
     'the setup on chain',
-    () => readBatchOnChain(world, project, batch.batchIndex, 'processed').catch(() => null),
+    () => findBatchOnChain(world, project, batch.batchIndex, 'processed'),
     (seen) => seen?.proposal.status === 'Active',
   );
   await pauseSlots(world);
