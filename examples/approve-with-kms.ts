@@ -5,7 +5,7 @@
 import { approveBatch, type BatchToApprove, byteSigner, totalTokens } from '@flywheel/sdk';
 import { connectFromEnvironment } from '@flywheel/sdk/node';
 
-const [batchId = '', walletAddress = '', vaultAddress = '', mintAddress = ''] = process.argv.slice(2);
+const [id = '', walletAddress = '', vaultAddress = '', mintAddress = ''] = process.argv.slice(2);
 const { client, rpcUrl } = await connectFromEnvironment();
 const wallet = byteSigner(walletAddress, async (message) => {
   const response = await fetch(process.env.KMS_URL ?? '', { method: 'POST', body: new Uint8Array(message) });
@@ -14,7 +14,6 @@ const wallet = byteSigner(walletAddress, async (message) => {
 });
 // More than this a person must approve. Before the KMS signs, the chain must hold exactly these pipelines.
 const mayApprove = ({ pipelines }: BatchToApprove) => Number(totalTokens(pipelines).total) <= 10_000;
-const verify = { rpcUrl, vaultAddress, mintAddress };
-const batch = await approveBatch(client, batchId, { wallet, verify, mayApprove });
+const batch = await approveBatch(client, id, { wallet, verify: { rpcUrl, vaultAddress, mintAddress }, mayApprove });
 process.stdout.write(`${JSON.stringify(batch)}\n`);
 if (batch.status !== 'EXECUTED') process.exitCode = 1;
