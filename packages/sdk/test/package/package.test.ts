@@ -30,9 +30,9 @@ const EXPECTED = {
 /** Maximum size of a compressed bundle with all its dependencies. */
 const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 92_050,
-  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 71_650,
+  "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 71_700,
   "export { createFlywheelClient } from '@flywheel/sdk'": 40_250,
-  "export { createCollector } from '@flywheel/sdk/collector'": 75_450,
+  "export { createCollector } from '@flywheel/sdk/collector'": 75_500,
   "export { proof } from '@flywheel/sdk'": 24_800,
   "export { verifyProofOnChain } from '@flywheel/sdk'": 11_200,
   "export { proofHash } from '@flywheel/sdk'": 3_000,
