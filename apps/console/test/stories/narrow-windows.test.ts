@@ -21,7 +21,7 @@ const NARROWEST = 320;
 const ZOOMED = { width: 640, height: 400 };
 /** Presses of Tab: more than the longest of the screens has controls. */
 const STEPS = 60;
-/** Of the header and the page, at both sides. */
+/** Margin of the header and of the page, on both sides. */
 const MARGIN = 16;
 /** A tablet held upright. */
 const TABLET = 768;

@@ -71,7 +71,7 @@ describe('signing in with a browser', { skip: noBrowser }, () => {
       .waitFor();
   });
 
-  it('is not undone by an answer about the session that is of before', async () => {
+  it('is not undone by an answer about the session before it', async () => {
     const person = await story.visit();
     const { page } = person;
     const [read, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -55,7 +55,10 @@ export class MoveRefused extends Error {
 /** Clients are refused for at most this time. A busy project is drained within seconds: workers stop before their next bundle. */
 const REFUSED_SECONDS = 30;
 const RETRY_MS = 200;
-/** As long as one waits for another's lock: two moves in opposite directions would begin again at the same time, and meet again. */
+/**
+ * The longest wait for another's lock. With equal pauses, two moves in opposite directions would begin again at the same
+ * time, and meet again.
+ */
 const RETRY_SPREAD_MS = 500;
 /**
  * Requests that were admitted before work was refused have ended by then; those that come later are answered 503 if the
