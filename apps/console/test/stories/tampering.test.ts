@@ -329,7 +329,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await news.waitFor();
     assert.match(
       (await news.textContent()) ?? '',
-      new RegExp(`${earlier.address}, which this browser knows, has signed that ${company} succeeds it\\.$`),
+      new RegExp(`${earlier.address} has signed that ${company} succeeds it\\.$`),
     );
     await checkScreenOnBoth(person, 'new-company-key');
     assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isEnabled(), true);

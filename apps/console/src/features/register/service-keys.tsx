@@ -53,7 +53,7 @@ export function KeyNews({ terms, isFirst }: { readonly terms: RegistrationTerms;
   ];
   return changes.map(({ name, from, to }) => (
     <Notice key={`${name} ${from}`} tone="plain" title={`${name} has a new key`}>
-      The key <AddressText address={from} of="earlier key" isWhole />, which this browser knows, has signed that{' '}
+      The key known to this browser <AddressText address={from} of="earlier key" isWhole /> has signed that{' '}
       <AddressText address={to} of="new key" isWhole /> succeeds it.
     </Notice>
   ));
