@@ -96,7 +96,7 @@ describe('a payment whose command is killed at every step', () => {
         };
         stage = await openKillStage(world.url, { folder: cache.path, environment });
         const path = await folder.write(file.name, file.textOf(project.mint));
-        // Who has lost the pins names the vault: the cancel vote of a failed batch is cast in no other.
+        // Without pins the vault must be named: the cancel vote of a failed batch is cast in no other.
         words = [command, path, '--wallet', wallet.file, '--trust', project.vaultAddress];
         funds = await vaultBalance();
       });

@@ -106,7 +106,7 @@ describe('a page that registers a project does not if the service changes', { sk
     await notice.getByRole('link', { name: 'Your projects' }).click();
     await page.getByRole('heading', { name: 'Your projects' }).waitFor();
     await page.getByRole('main').getByRole('list').getByRole('link').first().waitFor();
-    // What the wallet has signed is compared before a vault is shown for a deposit, also after the answer was lost.
+    // A signed registration is compared before a vault is shown for a deposit, also after the answer was lost.
     const { text } = await askApi(visitor, '/projects');
     const { projects }: { readonly projects: readonly ProjectSummary[] } = JSON.parse(text);
     const { multisigs } = await readPins(page);

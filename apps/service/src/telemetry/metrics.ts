@@ -184,8 +184,8 @@ export interface ServiceState {
   readonly openBatches: readonly {
     readonly status: string;
     /**
-     * What the batch is pending on: `issue` is one of the project, or a rule of the company, that keeps it from being executed;
-     * `service` an error of the service or the cluster that does.
+     * The reason for which the batch has not ended: `issue` is one of the project, or a rule of the company, that keeps it
+     * from being executed; `service` an error of the service or the cluster that does.
      */
     readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue' | 'service' | 'pause';
     readonly count: number;
